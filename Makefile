@@ -1,0 +1,99 @@
+# mcp-bindgen. `make help` lists the targets; each sets up what it needs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+BENCH_VENV ?= .venv-bench
+# Which revisions `make generate` writes; empty means all of them.
+REVISION ?=
+# How many cases `make fuzz` tries per test.
+CASES ?= 10000
+# Worker processes of `make test`.
+JOBS ?= 2
+
+# The official schemas, input for tests only: never part of the project.
+export MCP_UPSTREAM ?= ../shared/upstream
+# The pin is ours to move, so no notice about newer versions.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCH_READY := $(BENCH_VENV)/.ready
+
+SOURCES := codegen runtime generated tests benchmarks examples scripts
+# mypy refuses a folder without a Python file.
+TYPED := $(foreach folder,$(SOURCES),$(if $(shell find $(folder) -name '*.py' -print -quit 2>/dev/null),$(folder)))
+
+.PHONY: help
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(READY) ## Create the virtual environment from the lock file.
+	@:
+
+$(READY): pyproject.toml requirements/dev.txt scripts/venv.sh
+	@scripts/venv.sh $(VENV) requirements/dev.txt .
+	@touch $@
+
+$(BENCH_READY): requirements/bench-mcp.txt scripts/venv.sh
+	@scripts/venv.sh $(BENCH_VENV) requirements/bench-mcp.txt
+	@touch $@
+
+.PHONY: generate
+generate: $(READY) ## Write the bindings of REVISION="2025-11-25 ...", by default of every revision.
+	$(BIN)/mcp-bindgen generate $(REVISION)
+
+.PHONY: verify-generated
+verify-generated: $(READY) ## Fail if the committed bindings differ from what would be generated.
+	$(BIN)/mcp-bindgen generate --check
+
+.PHONY: test
+test: $(READY) ## Run the tests that need neither a peer nor a build.
+	$(BIN)/pytest -q -n $(JOBS) -m "not slow and not packaging"
+
+.PHONY: slow
+slow: $(READY) ## Run the tests that take longer than ten seconds.
+	$(BIN)/pytest -q -m "slow and not packaging" || [ $$? -eq 5 ] # 5: there are none
+
+.PHONY: lint
+lint: $(READY) ## Check style, imports and formatting.
+	$(BIN)/ruff check .
+	$(BIN)/black --check --quiet --diff $(SOURCES)
+
+.PHONY: types
+types: $(READY) ## Check types strictly with pyright and mypy, generated code included.
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/mypy $(TYPED)
+
+.PHONY: package
+package: $(READY) ## Build the distributions and use them in an empty environment.
+	$(BIN)/pytest -q -m packaging tests/packaging
+
+.PHONY: check
+check: test lint types verify-generated package ## Run everything that must pass before a change lands.
+
+.PHONY: fuzz
+fuzz: $(READY) ## Run the differential tests with CASES=10000 generated inputs each.
+	$(BIN)/pytest -q -n $(JOBS) -m differential --timeout 0 --cases $(CASES)
+
+.PHONY: bench
+bench: $(READY) $(BENCH_READY) ## Measure against the official SDK, side by side.
+	MCP_BENCH_PYTHON=$(BENCH_VENV)/bin/python $(BIN)/python benchmarks/run.py
+
+.PHONY: format
+format: $(READY) ## Sort imports, apply safe fixes and format.
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/black --quiet $(SOURCES)
+
+.PHONY: lock
+lock: ## Update the lock files from pyproject.toml, with UPGRADE=1 to the newest versions.
+	scripts/lock.sh $(if $(UPGRADE),--upgrade)
+
+.PHONY: clean
+clean: ## Remove environments, caches and builds; the bindings stay.
+	rm -rf .venv .venv-bench build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find $(SOURCES) -type d -name __pycache__ -prune -exec rm -rf {} +

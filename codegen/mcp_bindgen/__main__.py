@@ -1,0 +1,31 @@
+"""Entry point of the `mcp-bindgen` command: checks that what it needs is installed, then hands over."""
+
+import sys
+from importlib.util import find_spec
+
+NEEDED = ("typer", "rich", "jinja2", "black", "tree_sitter", "tree_sitter_typescript", "httpx2")
+"""Modules of the codegen extra; the bindings and the runtime work without them."""
+
+WITHOUT_EXTRA = (
+    "mcp-bindgen: this command needs its extra: pip install 'mcp-bindgen[codegen]'"
+    " (or, without installing: uvx --from 'mcp-bindgen[codegen]' mcp-bindgen ...)"
+)
+
+
+def main() -> None:
+    """Run the command line with the arguments of this process, and exit with its status."""
+    if any(find_spec(name) is None for name in NEEDED):
+        print(WITHOUT_EXTRA, file=sys.stderr)
+        sys.exit(2)
+    if sys.argv[1:] == ["--version"]:
+        from mcp_bindgen.emit.header import tool_version
+
+        print(f"mcp-bindgen {tool_version()}")
+        sys.exit(0)
+    from mcp_bindgen.cli.run import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

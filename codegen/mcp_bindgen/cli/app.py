@@ -1,0 +1,43 @@
+"""The commands and their help."""
+
+from typing import Annotated
+
+import typer
+
+from mcp_bindgen.cli.errata import errata
+from mcp_bindgen.cli.generate import generate
+from mcp_bindgen.cli.listing import list_revisions
+from mcp_bindgen.cli.show import show
+from mcp_bindgen.cli.verify import verify
+
+app = typer.Typer(
+    name="mcp-bindgen",
+    help="Write typed Python bindings for revisions of the Model Context Protocol.",
+    no_args_is_help=True,
+    # Plain help and plain usage errors: what the user typed is not read as markup.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("generate")(generate)
+app.command("list")(list_revisions)
+app.command("show")(show)
+app.command("verify")(verify)
+app.command("errata")(errata)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from mcp_bindgen.emit.header import tool_version
+
+        typer.echo(f"mcp-bindgen {tool_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Write typed Python bindings for revisions of the Model Context Protocol."""

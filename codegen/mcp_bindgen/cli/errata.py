@@ -1,0 +1,72 @@
+"""`mcp-bindgen errata`: where schema.json and schema.ts differ, and which rule settles it.
+
+The JSON answer is a list with one object for each revision: ``revision`` and ``errata``, each with ``rule``,
+``sentence``, ``contradiction``, ``pointer``, ``json`` and ``typescript``.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated, Any
+
+import typer
+
+from mcp_bindgen.cli.options import FormatOption, QuietOption, complete_revision, load
+from mcp_bindgen.cli.output import Format, answer, answer_json, count, table
+from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ir.nodes import Erratum
+
+
+def errata(
+    revision: Annotated[
+        str | None, typer.Argument(help="By default every released one, in short.", autocompletion=complete_revision)
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Print every place of every revision.")] = False,
+    quiet: QuietOption = False,
+    format_: FormatOption = Format.TEXT,
+) -> None:
+    """Say where the official schema.json and schema.ts differ.
+
+    A contradiction is a place where the two admit different messages; elsewhere the JSON only says less.
+    """
+    names = [revision] if revision else list(released())
+    found = {name: sorted(load(name).errata, key=_order) for name in names}
+    if format_ is Format.JSON:
+        answer_json([{"revision": name, "errata": [_facts(e) for e in rows]} for name, rows in found.items()])
+    elif not quiet:
+        for name, rows in found.items():
+            answer("\n".join(_lines(name, rows, every=all_ or revision is not None)))
+
+
+def _order(erratum: Erratum) -> tuple[bool, str, str]:
+    return not erratum.contradiction, erratum.rule, erratum.pointer
+
+
+def _sentence(rule: str) -> str:
+    from mcp_bindgen.ir.reconcile import OVERRULED, RULES  # as `load` says
+
+    return RULES.get(rule, OVERRULED)
+
+
+def _facts(erratum: Erratum) -> dict[str, Any]:
+    return {
+        "rule": erratum.rule,
+        "sentence": _sentence(erratum.rule),
+        "contradiction": erratum.contradiction,
+        "pointer": erratum.pointer,
+        "json": erratum.json,
+        "typescript": erratum.typescript,
+    }
+
+
+def _lines(revision: str, rows: Sequence[Erratum], *, every: bool) -> Iterator[str]:
+    contradictions = sum(erratum.contradiction for erratum in rows)
+    differences = f"{len(rows)} {'difference' if len(rows) == 1 else 'differences'}"
+    yield f"{revision}: {differences}, {count(contradictions, 'contradiction')}"
+    for (contradiction, rule), group in groupby(rows, key=lambda erratum: (erratum.contradiction, erratum.rule)):
+        places = list(group)
+        mark = "contradiction, " if contradiction else ""
+        yield f"  {rule} ({mark}{count(len(places), 'place')}): {_sentence(rule)}"
+        if every:
+            cells = [(place.pointer, place.json, place.typescript) for place in places]
+            yield from (f"    {line}" for line in table(("pointer", "schema.json", "schema.ts"), cells).splitlines())
+    yield ""

@@ -1,0 +1,184 @@
+"""`mcp-bindgen generate`: write bindings, or with --check say how those on disk differ.
+
+The JSON answer of a run that writes: ``revisions`` (each with ``revision``, ``folder``, ``files``), ``written`` (the
+folders that changed, empty when everything was up to date), ``removed`` (files that do not belong there any more),
+``warnings``. That of --check: ``up_to_date``, ``missing``, ``changed``, ``orphaned``, ``warnings``. Paths are
+relative to the current folder where they lie below it.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, complete_revision
+from mcp_bindgen.cli.output import (
+    Format,
+    answer,
+    answer_json,
+    count,
+    diagnostic_from_json,
+    diagnostic_json,
+    print_diff,
+    progress,
+    report,
+    warnings_json,
+)
+from mcp_bindgen.cli.request import Asked, Request, settle, without_password
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.emit import cache
+from mcp_bindgen.emit.swap import write_trees
+from mcp_bindgen.emit.tree import compare, diff, packages_in
+from mcp_bindgen.ingest.sources import SourceText, read_source
+from mcp_bindgen.settings import find_settings
+
+if TYPE_CHECKING:
+    from mcp_bindgen.cli.plan import Plan
+
+
+def generate(
+    *,
+    revisions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[REVISION]...", help="By default every released one.", autocompletion=complete_revision
+        ),
+    ] = None,
+    schema: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE_OR_URL", help="A schema.json or a schema.ts to read; twice to give both."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder that the package goes into.")] = None,
+    package: Annotated[str | None, typer.Option(metavar="NAME", help="The package to write, such as acme.mcp.")] = None,
+    templates: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if files differ.")] = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    format_: FormatOption = Format.TEXT,
+) -> None:
+    """Write the bindings of revisions.
+
+    They go to generated/mcp_bindings/ below the current folder, or where --out, --package or the table
+    [tool.mcp-bindgen] of a pyproject.toml say. A folder is replaced only if everything in it was generated.
+    """
+    asked = Asked(
+        revisions=tuple(revisions or ()), schema=tuple(schema or ()), out=out, package=package, templates=templates
+    )
+    request = settle(asked, find_settings(Path.cwd()))
+    sources = [replace(read_source(place), name=without_password(place)) for place in request.schema]
+    if check:
+        raise typer.Exit(_check(request, sources, quiet=quiet, verbose=verbose, format_=format_))
+    inputs = _digest_inputs(request, sources)
+    result = _recalled(request.home, inputs) or _write(request, sources, inputs, quiet=quiet)
+    if format_ is Format.JSON:
+        answer_json(result.as_json())
+    elif not quiet:
+        answer("\n".join(result.lines()))
+    if not quiet:
+        report(result.diagnostics, verbose=verbose)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Result:
+    """What a run did; `packages` has the JSON of each revision."""
+
+    packages: Sequence[Mapping[str, Any]]
+    diagnostics: Diagnostics
+    written: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, object]:
+        done = {"written": list(self.written), "removed": list(self.removed)}
+        return {"revisions": list(self.packages), **done, "warnings": warnings_json(self.diagnostics)}
+
+    def lines(self) -> Iterator[str]:
+        for package in self.packages:
+            state = "wrote" if package["folder"] in self.written else "up to date:"
+            yield f"{state} {package['folder']} ({package['revision']}, {count(len(package['files']), 'file')})"
+        if self.removed:
+            yield f"removed {count(len(self.removed), 'file')} that nothing generates any more"
+
+
+def _plan(request: Request, sources: Sequence[SourceText], diagnostics: Diagnostics, *, quiet: bool) -> "Plan":
+    from mcp_bindgen.cli.plan import plan  # its imports take longer than a run that has nothing to do
+
+    with progress(max(1, len(request.revisions)), quiet=quiet) as step:
+        return plan(request, sources, diagnostics, step)
+
+
+def _write(request: Request, sources: Sequence[SourceText], inputs: str, *, quiet: bool) -> _Result:
+    diagnostics = Diagnostics()
+    plan = _plan(request, sources, diagnostics, quiet=quiet)
+    drifts = [(tree, compare(tree)) for tree in plan.trees]
+    write_trees(plan.trees, request.home)
+    stale = [tree.folder / name for tree, drift in drifts for name in drift.paths]
+    result = _Result(
+        packages=[
+            {"revision": package.revision, "folder": _shown(package.folder), "files": sorted(package.files)}
+            for package in plan.packages
+        ],
+        diagnostics=diagnostics,
+        written=tuple(
+            _shown(package.folder)
+            for package in plan.packages
+            if any(path.is_relative_to(package.folder) for path in stale)
+        ),
+        removed=tuple(_shown(tree.folder / name) for tree, drift in drifts for name in drift.orphaned),
+    )
+    cache.remember(
+        request.home,
+        inputs=inputs,
+        trees=plan.trees,
+        answer={"revisions": result.packages, "diagnostics": [diagnostic_json(d) for d in diagnostics]},
+    )
+    return result
+
+
+def _digest_inputs(request: Request, sources: Sequence[SourceText]) -> str:
+    neighbours = packages_in(request.home) if request.partial else ()
+    options = {name: str(value) for name, value in asdict(request).items()} | {"neighbours": neighbours}
+    return cache.digest_inputs(options, [source.data for source in sources], request.templates)
+
+
+def _recalled(home: Path, inputs: str) -> _Result | None:
+    answer = cache.recall(home, inputs)
+    if answer is None:
+        return None
+    diagnostics = Diagnostics({diagnostic_from_json(found): None for found in answer["diagnostics"]})
+    return _Result(packages=answer["revisions"], diagnostics=diagnostics)
+
+
+def _check(request: Request, sources: Sequence[SourceText], *, quiet: bool, verbose: bool, format_: Format) -> int:
+    """Say how what is on disk differs; return the exit status."""
+    diagnostics = Diagnostics()
+    trees = _plan(request, sources, diagnostics, quiet=quiet).trees
+    drifts = [(tree, compare(tree)) for tree in trees]
+    drifted = any(drift.paths for _, drift in drifts)
+    if format_ is Format.JSON:
+        kinds = {
+            kind: [_shown(tree.folder / name) for tree, drift in drifts for name in getattr(drift, kind)]
+            for kind in ("missing", "changed", "orphaned")
+        }
+        answer_json({"up_to_date": not drifted, **kinds, "warnings": warnings_json(diagnostics)})
+    elif not quiet:
+        for tree, drift in drifts:
+            print_diff(diff(tree, drift, _shown(tree.folder)))
+        total = sum(len(drift.paths) for _, drift in drifts)
+        print(
+            f"{count(total, 'file')} {'differs' if total == 1 else 'differ'}" if total else "up to date",
+            file=sys.stderr,
+        )
+    if not quiet:
+        report(diagnostics, verbose=verbose)
+    return 1 if drifted else 0
+
+
+def _shown(path: Path) -> str:
+    """Spell a path as the user would: from the current folder, if it lies below it."""
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()

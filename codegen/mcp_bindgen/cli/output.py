@@ -1,0 +1,153 @@
+"""What the commands print: answers on stdout, diagnostics and progress on stderr.
+
+Much of it comes from files that nobody vouches for, so nothing here interprets markup or passes on control characters.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, Level, Location, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+MAX_ERRORS = 20
+"""How many errors are printed before the rest is only counted."""
+PLAIN_WIDTH = 140
+"""Columns of a table that goes to no terminal, unless COLUMNS says otherwise."""
+
+_DIFF_COLORS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
+_PLAIN = "\x1b[0m"
+
+
+class Format(StrEnum):
+    """Who reads the answer: a person, or a program."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class ReaderLeft(Exception):
+    """Nobody reads stdout any more."""
+
+
+def answer(text: str) -> None:
+    """Print text to stdout, one line end after it."""
+    _print(printable(text.removesuffix("\n")))
+
+
+def answer_json(value: object) -> None:
+    """Print a value as JSON to stdout, in ASCII."""
+    _print(json.dumps(value, indent=2))
+
+
+def report(diagnostics: Diagnostics, *, verbose: bool = False) -> None:
+    """Print diagnostics to stderr: the first errors, and all the rest with `verbose`, else a count of the warnings."""
+    errors = diagnostics.errors
+    for diagnostic in errors[: None if verbose else MAX_ERRORS]:
+        _complain(str(diagnostic))
+    if len(errors) > MAX_ERRORS and not verbose:
+        _complain(f"and {len(errors) - MAX_ERRORS} more errors")
+    rest = [diagnostic for diagnostic in diagnostics if diagnostic.level is not Level.ERROR]
+    if verbose:
+        for diagnostic in rest:
+            _complain(str(diagnostic))
+        return
+    warnings = sum(diagnostic.level is Level.WARNING for diagnostic in rest)
+    if warnings and not errors:
+        _complain(f"{count(warnings, 'warning')} (--verbose shows {'it' if warnings == 1 else 'them'})")
+
+
+def count(number: int, noun: str) -> str:
+    """Spell a number of things: ``1 file``, ``2 files``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    """Return a diagnostic as JSON: level, source, pointer, line, column, message."""
+    return {"level": diagnostic.level.value, **asdict(diagnostic.where), "message": diagnostic.message}
+
+
+def diagnostic_from_json(value: Mapping[str, Any]) -> Diagnostic:
+    """Return the diagnostic that `diagnostic_json` made a value of."""
+    place = {name: value[name] for name in Location.__slots__}
+    return Diagnostic(level=Level(value["level"]), where=Location(**place), message=value["message"])
+
+
+def warnings_json(diagnostics: Diagnostics) -> list[dict[str, Any]]:
+    """Return the warnings as JSON."""
+    return [diagnostic_json(diagnostic) for diagnostic in diagnostics if diagnostic.level is Level.WARNING]
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out rows below headings, as wide as the terminal allows."""
+    from rich.table import Table
+
+    grid = Table(*headings, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for row in rows:
+        _add(grid, row)
+    console = _console(sys.stdout)
+    with console.capture() as captured:
+        console.print(grid)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def print_diff(lines: Iterable[str]) -> None:
+    """Print a unified diff to stdout, in color where it is a terminal."""
+    in_color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    for line in lines:
+        color = _DIFF_COLORS.get(line[:1], "") if in_color else ""
+        _print(f"{color}{printable(line)}{_PLAIN if color else ''}")
+
+
+@contextmanager
+def progress(total: int, *, quiet: bool) -> Generator[Callable[[str], None]]:
+    """Show progress on stderr if it is a terminal; yields a function that announces the next of `total` steps."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda label: None
+        return
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    with Progress(console=_console(sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        begun = False
+
+        def step(label: str) -> None:
+            nonlocal begun
+            bar.update(task, description=escape(printable(label)), advance=1 if begun else 0)
+            begun = True
+
+        yield step
+
+
+def _print(text: str) -> None:
+    try:
+        print(text)
+    except BrokenPipeError:  # typer would take it for a failure of its own
+        raise ReaderLeft from None
+
+
+def _complain(text: str) -> None:
+    """Print one line, whatever the text holds."""
+    print(printable(text).replace("\n", "\\n"), file=sys.stderr)
+
+
+def _add(grid: "Table", row: Sequence[str]) -> None:
+    from rich.text import Text
+
+    grid.add_row(*(Text(printable(cell), overflow="fold") for cell in row))
+
+
+def _console(file: TextIO) -> "Console":
+    from rich.console import Console
+
+    width = None if file.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH
+    return Console(file=file, width=width, markup=False, highlight=False, emoji=False)

@@ -1,0 +1,132 @@
+"""`mcp-bindgen show`: one method or one definition, as a table.
+
+The JSON answer has ``kind``, ``name``, ``revision``, ``doc`` and ``deprecated``. A ``struct`` adds ``bases`` and
+``members``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``, ``deprecated`` and ``inherited``; an
+``alias`` adds ``type`` and ``bounds``; a ``method`` adds ``direction``, ``message``, ``params``, ``params_required``,
+``result``, ``alternatives`` and ``flags``.
+"""
+
+import difflib
+from typing import Annotated, Any
+
+import typer
+
+from mcp_bindgen.cli.options import FormatOption, QuietOption, complete_revision, load, newest
+from mcp_bindgen.cli.output import Format, answer, answer_json, table
+from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ir.nodes import Alias, Definition, Field, Method, Protocol, Struct
+from mcp_bindgen.ir.spell import spell, spell_bounds
+
+MAX_CLOSE = 5
+"""How many names an unknown one is answered with."""
+_FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "payload")
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="A method such as tools/call, or a definition such as Tool.")],
+    revision: Annotated[
+        str | None, typer.Option(help="By default the newest one.", autocompletion=complete_revision)
+    ] = None,
+    quiet: QuietOption = False,
+    format_: FormatOption = Format.TEXT,
+) -> None:
+    """Show a method or a definition of a revision."""
+    protocol = load(revision or newest())
+    method = next((method for method in protocol.methods if method.name == name), None)
+    if method is not None:
+        facts, text = _method_facts(method, protocol), _method_text(method, protocol)
+    elif name in protocol.definitions:
+        facts, text = _definition_facts(protocol.definitions[name]), _definition_text(protocol.definitions[name])
+    else:
+        raise _unknown(name, protocol)
+    if format_ is Format.JSON:
+        answer_json({**facts, "revision": protocol.revision})
+    elif not quiet:
+        answer(text)
+
+
+def _unknown(name: str, protocol: Protocol) -> InputError:
+    known = {known.lower(): known for known in (*protocol.definitions, *(method.name for method in protocol.methods))}
+    close = [known[match] for match in difflib.get_close_matches(name.lower(), known, n=MAX_CLOSE)]
+    hint = f"; close to it: {', '.join(close)}" if close else ""
+    return InputError.at(Location(source=name), f"{protocol.revision} has no method or definition of this name{hint}")
+
+
+def _method_facts(method: Method, protocol: Protocol) -> dict[str, Any]:
+    return {
+        "kind": "method",
+        "name": method.name,
+        "doc": protocol.definitions[method.message].doc,
+        "deprecated": method.deprecated,
+        "direction": method.direction.value,
+        "message": method.message,
+        "params": method.params,
+        "params_required": method.params_required,
+        "result": method.result,
+        "alternatives": list(method.alternatives),
+        "flags": [flag for flag in _FLAGS if getattr(method, flag)],
+    }
+
+
+def _method_text(method: Method, protocol: Protocol) -> str:
+    facts = _method_facts(method, protocol)
+    rows = [
+        ("kind", "request" if method.is_request else "notification"),
+        ("direction", method.direction.value.replace("_", " ")),
+        ("message", method.message),
+        ("params", f"{method.params or 'none of its own'}{'' if method.params_required else ' (optional)'}"),
+        ("result", " | ".join([method.result, *method.alternatives]) if method.result else "none"),
+        ("flags", ", ".join(flag.replace("_", " ") for flag in facts["flags"]) or "none"),
+    ]
+    parts = [_heading(method.name, facts["doc"], method.deprecated), table(("", ""), rows).lstrip("\n")]
+    definition = protocol.definitions.get(method.params or "")
+    if definition is not None:
+        parts.append(_definition_text(definition))
+    return "\n\n".join(parts)
+
+
+def _definition_facts(definition: Definition) -> dict[str, Any]:
+    facts: dict[str, Any] = {"name": definition.name, "doc": definition.doc, "deprecated": definition.deprecated}
+    match definition:
+        case Alias(type=type_):
+            return {"kind": "alias", **facts, "type": spell(type_), "bounds": spell_bounds(type_)}
+        case Struct(bases=bases, fields=fields, own=own):
+            members = [_member_facts(field) | {"inherited": field.wire_name not in own} for field in fields]
+            return {"kind": "struct", **facts, "bases": [base.name for base in bases], "members": members}
+
+
+def _member_facts(field: Field) -> dict[str, Any]:
+    return {
+        "name": field.wire_name,
+        "type": spell(field.type),
+        "required": field.required,
+        "bounds": spell_bounds(field.type),
+        "doc": field.doc,
+        "deprecated": field.deprecated,
+    }
+
+
+def _definition_text(definition: Definition) -> str:
+    heading = _heading(definition.name, definition.doc, definition.deprecated)
+    if isinstance(definition, Alias):
+        bounds = spell_bounds(definition.type)
+        return f"{heading}\n\n{definition.name} = {spell(definition.type)}{f'  ({bounds})' if bounds else ''}"
+    rows = [_member_row(field) for field in definition.fields]
+    bases = ", ".join(base.name for base in definition.bases)
+    extends = f"\n\nextends {bases}" if bases else ""
+    return f"{heading}{extends}\n\n{table(('member', 'type', 'required', 'meaning'), rows) if rows else 'no members'}"
+
+
+def _member_row(field: Field) -> tuple[str, str, str, str]:
+    bounds = spell_bounds(field.type)
+    words = [field.doc, f"({bounds})" if bounds else "", "Deprecated." if field.deprecated else ""]
+    return (
+        field.wire_name,
+        spell(field.type),
+        "yes" if field.required else "no",
+        " ".join(word for word in words if word),
+    )
+
+
+def _heading(name: str, doc: str, deprecated: bool) -> str:
+    return "\n".join([f"{name}{' (deprecated)' if deprecated else ''}", *([doc] if doc else [])])

@@ -1,0 +1,119 @@
+"""What the generator has to say about its input: collected while working, reported together at the end."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How serious a diagnostic is: an error stops the run (exit status 2), a warning or a note does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A place in an input: a file (or a name such as ``schema/2024-11-05/schema.json``), and where inside it.
+
+    `pointer` is a JSON pointer (RFC 6901) in a JSON file; `line` and `column` count from 1 in a text file.
+    """
+
+    source: str
+    pointer: str = ""
+    line: int | None = None
+    column: int | None = None
+
+    def child(self, *tokens: str | int) -> "Location":
+        """Return the location of a member below this one, its tokens escaped as RFC 6901 asks."""
+        tail = "".join(f"/{escape_pointer(str(token))}" for token in tokens)
+        return Location(source=self.source, pointer=self.pointer + tail, line=self.line, column=self.column)
+
+    def __str__(self) -> str:
+        position = "" if self.line is None else f":{self.line}" + ("" if self.column is None else f":{self.column}")
+        return f"{self.source}{position}" + (f"#{self.pointer}" if self.pointer else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One finding about the input: its level, its place, and a sentence that says what to do about it."""
+
+    level: Level
+    where: Location
+    message: str
+
+    def __str__(self) -> str:
+        return printable(f"{self.level.value}: {self.where}: {self.message}").replace("\n", "\\n")
+
+
+@dataclass(slots=True)
+class Diagnostics:
+    """Collects diagnostics in the order in which they were found, the same one only once."""
+
+    found: dict[Diagnostic, None] = field(default_factory=dict[Diagnostic, None])
+
+    def error(self, where: Location, message: str) -> None:
+        """Note something that makes the input unusable."""
+        self.found.setdefault(Diagnostic(level=Level.ERROR, where=where, message=message))
+
+    def warning(self, where: Location, message: str) -> None:
+        """Note something that the output can live with, but that its reader should know."""
+        self.found.setdefault(Diagnostic(level=Level.WARNING, where=where, message=message))
+
+    def note(self, where: Location, message: str) -> None:
+        """Note a decision that a reader may want to know."""
+        self.found.setdefault(Diagnostic(level=Level.NOTE, where=where, message=message))
+
+    def extend(self, other: "Diagnostics") -> None:
+        """Add everything that another collection holds."""
+        self.found.update(other.found)
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The errors alone, in order."""
+        return tuple(d for d in self.found if d.level is Level.ERROR)
+
+    def raise_errors(self) -> None:
+        """Raise `InputError` when at least one error was found."""
+        if self.errors:
+            raise InputError(self)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.found)
+
+
+class InputError(Exception):
+    """The input cannot be used; carries the diagnostics that say why (exit status 2)."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        super().__init__("\n".join(str(d) for d in diagnostics))
+        self.diagnostics = diagnostics
+
+    @classmethod
+    def at(cls, where: Location, message: str) -> "InputError":
+        """Make an error of a single diagnostic."""
+        diagnostics = Diagnostics()
+        diagnostics.error(where, message)
+        return cls(diagnostics)
+
+
+@contextmanager
+def refuse_endless_chains(source: str) -> Generator[None]:
+    """Raise `InputError` where the definitions of a source lead on and on: each refers to the next, for hundreds."""
+    try:
+        yield
+    except RecursionError:
+        message = "its definitions refer to each other in too long a chain to be followed; shorten it"
+        raise InputError.at(Location(source=source), message) from None
+
+
+def escape_pointer(token: str) -> str:
+    """Escape one reference token of a JSON pointer (RFC 6901, section 3)."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def printable(text: str) -> str:
+    """Make text that came from an input safe for a terminal: control and bidirectional characters become escapes."""
+    return "".join(ch if ch == "\n" or ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)

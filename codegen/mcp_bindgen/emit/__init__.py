@@ -1,0 +1,1 @@
+"""Emission: the intermediate representation becomes views, the views become Python source files."""

@@ -1,0 +1,180 @@
+"""Python names for what the schema names: deterministic, valid, and as close to the original as can be."""
+
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.nodes import Protocol, Struct
+
+RESERVED_CLASSES = frozenset(
+    (
+        "Client",
+        "ClientContext",
+        "ClientHandlers",
+        "ConnectedClient",
+        "Context",
+        "Server",
+        "METHODS",
+        "BINDING",
+        "REVISION",
+    )
+)
+"""Names that every generated package defines itself."""
+
+RESERVED_RECORDS = frozenset(
+    (
+        "CLIENT_NOTIFICATIONS",
+        "CLIENT_REQUESTS",
+        "EMBEDDED_REQUESTS",
+        "METHODS",
+        "SERVER_NOTIFICATIONS",
+        "SERVER_REQUESTS",
+    )
+)
+"""Names that every generated table of methods defines itself."""
+RESERVED_STUBS = frozenset(("implemented",))
+"""Names that the bases of generated stubs and handlers define themselves."""
+MAX_LENGTH = 200
+"""How long a name of the schema may be that becomes one of Python, in characters: it may also name a file."""
+
+_DEFINITION = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[._$-][A-Za-z0-9]+)*")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
+
+
+def snake(name: str) -> str:
+    """Turn a name into snake case: ``mimeType`` gives ``mime_type``, ``URLElicitation`` gives ``url_elicitation``."""
+    return _NOT_WORD.sub("_", _CAMEL.sub("_", name)).strip("_").lower()
+
+
+def default_wire_name(attribute: str) -> str:
+    """Return the wire name that the models derive from an attribute (mcp_runtime.model.wire_name)."""
+    first, *rest = attribute.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def camel(name: str) -> str:
+    """Turn words into camel case: ``PARSE_ERROR`` gives ``ParseError``."""
+    return "".join(word[:1].upper() + word[1:].lower() for word in _NOT_WORD.split(name))
+
+
+def shouting(name: str) -> str:
+    """Turn a name into the spelling of a constant: ``tools/call`` gives ``TOOLS_CALL``."""
+    return identifier(snake(name)).upper()
+
+
+def identifier(name: str) -> str:
+    """Make a valid identifier that is no keyword of what is left of a name."""
+    name = name or "member"
+    name = f"n{name}" if name[0].isdigit() else name
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+@cache
+def _model_attributes() -> frozenset[str]:
+    """The names that a model has for itself, which a field may not take."""
+    from pydantic import BaseModel
+
+    return frozenset(dir(BaseModel))
+
+
+def attribute_names(wire_names: Iterable[str]) -> dict[str, str]:
+    """Name the attributes of a model: in snake case, without the prefix of a metadata key.
+
+    A name that a model has for itself gets an underscore, one that is taken a number, by the order of the fields. The
+    names that need no change go first: constructors take both spellings, so no attribute may be another's wire name.
+    """
+    wanted = {wire_name: _attribute(wire_name) for wire_name in wire_names}
+    taken: dict[str, str] = {}
+    for wire_name, name in sorted(wanted.items(), key=lambda pair: pair[0] != pair[1]):
+        unique, number = name, 2
+        while unique in taken:
+            unique, number = f"{name}_{number}", number + 1
+        taken[unique] = wire_name
+    return {wire_name: name for name, wire_name in taken.items()}
+
+
+def _claim(owners: dict[str, str], spelled: str, name: str, where: Location, diagnostics: Diagnostics) -> None:
+    """Give a Python name to what the schema calls `name`, unless it is taken."""
+    if spelled in owners:
+        diagnostics.error(where, f"{name} and {owners[spelled]} would both be called {spelled} in Python; rename one")
+    owners.setdefault(spelled, name)
+
+
+def _attribute(wire_name: str) -> str:
+    name = identifier(snake(wire_name.rpartition("/")[2] or wire_name))
+    return f"{name}_" if name in _model_attributes() else name
+
+
+class Names:
+    """The Python names of one protocol; what cannot be kept exactly is reported."""
+
+    def __init__(self, protocol: Protocol, source: str, diagnostics: Diagnostics) -> None:
+        self._attributes: dict[str, Mapping[str, str]] = {}
+        self.classes: dict[str, str] = {}
+        self.records: dict[str, str] = {}
+        self.stubs: dict[str, str] = {}
+        self.constants: dict[str, str] = {}
+        owners: dict[str, str] = {}
+        for name in protocol.definitions:
+            where = Location(source=source, pointer=f"/{name}")
+            if not _DEFINITION.fullmatch(name) or len(name) > MAX_LENGTH:
+                diagnostics.error(where, f"{name[:80]!r} cannot name a class; use letters, digits, dots and dashes")
+                continue
+            spelled = "".join(part[:1].upper() + part[1:] for part in re.split(r"[._$-]", name))
+            if keyword.iskeyword(spelled) or spelled in RESERVED_CLASSES:
+                spelled = f"{spelled}_"
+            if spelled not in owners and spelled != name:
+                diagnostics.warning(where, f"{name} is called {spelled} in Python")
+            _claim(owners, spelled, name, where, diagnostics)
+            self.classes[name] = spelled
+        for constant in protocol.constants:
+            spelled = identifier(_NOT_WORD.sub("_", constant.name).strip("_"))
+            spelled = f"{spelled}_" if spelled in RESERVED_CLASSES else spelled
+            where = Location(source=source, pointer=f"/{constant.name}")
+            _claim(owners, spelled, constant.name, where, diagnostics)
+            self.constants[constant.name] = spelled
+        if not diagnostics.errors:
+            self._name_methods(protocol, source, diagnostics)
+        for struct in protocol.structs():
+            self._attributes[struct.name] = self._members(struct, source, diagnostics)
+
+    def _name_methods(self, protocol: Protocol, source: str, diagnostics: Diagnostics) -> None:
+        """Name the record of each method, and the Python method that stands for it: by its message, without the kind.
+
+        What a notification is called gets a prefix where it is used: ``notify_`` to send it, ``on_`` to take it.
+        """
+        records: dict[str, str] = {}
+        stubs: dict[str, str] = {}
+        for method in protocol.methods:
+            where = Location(source=source, pointer=f"/{method.message}")
+            if len(method.name) > MAX_LENGTH:
+                diagnostics.error(where, f"the method {method.name[:80]!r}... has a name too long for Python")
+                continue
+            record = shouting(method.name)
+            while record in RESERVED_RECORDS or record in self.classes.values():
+                record += "_"
+            _claim(records, record, method.name, where, diagnostics)
+            self.records[method.name] = record
+            suffix = "Request" if method.is_request else "Notification"
+            stub = identifier(snake(self.classes[method.message].removesuffix(suffix)))
+            stub = f"{stub}_" if stub in RESERVED_STUBS else stub
+            for spelled in (stub,) if method.is_request else (f"notify_{stub}", f"on_{stub}"):
+                _claim(stubs, spelled, method.name, where, diagnostics)
+            self.stubs[method.name] = stub
+
+    def _members(self, struct: Struct, source: str, diagnostics: Diagnostics) -> Mapping[str, str]:
+        names = attribute_names(field.wire_name for field in struct.fields)
+        for wire_name, name in names.items():
+            if name.endswith("_") or re.fullmatch(r".*_\d+", name):
+                if name == snake(wire_name):
+                    continue
+                where = Location(source=source, pointer=f"/{struct.name}").child("properties", wire_name)
+                diagnostics.note(where, f"{wire_name!r} is called {name} in Python")
+        return names
+
+    def attribute(self, struct: Struct, wire_name: str) -> str:
+        """Return the attribute that holds a member."""
+        return self._attributes[struct.name][wire_name]

@@ -1,0 +1,167 @@
+"""Put generated trees on disk, so that a reader sees the old tree or the new one and never half of one.
+
+Each tree is written beside its folder and then exchanged with it in one step. Where the system cannot exchange two
+folders, the old one is moved aside first, and the next run moves it back if this one dies between the two steps.
+"""
+
+import ctypes
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.emit.tree import STAGING, Tree, compare, files_in, refuse_foreign
+
+Undo = Callable[[], None]
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+def write_trees(trees: Sequence[Tree], home: Path) -> tuple[Tree, ...]:
+    """Make every folder what its tree says, all of them or none; return the trees that were not as they should be.
+
+    `home` is the folder that all of them are in.
+
+    Raises:
+        InputError: a folder is not ours to replace, or cannot be written; everything is as it was.
+    """
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(home.parent):
+            for tree in trees:
+                _clean_up(tree)
+            refuse_foreign(trees)
+            return _replace_all(trees)
+    except OSError as error:
+        place = str(error.filename or home)
+        raise InputError.at(
+            Location(source=place), f"cannot be written: {error.strerror}; nothing was changed"
+        ) from None
+
+
+def _replace_all(trees: Sequence[Tree]) -> tuple[Tree, ...]:
+    stale = tuple(tree for tree in trees if compare(tree).paths or not tree.folder.is_dir())
+    undo: list[Undo] = []
+    try:
+        for tree in stale:
+            _stage(tree)
+        for tree in stale:
+            _install(tree, undo)
+    except BaseException:
+        for step in reversed(undo):
+            step()
+        for tree in stale:
+            _discard(tree)
+        raise
+    with suppress(OSError):  # what remains of the old tree can wait for the next run
+        for tree in stale:
+            _discard(tree)
+    return stale
+
+
+def _stage(tree: Tree) -> None:
+    """Write the tree beside its folder (a shallow one file by file, inside the folder)."""
+    if tree.shallow:
+        tree.folder.mkdir(parents=True, exist_ok=True)
+    for name, text in tree.files.items():
+        path = _sibling(tree.folder / name, "new") if tree.shallow else _sibling(tree.folder, "new") / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def _install(tree: Tree, undo: list[Undo]) -> None:
+    """Put a staged tree in place; `undo` gets what takes it back."""
+    if not tree.shallow:
+        _swap(_sibling(tree.folder, "new"), tree.folder, undo)
+        return
+    for name, path in files_in(tree.folder, shallow=True).items():
+        if name not in tree.files:
+            held = _sibling(path, "old")
+            path.rename(held)
+            undo.append(_moving(held, path))
+    for name in tree.files:
+        _swap(_sibling(tree.folder / name, "new"), tree.folder / name, undo)
+
+
+def _swap(new: Path, place: Path, undo: list[Undo]) -> None:
+    """Exchange what is staged with what is in place, so that the old one remains under the staged name."""
+    if not place.exists():
+        new.rename(place)
+        undo.append(_moving(place, new))
+    elif exchange(new, place):
+        undo.append(lambda: None if exchange(new, place) else _raise_lost(place))
+    else:
+        held = _sibling(place, "old")
+        undo.append(_moving(held, place))
+        place.rename(held)
+        new.rename(place)
+        undo.append(_moving(place, new))
+
+
+def _raise_lost(place: Path) -> None:
+    raise OSError(errno.EIO, "could not be put back", str(place))
+
+
+def _moving(source: Path, target: Path) -> Undo:
+    def move() -> None:
+        if source.exists():
+            source.rename(target)
+
+    return move
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two paths in one step; False where the system or the file system cannot."""
+    if sys.platform != "linux":
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None or rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return rename is not None
+    code = ctypes.get_errno()
+    if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(code, os.strerror(code), str(other))
+
+
+def _clean_up(tree: Tree) -> None:
+    """Remove what an earlier run left that died; put back what it had moved aside and not yet replaced."""
+    held = _sibling(tree.folder, "old")
+    if held.is_dir() and not tree.folder.exists():
+        held.rename(tree.folder)
+    _discard(tree)
+
+
+def _discard(tree: Tree) -> None:
+    if tree.shallow:
+        for path in tree.folder.glob(f".*{STAGING}*"):
+            if path.is_file():
+                path.unlink()
+        return
+    for word in ("new", "old"):
+        if (leftover := _sibling(tree.folder, word)).exists():
+            shutil.rmtree(leftover)
+
+
+def _sibling(path: Path, word: str) -> Path:
+    return path.with_name(f".{path.name}{STAGING}{word}")
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """Keep other runs out of a folder; the system ends that when this process ends, however it ends."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

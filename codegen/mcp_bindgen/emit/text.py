@@ -1,0 +1,43 @@
+"""Turn documentation, which may come from any file, into docstrings that stay text."""
+
+import re
+import textwrap
+
+from mcp_bindgen.diagnostics import printable
+
+WIDTH = 110
+
+_QUOTES = re.compile(r'"{3,}')
+_LAST_QUOTES = re.compile(r'"{3,}|"\Z')
+
+
+def docstring(paragraphs: str, indent: int) -> list[str]:
+    """Spell documentation as the lines of a docstring, indented by so many spaces; nothing in it can end it early."""
+    lines = _wrapped(printable(paragraphs.strip()), WIDTH - indent) or [""]
+    escaped = [_escaped(line, _QUOTES) for line in lines[:-1]] + [_escaped(lines[-1], _LAST_QUOTES)]
+    if len(escaped) == 1:
+        return [f'{" " * indent}"""{escaped[0]}"""']
+    margin = " " * indent
+    rest = [f"{margin}{line}" if line else "" for line in escaped[1:]]
+    return [f'{margin}"""{escaped[0]}', *rest, f'{margin}"""']
+
+
+def _escaped(line: str, quotes: re.Pattern[str]) -> str:
+    return quotes.sub(lambda found: '\\"' * len(found[0]), line.replace("\\", "\\\\"))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Wrap the lines that are too long; shorter ones, lists for example, stay as they are."""
+    wrapped: list[str] = []
+    for line in text.splitlines():
+        lead = line[: len(line) - len(line.lstrip())]
+        folded = textwrap.wrap(
+            line.strip(),
+            width,
+            initial_indent=lead,
+            subsequent_indent=lead,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        wrapped += folded or [""]
+    return wrapped

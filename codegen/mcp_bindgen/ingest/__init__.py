@@ -1,0 +1,1 @@
+"""Ingestion: files become documents, which say exactly what the file says."""

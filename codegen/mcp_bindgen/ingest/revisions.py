@@ -1,0 +1,33 @@
+"""The released revisions and the structure that is shipped for each of them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.paths import shipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """A released revision, and the sha256 of the official files that its structure was taken from."""
+
+    revision: str
+    schema_json_sha256: str
+    schema_ts_sha256: str
+
+
+@cache
+def released() -> Mapping[str, Released]:
+    """Return the released revisions by name, oldest first (schema/revisions.json)."""
+    rows = json.loads((shipped("schema") / "revisions.json").read_text("utf-8"))
+    return MappingProxyType({row["revision"]: Released(**row) for row in rows})
+
+
+def shipped_source(revision: str, kind: SourceKind) -> SourceText:
+    """Return one half of the shipped structure; that of schema.ts is in the form of typescript.json."""
+    file = "schema.json" if kind is SourceKind.JSON_SCHEMA else "typescript.json"
+    path = shipped("schema") / revision / file
+    return SourceText(name=f"schema/{revision}/{file}", kind=kind, data=path.read_bytes())

@@ -1,0 +1,98 @@
+"""Read source files: from disk or from a URL, within limits, told apart by what is in them."""
+
+import codecs
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from mcp_bindgen.diagnostics import InputError, Location
+
+MAX_BYTES = 16 * 1024 * 1024
+"""The largest source that is read, in bytes: about a hundred times the largest official one."""
+TIMEOUT = 30.0
+"""Seconds that a download may take to answer."""
+
+
+class SourceKind(StrEnum):
+    """The two languages in which MCP publishes its schema."""
+
+    JSON_SCHEMA = "schema.json"
+    TYPESCRIPT = "schema.ts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceText:
+    """One source: where it came from, what it holds, and its bytes."""
+
+    name: str
+    kind: SourceKind
+    data: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of the bytes, in hexadecimal."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def read_source(place: str) -> SourceText:
+    """Read a schema.json or schema.ts from a path or an http(s) URL.
+
+    Raises:
+        InputError: it cannot be read, is too large, or is neither of the two.
+    """
+    data = _download(place) if place.startswith(("http://", "https://")) else _read(Path(place), place)
+    if b"\0" in data[:4096]:
+        raise InputError.at(Location(source=place), "this is a binary file; a schema.json or a schema.ts is expected")
+    is_json = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") or place.endswith(".json")
+    return SourceText(name=place, kind=SourceKind.JSON_SCHEMA if is_json else SourceKind.TYPESCRIPT, data=data)
+
+
+def decode(source: SourceText) -> str:
+    """Return the text of a source.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
+    try:
+        return source.data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        where = Location(source=source.name)
+        raise InputError.at(where, f"not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _too_large(place: str) -> InputError:
+    return InputError.at(Location(source=place), f"larger than {MAX_BYTES // 2**20} MiB; no schema of MCP is")
+
+
+def _read(path: Path, place: str) -> bytes:
+    try:
+        if not path.is_file():
+            reason = "this is a folder; name the file in it" if path.is_dir() else "there is no such file"
+            raise InputError.at(Location(source=place), reason)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError.at(Location(source=place), f"cannot be read: {error.strerror}") from None
+    if len(data) > MAX_BYTES:
+        raise _too_large(place)
+    return data
+
+
+def _download(url: str) -> bytes:
+    import httpx2  # Only a URL needs it, and its import is not cheap.
+
+    where = Location(source=url)
+    try:
+        with httpx2.stream("GET", url, follow_redirects=True, timeout=TIMEOUT) as response:
+            response.raise_for_status()
+            data = b""
+            for chunk in response.iter_bytes():
+                data += chunk
+                if len(data) > MAX_BYTES:
+                    raise _too_large(url)
+            return data
+    except httpx2.HTTPStatusError as error:
+        raise InputError.at(where, f"the server answered {error.response.status_code}") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise InputError.at(where, f"cannot be downloaded: {error}") from None

@@ -1,0 +1,266 @@
+"""The structure of a schema.ts without its prose, as kept in schema/REVISION/typescript.json.
+
+Facts are read by writing them back as TypeScript, so there is one reader and no second grammar. They come from a file
+that anyone may have edited: what was read must give the same facts again, so nothing can hide in a type's text.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import TypeGuard, cast
+
+from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ingest.typescript import read_placed
+from mcp_bindgen.ingest.typescript_source import MAX_ERRORS
+from mcp_bindgen.ingest.typescript_types import (
+    Span,
+    Tags,
+    TsDeclaration,
+    TsMember,
+    TsObject,
+    TypeScriptDocument,
+)
+
+_KEYWORD_TAGS = frozenset(
+    {"TJS-type", "category", "format", "nullable", "pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum"}
+    | {"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems"}
+)
+_FLAG_TAGS = frozenset({"deprecated", "internal"})
+FACT_TAGS = _KEYWORD_TAGS | _FLAG_TAGS
+"""The tags that state structure; others (`example`, `see`) are prose."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_LAYOUT = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?:\s|//[^\n]*|/\*.*?\*/)+""", re.DOTALL)
+
+
+def dump_facts(facts: Mapping[str, object]) -> str:
+    """Return the text of a typescript.json."""
+    return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+
+
+def facts_from_document(document: TypeScriptDocument, text: str) -> dict[str, object]:
+    """Return the facts of a document; `text` is what it was read from, and types keep its spelling."""
+    data = text.encode()
+    return {
+        "revision": document.revision,
+        "constants": dict(document.constants),
+        "declarations": [_declaration_facts(declaration, data) for declaration in document.declarations],
+    }
+
+
+def _declaration_facts(declaration: TsDeclaration, data: bytes) -> dict[str, object]:
+    facts: dict[str, object] = {"name": declaration.name, "kind": declaration.kind}
+    if declaration.kind == "interface" and isinstance(declaration.body, TsObject):
+        facts["extends"] = [_spelling(base.span, data) for base in declaration.extends]
+        facts["members"] = _member_facts(declaration.body, data)
+    else:
+        facts["value"] = _spelling(declaration.span, data)
+    return facts | _tag_facts(declaration.tags)
+
+
+def _member_facts(body: TsObject, data: bytes) -> list[dict[str, object]]:
+    """Return the members in source order, the index signature where it was written."""
+    entries = [(member.span, _one_member(member, data)) for member in body.members]
+    if body.index_span is not None:
+        entries.append((body.index_span, {"index": _spelling(body.index_span, data)}))
+    return [facts for _, facts in sorted(entries, key=lambda entry: entry[0])]
+
+
+def _one_member(member: TsMember, data: bytes) -> dict[str, object]:
+    facts: dict[str, object] = {"name": member.name, "optional": member.optional}
+    return facts | {"type": _spelling(member.span, data)} | _tag_facts(member.tags)
+
+
+def _tag_facts(tags: Tags) -> dict[str, object]:
+    kept = {name: value for name, value in tags.items() if name in FACT_TAGS}
+    return {"tags": kept} if kept else {}
+
+
+def _spelling(span: Span, data: bytes) -> str:
+    """Return what stands in a span, without comments, in one line."""
+    return _LAYOUT.sub(lambda match: match[1] or " ", data[slice(*span)].decode()).strip()
+
+
+def render_typescript(facts: object) -> str:
+    """Write facts as TypeScript; what has the wrong shape is left out (`document_from_facts` says what)."""
+    return _Renderer("", Diagnostics()).render(facts)
+
+
+def document_from_facts(facts: object, source: str, diagnostics: Diagnostics) -> TypeScriptDocument:
+    """Read the parsed content of a typescript.json; locations carry a JSON pointer in place of a line."""
+    problems = Diagnostics()
+    renderer = _Renderer(source, problems)
+    text = renderer.render(facts)
+    document = TypeScriptDocument(source=source)
+    if not problems.errors:
+        read = read_placed(text, source, renderer.place, problems)
+        if not problems.errors:
+            _compare(facts_from_document(read, text), facts, Location(source=source), problems)
+        document = document if problems.errors else read
+    diagnostics.extend(problems)
+    return document
+
+
+def _compare(read: Mapping[str, object], facts: object, where: Location, diagnostics: Diagnostics) -> None:
+    """Note every part of the facts that was not read as it was written."""
+    given = facts if _is_object(facts) else {}
+    if read["revision"] != given["revision"]:
+        diagnostics.error(where.child("revision"), "not the value of the constant LATEST_PROTOCOL_VERSION")
+    if read["constants"] != given["constants"]:
+        diagnostics.error(where.child("constants"), "not the constants that can be read from it")
+    ours_all, theirs_all = read["declarations"], given["declarations"]
+    pairs = zip_longest(ours_all, theirs_all) if _is_list(ours_all) and _is_list(theirs_all) else ()
+    for position, (ours, theirs) in enumerate(pairs):
+        if ours != theirs:
+            place = where.child("declarations", position)
+            diagnostics.error(place, "not normal: types are TypeScript in one line without comments, one per entry")
+            return  # what follows may only be shifted
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, object]]:
+    return isinstance(value, dict) and all(isinstance(key, str) for key in cast("dict[object, object]", value))
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
+
+
+class _Renderer:
+    """Writes facts as lines of TypeScript and remembers which part of the facts each line comes from."""
+
+    def __init__(self, source: str, diagnostics: Diagnostics) -> None:
+        self._root = Location(source=source)
+        self._diagnostics = diagnostics
+        self._lines: list[str] = []
+        self._places: list[Location] = []
+        self._errors_left = MAX_ERRORS
+
+    def place(self, line: int, column: int | None) -> Location:
+        """Return the part of the facts that a line comes from; a column means nothing there."""
+        del column
+        return self._places[min(line, len(self._places)) - 1] if line and self._places else self._root
+
+    def render(self, facts: object) -> str:
+        """Write the whole file."""
+        root = self._object(facts, self._root, ("revision", "constants", "declarations"))
+        if root is not None:
+            if not isinstance(root["revision"], str | None):
+                self._error(self._root.child("revision"), "must be a string or null")
+            self._constants(root["constants"], self._root.child("constants"))
+            for position, declaration in self._list(root["declarations"], self._root.child("declarations")):
+                self._declaration(declaration, position)
+        return "".join(f"{line}\n" for line in self._lines)
+
+    def _constants(self, constants: object, where: Location) -> None:
+        if not _is_object(constants):
+            self._error(where, "must be an object")
+            return
+        for name, value in constants.items():
+            place = where.child(name)
+            if not _IDENTIFIER.fullmatch(name):
+                self._error(place, "the name of a constant must be an identifier")
+            elif not isinstance(value, str | int | float) or (isinstance(value, int) and abs(value) >= 2**53):
+                self._error(place, "a constant must be a string, a number that is exact in JSON, or a boolean")
+            else:
+                self._line(f"export const {name} = {json.dumps(value)};", place)
+
+    def _declaration(self, declaration: object, where: Location) -> None:
+        kind = declaration.get("kind") if _is_object(declaration) else None
+        if kind not in ("interface", "type"):
+            self._error(where, "must be an object whose 'kind' is 'interface' or 'type'")
+            return
+        keys = ("name", "kind", "extends", "members") if kind == "interface" else ("name", "kind", "value")
+        facts = self._object(declaration, where, keys, "tags")
+        if facts is None:
+            return
+        name = facts["name"]
+        if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
+            self._error(where.child("name"), "must be an identifier")
+            return
+        self._tags(facts, where, "")
+        if kind == "type":
+            self._line(f"export type {name} =", where)
+            self._line(f"  {self._text(facts['value'], where.child('value'))};", where.child("value"))
+            return
+        self._line(f"export interface {name}", where)
+        for number, (position, base) in enumerate(self._list(facts["extends"], where.child("extends"))):
+            self._line(f"  {', ' if number else 'extends '}{self._text(base, position)}", position)
+        self._line("{", where)
+        for position, member in self._list(facts["members"], where.child("members")):
+            self._member(member, position)
+        self._line("}", where)
+
+    def _member(self, member: object, where: Location) -> None:
+        if _is_object(member) and "index" in member:
+            if self._object(member, where, ("index",)) is not None:
+                self._line(f"  {self._text(member['index'], where.child('index'))};", where)
+            return
+        facts = self._object(member, where, ("name", "optional", "type"), "tags")
+        if facts is None:
+            return
+        name, optional = facts["name"], facts["optional"]
+        if not isinstance(name, str) or not isinstance(optional, bool):
+            self._error(where, "'name' must be a string and 'optional' a boolean")
+            return
+        self._tags(facts, where, "  ")
+        mark = "?" if optional else ""
+        self._line(f"  {json.dumps(name)}{mark}: {self._text(facts['type'], where.child('type'))};", where)
+
+    def _tags(self, facts: Mapping[str, object], where: Location, indent: str) -> None:
+        tags = facts.get("tags", {})
+        where = where.child("tags")
+        if not _is_object(tags) or (not tags and "tags" in facts):
+            self._error(where, "must be an object with at least one tag")
+            return
+        lines = [f"{indent} * @{name}{self._tag_value(name, value, where.child(name))}" for name, value in tags.items()]
+        for line in [f"{indent}/**", *lines, f"{indent} */"] if lines else ():
+            self._line(line, where)
+
+    def _tag_value(self, name: str, value: object, where: Location) -> str:
+        if name in _FLAG_TAGS and value is True:
+            return ""
+        if name not in _KEYWORD_TAGS:
+            self._error(where, "not a tag that facts keep, or not the value 'true' of a tag that is a flag")
+            return ""
+        text = self._text(value, where)
+        if "*/" in text:
+            self._error(where, "the text of a tag cannot contain '*/'")
+        return f" {text}"
+
+    def _object(
+        self, value: object, where: Location, required: tuple[str, ...], *optional: str
+    ) -> dict[str, object] | None:
+        if not _is_object(value):
+            self._error(where, "must be an object")
+            return None
+        missing = [key for key in required if key not in value]
+        for key in missing:
+            self._error(where, f"'{key}' is missing")
+        for key in sorted(value.keys() - {*required, *optional}):
+            self._error(where.child(key), "is not part of the format")
+        return None if missing else value
+
+    def _list(self, value: object, where: Location) -> Iterator[tuple[Location, object]]:
+        if not _is_list(value):
+            self._error(where, "must be an array")
+            return iter(())
+        return ((where.child(position), item) for position, item in enumerate(value))
+
+    def _text(self, value: object, where: Location) -> str:
+        """Return a text that stays in its line."""
+        if isinstance(value, str) and not re.search("[\n\r\u2028\u2029\ud800-\udfff]", value):
+            return value
+        self._error(where, "must be a string of one line, without lone surrogates")
+        return ""
+
+    def _line(self, line: str, where: Location) -> None:
+        self._lines.append(line)
+        self._places.append(where)
+
+    def _error(self, where: Location, message: str) -> None:
+        if self._errors_left > 0:
+            self._diagnostics.error(where, message)
+        elif self._errors_left == 0:
+            self._diagnostics.error(self._root, f"more than {MAX_ERRORS} errors; the others are not listed")
+        self._errors_left -= 1

@@ -1,0 +1,226 @@
+"""The text of a schema.ts: its syntax tree, its syntax errors, and the comments that document it."""
+
+import re
+import time
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TypeAlias
+
+import tree_sitter_typescript
+from tree_sitter import Language, Node, Parser, Point
+
+from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ingest.typescript_types import Tags
+
+MAX_BYTES = 5_000_000
+MAX_SECONDS = 10
+"""Of CPU time; the parser reads 5 MB of sound TypeScript in 2."""
+MAX_PARENTHESES = 5_000
+"""The parser recurses over ambiguous parentheses that are never closed: 5,000 take half a megabyte of its stack."""
+MAX_SYNTAX_ERRORS = 20
+MAX_ERRORS = 200
+
+Place: TypeAlias = Callable[[int, int | None], Location]
+"""Makes a location of a line and a column, from 1; line 0 is the file as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doc:
+    """What a documentation comment says: prose, and the tags split off from it."""
+
+    text: str = ""
+    tags: Tags = field(default_factory=dict[str, str | bool])
+
+
+@dataclass(slots=True, kw_only=True)
+class SourceFile:
+    """One parsed text, and the place where its errors go."""
+
+    data: bytes
+    root: Node
+    place: Place
+    diagnostics: Diagnostics
+    comments: dict[int, int]
+    """Start of each comment by its end."""
+    errors_left: int = MAX_ERRORS
+
+    def text(self, node: Node) -> str:
+        """Return a node as written."""
+        return self.data[node.start_byte : node.end_byte].decode()
+
+    def where(self, node: Node) -> Location:
+        """Return the line of a node: cheap, so without the column."""
+        return self.place(node.start_point.row + 1, None)
+
+    def error(self, node: Node, message: str) -> None:
+        """Note an error at a node; beyond a limit, only that there are more."""
+        if self.errors_left > 0:
+            line_start = node.start_byte - node.start_point.column
+            column = len(self.data[line_start : node.start_byte].decode(errors="replace")) + 1
+            self.diagnostics.error(self.place(node.start_point.row + 1, column), message)
+        elif self.errors_left == 0:
+            self.diagnostics.error(self.place(0, None), f"more than {MAX_ERRORS} errors; the others are not listed")
+        self.errors_left -= 1
+
+    def doc(self, node: Node, *, plain_comments: bool = False) -> Doc:
+        """Read the comment right before a node: the nearest `/** */`, or a plain `/* */` that touches a member."""
+        chain, origin = self._comments_before(node.start_byte)
+        begins_file = origin == 0 or (origin == len(BOM_UTF8) and self.data.startswith(BOM_UTF8))
+        first_newline = -1 if begins_file else self.data.find(b"\n", origin, node.start_byte)
+        following, newline_after = node.start_byte, False
+        for start, end in chain:
+            gap = self.data[end:following]
+            newline_after = newline_after or b"\n" in gap
+            if start < first_newline and newline_after:
+                return Doc()  # it trails what stands before it on the same line
+            if self.data.startswith(b"/**", start) and end - start > len("/**/"):
+                return parse_doc(self.data[start:end].decode())
+            touches = following == node.start_byte and gap.count(b"\n") <= 1
+            if plain_comments and touches and self.data.startswith(b"/*", start):
+                return Doc(text=parse_doc(self.data[start:end].decode()).text)  # tags exist only in /** */
+            newline_after = newline_after or b"\n" in self.data[start:end]
+            following = start
+        return Doc()
+
+    def _comments_before(self, position: int) -> tuple[list[tuple[int, int]], int]:
+        """Return the comments that end right before a position, nearest first, and where other text ends."""
+        chain: list[tuple[int, int]] = []
+        while True:
+            while position and self.data[position - 1] in b" \t\r\n":
+                position -= 1
+            start = self.comments.get(position)
+            if start is None:
+                return chain, position
+            chain.append((start, position))
+            position = start
+
+
+def parse_source(text: str, place: Place, diagnostics: Diagnostics) -> SourceFile | None:
+    """Parse a text and note its syntax errors; None when it cannot even be parsed."""
+    try:
+        data = text.encode() if len(text) <= MAX_BYTES else b""
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        column = error.start - text.rfind("\n", 0, error.start)
+        diagnostics.error(place(line, column), "a lone surrogate: the text is not valid Unicode")
+        return None
+    if max(len(text), len(data)) > MAX_BYTES:
+        diagnostics.error(place(0, None), f"longer than {MAX_BYTES // 1_000_000} MB: not read")
+        return None
+    if data.count(b"(") > MAX_PARENTHESES:
+        diagnostics.error(place(0, None), f"more than {MAX_PARENTHESES} opening parentheses: not read")
+        return None
+    root = _parse(data)
+    if root is None:
+        diagnostics.error(place(0, None), f"not parsed within {MAX_SECONDS} seconds: is this TypeScript?")
+        return None
+    comments = {node.end_byte: node.start_byte for node in _nodes(root) if node.type == "comment"}
+    file = SourceFile(data=data, root=root, place=place, diagnostics=diagnostics, comments=comments)
+    _report_syntax_errors(file)
+    return file
+
+
+@cache
+def _language() -> Language:
+    return Language(tree_sitter_typescript.language_typescript())
+
+
+def _parse(data: bytes) -> Node | None:
+    """Return the syntax tree; None when it takes too long, as the search for the least syntax error may.
+
+    Needs tree-sitter 0.26.1: the ones before crash when they are given a callback.
+    """
+    view, end = memoryview(data), time.thread_time() + MAX_SECONDS
+
+    def read(offset: int, _: Point) -> memoryview:
+        return view[offset:]
+
+    def cancel(_: int, __: bool) -> bool:
+        return time.thread_time() > end
+
+    try:
+        return Parser(_language()).parse(read, progress_callback=cancel).root_node
+    except ValueError:
+        return None
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    """Walk over a tree of any depth, in source order."""
+    cursor = root.walk()
+    while True:
+        if cursor.node is not None:
+            yield cursor.node
+        if cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+
+
+def _report_syntax_errors(file: SourceFile) -> None:
+    for count, node in enumerate(_syntax_errors(file.root)):
+        if count == MAX_SYNTAX_ERRORS:
+            file.diagnostics.error(file.place(0, None), f"more than {count} syntax errors; the others are not listed")
+            return
+        if node.is_missing:
+            file.error(node, f"syntax error: {node.type.replace('_', ' ')} is missing")
+        else:
+            file.error(node, f"syntax error at {_excerpt(file.text(node))}")
+
+
+def _syntax_errors(root: Node) -> Iterator[Node]:
+    """Walk to the innermost ERROR and MISSING nodes in source order, without recursion."""
+    pending = [root] if root.has_error else []
+    while pending:
+        node = pending.pop()
+        broken = [child for child in node.children if child.has_error or child.is_missing]
+        if node.is_missing or not broken:
+            yield node
+        pending.extend(reversed(broken))
+
+
+def _excerpt(text: str) -> str:
+    words = " ".join(text[:200].split())
+    return f"'{words[:40]}'" + (" ..." if len(words) > 40 or len(text) > 200 else "")
+
+
+_MARGIN = re.compile(r"^[ \t]*\*? ?")
+_TAG = re.compile(r"@([A-Za-z][\w-]*)[ \t]*")
+_LINK = re.compile(r"\{@link(?:code|plain)?\s([^{}]*)\}")
+_FLAGS = frozenset({"deprecated", "internal"})
+
+
+def parse_doc(comment: str) -> Doc:
+    """Split a `/** */` comment into its prose and its tags.
+
+    `deprecated` and `internal` are flags (True, whatever text follows); any other tag keeps its text, and one that
+    occurs again adds a paragraph to it.
+    """
+    sections: list[tuple[str, list[str]]] = [("", [])]
+    fenced = False
+    opening, *others = comment[2:-2].strip("*").split("\n")
+    for line in (opening.strip(), *(_MARGIN.sub("", other).rstrip() for other in others)):
+        tag = None if fenced else _TAG.match(line)
+        if tag:
+            sections.append((tag[1], [line[tag.end() :]]))
+        else:
+            sections[-1][1].append(line)
+        fenced ^= line.lstrip().startswith("```")
+    tags: dict[str, str | bool] = {}
+    for name, lines in sections[1:]:
+        value = _LINK.sub(_link_text, "\n".join(lines)).strip()
+        before = tags.get(name)
+        if name in _FLAGS:
+            tags[name] = True
+        else:
+            value = value.strip("`") if name == "category" else value
+            tags[name] = f"{before}\n\n{value}" if isinstance(before, str) else value
+    return Doc(text=_LINK.sub(_link_text, "\n".join(sections[0][1])).strip("\n"), tags=tags)
+
+
+def _link_text(link: re.Match[str]) -> str:
+    """Return what a reader sees of `A`, `A | b` or `A b`."""
+    target, _, label = " ".join(link[1].replace("|", " ", 1).split()).partition(" ")
+    return label or target

@@ -1,0 +1,122 @@
+"""Small pieces of TypeScript syntax: literals, names, and what to call a construct that is not supported."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from tree_sitter import Node
+
+from mcp_bindgen.ingest.typescript_source import SourceFile
+from mcp_bindgen.ingest.typescript_types import Constant
+
+_MAX_EXACT = 2**53 - 1
+_PUNCTUATION = frozenset({"comment", "{", "}", "(", ")", "[", "]", "<", ">", ";", ",", ":", "=", "|", "&"})
+
+
+def significant(node: Node, tokens: Iterable[str] = ()) -> Iterator[Node]:
+    """Return the children that mean something: no comments, no punctuation, none of the given tokens."""
+    return (child for child in node.children if child.type not in _PUNCTUATION and child.type not in tokens)
+
+
+def read_identifier(file: SourceFile, node: Node) -> str:
+    """Read a name, and note one that is not plain."""
+    name = file.text(node)
+    if "\\" in name or not node.type.endswith("identifier"):
+        file.error(node, f"'{name[:40]}' is not supported as a name")
+    return name
+
+
+def read_literal(file: SourceFile, node: Node) -> Constant | None:
+    """Read a literal value; None after an error."""
+    match node.type:
+        case "string":
+            return read_string(file, node)
+        case "true" | "false":
+            return node.type == "true"
+        case "number":
+            return _read_number(file, node)
+        case "unary_expression" if [child.type for child in node.children] in (["-", "number"], ["+", "number"]):
+            value = _read_number(file, node.children[1])
+            return -value if value is not None and node.children[0].type == "-" else value
+        case _:
+            unsupported(file, node, " as a value")
+            return None
+
+
+def _read_number(file: SourceFile, node: Node) -> int | float | None:
+    text = file.text(node)
+    try:
+        if re.match(r"0[0-9_]", text):
+            raise ValueError("an octal number of old")
+        value = int(text, 0) if re.fullmatch(r"[0-9_]{1,30}|0[xXoObB]\w{1,30}", text) else float(text)
+    except ValueError:
+        file.error(node, f"the number '{text[:40]}' is not supported")
+        return None
+    if abs(value) > _MAX_EXACT:
+        file.error(node, f"the number '{text[:40]}' is too large to be exact in JSON")
+        return None
+    return value
+
+
+def read_string(file: SourceFile, node: Node) -> str | None:
+    """Read a string in quotes; None after an error."""
+    try:
+        value = _ESCAPE.sub(_unescape, file.text(node)[1:-1])
+        return value.encode("utf-16", "surrogatepass").decode("utf-16")  # joins the halves of a surrogate pair
+    except ValueError:
+        file.error(node, "the string has an escape sequence that is not supported or not valid Unicode")
+        return None
+
+
+_ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]+)\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(\r\n|.))", re.DOTALL)
+_SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_LINE_BREAKS = frozenset({"\r\n", "\n", "\r", "\u2028", "\u2029"})
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    """Return the character of an escape sequence; a ValueError when there is none."""
+    digits, character = escape[1] or escape[2] or escape[3], escape[4]
+    if digits:
+        code = int(digits, 16)
+        if code > 0x10FFFF:
+            raise ValueError(digits)
+        return chr(code)
+    if character in "ux123456789":
+        raise ValueError(character)
+    return "" if character in _LINE_BREAKS else _SIMPLE_ESCAPES.get(character, character)
+
+
+_CONSTRUCTS = {
+    "index_type_query": "'keyof'",
+    "lookup_type": "an indexed access type",
+    "mapped_type_clause": "a mapped type",
+    "template_literal_type": "a template literal type",
+    "template_string": "a template literal",
+    "nested_type_identifier": "a qualified name",
+    "type_parameters": "a generic parameter list",
+    "internal_module": "a namespace",
+    "ambient_declaration": "'declare'",
+    "undefined": "'undefined'",
+    "html_comment": "an HTML comment",
+}
+_SELF_CONTAINED = " (the schema has to be one self-contained file)"
+
+
+def unsupported(file: SourceFile, node: Node, suffix: str = "") -> None:
+    """Note a construct that cannot be read, in words that its author would use."""
+    if node.type == "expression_statement" and node.named_child_count == 1:
+        node = node.named_child(0)
+    name = node.type.replace("_", " ")
+    reason = ""
+    if node.type == "import_statement":
+        name, reason = "an import", _SELF_CONTAINED
+    elif node.type == "export_statement" and node.child_by_field_name("source") is not None:
+        name, reason = "a re-export", _SELF_CONTAINED
+    elif node.type == "export_statement":
+        name = "an export list or a default export"
+    elif node.type == "predefined_type" or not node.is_named:
+        name = f"'{file.text(node)}'"
+    elif node.type in _CONSTRUCTS:
+        name = _CONSTRUCTS[node.type]
+    else:
+        name = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    file.error(node, f"{name}{suffix} is not supported{reason}")

@@ -1,0 +1,79 @@
+"""Fill the gaps in the documentation of a protocol from schema/docs.toml."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mcp_bindgen.ingest.docs import DocBook, Key
+from mcp_bindgen.ir.names import lineage
+from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
+
+
+def document(protocol: Protocol, book: DocBook) -> tuple[Protocol, tuple[str, ...]]:
+    """Return the protocol with its docs filled in, and the names of what nobody describes.
+
+    What the input file itself says goes first: the book only speaks where the file is silent.
+    """
+    missing: list[str] = []
+    definitions = {name: _documented(d, protocol, book, missing) for name, d in protocol.definitions.items()}
+    for name, definition in definitions.items():
+        if not definition.doc and isinstance(definition, Struct) and definition.holder:
+            definitions[name] = replace(definition, doc=_holder_doc(definition, definitions))
+    missing += [name for name, d in definitions.items() if not d.doc]
+    constants = tuple(replace(c, doc=c.doc or _line(book.constant(c.name))) for c in protocol.constants)
+    missing += [c.name for c in constants if not c.doc]
+    return replace(protocol, definitions=definitions, constants=constants), tuple(missing)
+
+
+def _documented(definition: Definition, protocol: Protocol, book: DocBook, missing: list[str]) -> Definition:
+    doc = definition.doc or _line(book.definition(protocol.revision, definition.name))
+    if not isinstance(definition, Struct):
+        return replace(definition, doc=doc)
+    fields = tuple(_documented_field(f, definition, protocol, book) for f in definition.fields)
+    missing += [f"{definition.name}.{f.wire_name}" for f in fields if not f.doc]
+    return replace(definition, doc=doc, fields=fields)
+
+
+def _documented_field(field: Field, struct: Struct, protocol: Protocol, book: DocBook) -> Field:
+    if field.doc:
+        return field
+    return replace(field, doc=_line(book.property(protocol.revision, owners(struct, protocol), field.wire_name)))
+
+
+def owners(struct: Struct, protocol: Protocol) -> tuple[str, ...]:
+    """Return the struct and the types whose documentation it shares, nearest first.
+
+    Params that stand inline share that of the params which their message inherits.
+    """
+    names = (struct.name, *lineage(struct.name, protocol.definitions))
+    if not struct.holder.endswith("Request.params") and not struct.holder.endswith("Notification.params"):
+        return names
+    kind = "Request" if struct.holder.endswith("Request.params") else "Notification"
+    return (*names, f"{kind}Params")
+
+
+def used_keys(protocol: Protocol, book: DocBook) -> Iterator[Key]:
+    """Iterate over the keys of the book that describe something in this revision."""
+    for name, definition in protocol.definitions.items():
+        if found := book.definition(protocol.revision, name):
+            yield found[0]
+        if isinstance(definition, Struct):
+            for field in definition.fields:
+                if found := book.property(protocol.revision, owners(definition, protocol), field.wire_name):
+                    yield found[0]
+    for constant in protocol.constants:
+        if found := book.constant(constant.name):
+            yield found[0]
+
+
+def _holder_doc(struct: Struct, definitions: dict[str, Definition]) -> str:
+    """An inline object is described by the member that holds it."""
+    for definition in definitions.values():
+        if isinstance(definition, Struct):
+            path = definition.holder or definition.name
+            if struct.holder.startswith(f"{path}.") and (field := definition.field(struct.holder[len(path) + 1 :])):
+                return field.doc
+    return ""
+
+
+def _line(found: tuple[Key, str] | None) -> str:
+    return found[1] if found else ""

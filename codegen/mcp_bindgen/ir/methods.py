@@ -1,0 +1,211 @@
+"""Derive the table of methods from the definitions that carry a method constant.
+
+The unions of the schema (ClientRequest, ServerNotification, ...) say who sends a message, but not every message is in
+one: an embedded request travels inside a result, and early schema files forgot a member. Nothing is named here but
+those unions and the patterns by which MCP names its messages.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ir.build import references
+from mcp_bindgen.ir.names import method_constant, reference
+from mcp_bindgen.ir.nodes import Alias, Definition, Direction, Field, MapOf, Method, Ref, Struct, TypeRef, Union
+
+_UNIONS: Mapping[str, Direction] = {
+    "ClientRequest": Direction.CLIENT_TO_SERVER,
+    "ClientNotification": Direction.CLIENT_TO_SERVER,
+    "ServerRequest": Direction.SERVER_TO_CLIENT,
+    "ServerNotification": Direction.SERVER_TO_CLIENT,
+}
+_ROOTS = (*_UNIONS, "ClientResult", "ServerResult")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """A result that the schema states in prose alone; `reason` says where."""
+
+    result: str
+    if_params_have: str
+    reason: str
+
+
+PAIRINGS = (
+    Pairing(
+        result="CreateTaskResult",
+        if_params_have="task",
+        reason="2025-11-25 basic/utilities/tasks: a request with `task` is answered by the task that was created;"
+        " no union and no reference says so",
+    ),
+)
+"""Rows that no rule can derive. One that applies to no released revision fails a test."""
+
+
+def derive_methods(definitions: Mapping[str, Definition], source: str, diagnostics: Diagnostics) -> tuple[Method, ...]:
+    """Derive one record per method, requests first, each kind sorted by name."""
+    derivation = _Derivation(definitions, source, diagnostics)
+    methods = [derivation.method(name, struct) for name, struct in derivation.messages.items()]
+    return tuple(sorted(methods, key=lambda method: (not method.is_request, method.name)))
+
+
+class _Derivation:
+    def __init__(self, definitions: Mapping[str, Definition], source: str, diagnostics: Diagnostics) -> None:
+        self._definitions = definitions
+        self._diagnostics = diagnostics
+        self._source = source
+        self.messages = self._messages()
+        self._senders = {root: set(self._members(root)) for root in _UNIONS}
+
+    def _where(self, name: str) -> Location:
+        return Location(source=self._source, pointer=f"/{name}")
+
+    def _messages(self) -> dict[str, Struct]:
+        """Find the message of every method; a root union of one member may stand as a copy of it and is none."""
+        found: dict[str, Struct] = {}
+        for name, definition in self._definitions.items():
+            method = method_constant(definition)
+            if method is None or name in _ROOTS or not isinstance(definition, Struct):
+                continue
+            if not name.endswith(("Request", "Notification")):
+                self._diagnostics.error(
+                    self._where(name), f"a message is called ...Request or ...Notification; {name!r} has a method"
+                )
+            elif method in found:
+                self._diagnostics.error(
+                    self._where(name), f"the method {method!r} is that of {found[method].name} already"
+                )
+            else:
+                found[method] = definition
+        return found
+
+    def _members(self, root: str) -> Iterator[str]:
+        """Iterate over the messages that a root union admits, through the unions in it."""
+        pending, seen = [root], {root}
+        while pending:
+            definition = self._definitions.get(pending.pop())
+            if isinstance(definition, Struct):
+                method = method_constant(definition)
+                if method in self.messages:
+                    yield self.messages[method].name
+            elif definition is not None:
+                fresh = set(references(definition.type)) - seen
+                seen |= fresh
+                pending += fresh
+
+    def method(self, name: str, message: Struct) -> Method:
+        is_request = message.name.endswith("Request")
+        params = message.field("params")
+        params_name = self._params(message, params)
+        fields = self._fields(params.type) if params else {}
+        result = self._result(message) if is_request else None
+        result_fields = self._fields(Ref(name=result)) if result else {}
+        alternatives = self._alternatives(message, result, fields) if result else ()
+        return Method(
+            name=name,
+            message=message.name,
+            direction=self._direction(name, message, is_request),
+            params=params_name,
+            params_required=params is not None and params.required,
+            result=result,
+            alternatives=alternatives,
+            paginated="cursor" in fields and "nextCursor" in result_fields,
+            cacheable={"ttlMs", "cacheScope"} <= result_fields.keys(),
+            task_augmentable="task" in fields,
+            multi_round_trip=any("inputRequests" in self._fields(Ref(name=a)) for a in alternatives),
+            payload=result is not None and self._is_payload(result),
+            deprecated=message.deprecated,
+        )
+
+    def _direction(self, method: str, message: Struct, is_request: bool) -> Direction:
+        senders = {_UNIONS[root] for root, names in self._senders.items() if message.name in names}
+        if senders:
+            return senders.pop() if len(senders) == 1 else Direction.BOTH
+        if is_request and self._is_embedded(message.name):
+            return Direction.EMBEDDED
+        area = method.rpartition("/")[0].partition("/")[0]
+        kin = {
+            self._direction(other, struct, is_request)
+            for other, struct in self.messages.items()
+            if other.startswith(f"{area}/") and any(struct.name in names for names in self._senders.values())
+        }
+        guess = kin.pop() if area and len(kin) == 1 else Direction.BOTH
+        self._diagnostics.warning(
+            self._where(message.name),
+            f"{message.name} is in none of {', '.join(_UNIONS)}; {method} is taken as {guess.value},"
+            + (
+                f" like every other {area}/ method"
+                if guess is not Direction.BOTH
+                else " since nothing says who sends it"
+            ),
+        )
+        return guess
+
+    def _is_embedded(self, message: str) -> bool:
+        """Whether a result carries the message, through unions and maps."""
+        reached = [name for name in self._definitions if name.endswith("Result") and name not in _ROOTS]
+        seen = set(reached)
+        while reached:
+            definition = self._definitions[reached.pop()]
+            types = [f.type for f in definition.fields] if isinstance(definition, Struct) else [definition.type]
+            fresh = {name for type_ in types for name in references(type_)} - seen
+            seen |= fresh
+            reached += fresh
+        return message in seen
+
+    def _params(self, message: Struct, params: Field | None) -> str | None:
+        if params is None:
+            return None
+        name = reference(params.type)
+        if isinstance(params.type, Union) or not self._is_object(params.type):
+            self._diagnostics.error(
+                self._where(message.name), "params are an object, or a named union of named objects"
+            )
+        return name
+
+    def _is_object(self, type_: TypeRef) -> bool:
+        match type_:
+            case Ref(name=name):
+                definition = self._definitions.get(name)
+                return isinstance(definition, Struct) or (definition is not None and self._is_object(definition.type))
+            case Union(members=members):
+                return all(self._is_object(member) for member in members)
+            case _:
+                return isinstance(type_, MapOf)
+
+    def _result(self, message: Struct) -> str:
+        result = message.name.removesuffix("Request") + "Result"
+        if result in self._definitions:
+            if not self._is_object(Ref(name=result)):
+                self._diagnostics.error(self._where(message.name), f"a result is an object; {result} is none")
+            return result
+        if "EmptyResult" not in self._definitions:
+            where = self._where(message.name)
+            self._diagnostics.error(where, f"neither {result} nor EmptyResult is defined, so nothing answers it")
+        return "EmptyResult"
+
+    def _alternatives(self, message: Struct, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
+        response = self._definitions.get(f"{result}Response")
+        stated = response.field("result") if isinstance(response, Struct) else None
+        members = stated.type.members if stated and isinstance(stated.type, Union) else ()
+        named = [name for member in members if (name := reference(member)) and name != result]
+        prose = [p.result for p in PAIRINGS if p.if_params_have in params and p.result in self._definitions]
+        return (*named, *prose)
+
+    def _is_payload(self, result: str) -> bool:
+        """Whether the result stands for that of another request: it extends a result and declares nothing itself."""
+        definition = self._definitions.get(result)
+        return isinstance(definition, Struct) and not definition.own and len(definition.bases) == 1
+
+    def _fields(self, type_: TypeRef) -> dict[str, Field]:
+        """The members of a struct, or of all structs of a union."""
+        match type_:
+            case Ref(name=name):
+                definition = self._definitions.get(name)
+                if isinstance(definition, Struct):
+                    return {f.wire_name: f for f in definition.fields}
+                return self._fields(definition.type) if isinstance(definition, Alias) else {}
+            case Union(members=members):
+                return {name: field for member in members for name, field in self._fields(member).items()}
+            case _:
+                return {}

@@ -1,0 +1,42 @@
+"""Names of the IR: those of inline objects, and the era and messages that names and constants reveal."""
+
+import re
+from collections.abc import Mapping
+
+from mcp_bindgen.ir.nodes import Definition, Literal, Ref, Struct, TypeRef
+
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+def inline_name(holder: str, wire_name: str) -> str:
+    """Name the object type that stands inline in a member: ``Tool`` and ``inputSchema`` give ``ToolInputSchema``."""
+    words = _WORD.findall(wire_name)
+    return holder + ("".join(word[0].upper() + word[1:] for word in words) or "Member")
+
+
+def method_constant(definition: Definition | None) -> str | None:
+    """Return the method of a message, or None for a definition that is no message of one method."""
+    if not isinstance(definition, Struct):
+        return None
+    field = definition.field("method")
+    if field is None or not isinstance(field.type, Literal) or len(field.type.values) != 1:
+        return None
+    value = field.type.values[0]
+    return value if isinstance(value, str) else None
+
+
+def reference(type_: TypeRef) -> str | None:
+    """Return the name that a type refers to, or None if it is no reference."""
+    return type_.name if isinstance(type_, Ref) else None
+
+
+def lineage(name: str, definitions: Mapping[str, Definition]) -> tuple[str, ...]:
+    """Return the names of all types that a struct extends, nearest first."""
+    found: dict[str, None] = {}
+    pending = [name]
+    while pending:
+        definition = definitions.get(pending.pop(0))
+        bases = [base.name for base in definition.bases] if isinstance(definition, Struct) else []
+        pending += [base for base in bases if base not in found]
+        found.update(dict.fromkeys(bases))
+    return tuple(found)

@@ -1,0 +1,307 @@
+"""The nodes of the intermediate representation (IR).
+
+One algebra of types serves two stages. In what the front ends read, an object type may stand inline and an
+intersection is still an intersection. `build` names the inline objects and resolves inheritance: in a `Protocol`
+there is no `ObjectOf` and no `Intersection` left.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+
+class Kind(StrEnum):
+    """The primitive types of JSON Schema, and `ANY` for a value of any type (null included)."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    NULL = "null"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The simple assertions of JSON Schema on one value; None where the schema asserts nothing."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: float | None = None
+    exclusive_maximum: float | None = None
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    unique_items: bool | None = None
+    min_properties: int | None = None
+    max_properties: int | None = None
+
+
+UNBOUNDED = Bounds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Primitive:
+    """A scalar, or any value.
+
+    `format` is an annotation (uri, byte, ...). `known` lists the values that the schema names for an open string:
+    other strings are as valid.
+    """
+
+    kind: Kind
+    bounds: Bounds = UNBOUNDED
+    format: str = ""
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Literal:
+    """A closed set of constants, in the order of the schema; one value is a constant.
+
+    As in JSON and unlike in Python, true is not equal to 1.
+    """
+
+    values: tuple[Scalar, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._distinct() == other._distinct()
+
+    def __hash__(self) -> int:
+        return hash(self._distinct())
+
+    def _distinct(self) -> tuple[tuple[bool, Scalar], ...]:
+        return tuple((isinstance(value, bool), value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ref:
+    """A reference to a definition by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOf:
+    """An array whose items are all of one type."""
+
+    item: "TypeRef"
+    bounds: Bounds = UNBOUNDED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapOf:
+    """An object without declared members: every value is of one type."""
+
+    value: "TypeRef"
+    bounds: Bounds = UNBOUNDED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Union:
+    """A value of at least one of the member types."""
+
+    members: "tuple[TypeRef, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intersection:
+    """A value of all of the member types (front ends only)."""
+
+    members: "tuple[TypeRef, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One declared member of an object."""
+
+    wire_name: str
+    type: "TypeRef"
+    required: bool
+    doc: str = ""
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A type that an object extends, and the members that it does not take from it."""
+
+    name: str
+    omitted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectOf:
+    """An object type with declared members (front ends only: `build` turns it into a `Struct`).
+
+    `extra` is the type of the members that are not declared; None closes the object.
+    """
+
+    fields: tuple[Field, ...]
+    bases: tuple[Base, ...] = ()
+    extra: "TypeRef | None" = Primitive(kind=Kind.ANY)
+
+
+TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union | Intersection | ObjectOf
+
+ANY = Primitive(kind=Kind.ANY)
+STRING = Primitive(kind=Kind.STRING)
+NULL = Primitive(kind=Kind.NULL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """A named type as a front end read it; `pointer` is its place in the file it came from."""
+
+    name: str
+    type: TypeRef
+    doc: str = ""
+    deprecated: bool = False
+    internal: bool = False
+    category: str = ""
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Struct:
+    """An object type with a name: every member it has, those of its bases included.
+
+    `own` names the members that it declares itself. `holder` is the path of the member it was declared in, when the
+    schema has it inline (``Tool.inputSchema``), else empty.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    own: tuple[str, ...]
+    bases: tuple[Base, ...] = ()
+    extra: TypeRef | None = ANY
+    doc: str = ""
+    deprecated: bool = False
+    internal: bool = False
+    category: str = ""
+    holder: str = ""
+
+    def field(self, wire_name: str) -> Field | None:
+        """Return the member of that name, or None."""
+        return next((f for f in self.fields if f.wire_name == wire_name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """Another name for a type that is not an object with declared members."""
+
+    name: str
+    type: TypeRef
+    doc: str = ""
+    deprecated: bool = False
+    internal: bool = False
+    category: str = ""
+
+
+Definition: TypeAlias = Struct | Alias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant:
+    """A constant of the protocol, such as an error code."""
+
+    name: str
+    value: Scalar
+    doc: str = ""
+
+
+class Era(StrEnum):
+    """How a revision's conversations begin: with a handshake (legacy) or without one, stateless (modern)."""
+
+    LEGACY = "legacy"
+    MODERN = "modern"
+
+
+class Direction(StrEnum):
+    """Who sends a message; an embedded request travels inside the result of another one."""
+
+    CLIENT_TO_SERVER = "client_to_server"
+    SERVER_TO_CLIENT = "server_to_client"
+    BOTH = "both"
+    EMBEDDED = "embedded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One method of the protocol; `result` is None for a notification.
+
+    `params` names the type of its parameters, None when the schema gives the message none. `alternatives` are the
+    other results that its request may get.
+    """
+
+    name: str
+    message: str
+    direction: Direction
+    params: str | None
+    params_required: bool
+    result: str | None
+    alternatives: tuple[str, ...] = ()
+    paginated: bool = False
+    cacheable: bool = False
+    task_augmentable: bool = False
+    multi_round_trip: bool = False
+    payload: bool = False
+    deprecated: bool = False
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the message expects an answer."""
+        return self.result is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file that the IR was built from, and the sha256 of its bytes in hexadecimal."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erratum:
+    """A place where schema.json and schema.ts differ, both readings, and the rule that settled it.
+
+    `contradiction` is true where the two admit different messages; else the JSON only says less, or says it otherwise.
+    """
+
+    rule: str
+    pointer: str
+    json: str
+    typescript: str
+    contradiction: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """One revision of the protocol: the root of the IR."""
+
+    revision: str
+    era: Era
+    definitions: Mapping[str, Definition]
+    methods: tuple[Method, ...]
+    constants: tuple[Constant, ...]
+    sources: tuple[Source, ...]
+    errata: tuple[Erratum, ...] = field(default=())
+
+    def structs(self) -> Iterator[Struct]:
+        """Iterate over the object types, in the order of the definitions."""
+        return (d for d in self.definitions.values() if isinstance(d, Struct))
+
+    def resolve(self, type_: TypeRef) -> TypeRef | Struct:
+        """Follow references through aliases to a struct or to a type that is no reference."""
+        while isinstance(type_, Ref):
+            definition = self.definitions[type_.name]
+            if isinstance(definition, Struct):
+                return definition
+            type_ = definition.type
+        return type_

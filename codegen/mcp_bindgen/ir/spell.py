@@ -1,0 +1,71 @@
+"""Spell IR types for people, in the notation of TypeScript."""
+
+import json
+
+from mcp_bindgen.ir.nodes import (
+    Bounds,
+    Intersection,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    ObjectOf,
+    Primitive,
+    Ref,
+    TypeRef,
+    Union,
+)
+
+
+def spell(type_: TypeRef) -> str:
+    """Spell a type on one line: ``string | integer``, ``Tool[]``, ``{ [key: string]: any }``."""
+    match type_:
+        case Primitive(kind=kind, known=known):
+            return " | ".join([*(json.dumps(value) for value in known), kind.value])
+        case Literal(values=values):
+            return " | ".join(json.dumps(value) for value in values)
+        case Ref(name=name):
+            return name
+        case ListOf(item=item):
+            return f"{_grouped(item)}[]"
+        case MapOf(value=value):
+            return f"{{ [key: string]: {spell(value)} }}"
+        case Union(members=members):
+            return " | ".join(spell(member) for member in members)
+        case Intersection(members=members):
+            return " & ".join(_grouped(member) for member in members)
+        case ObjectOf(fields=fields, bases=bases):
+            inside = "; ".join(f"{f.wire_name}{'' if f.required else '?'}: {spell(f.type)}" for f in fields)
+            return " & ".join([*(base.name for base in bases), f"{{ {inside} }}"])
+
+
+def spell_bounds(type_: TypeRef) -> str:
+    """Spell what is asserted beyond the type: ``minimum 0, maximum 1``, ``format uri``; empty where nothing is."""
+    if not isinstance(type_, Primitive | ListOf | MapOf):
+        return ""
+    stated = [_spell_bound(name.replace("_", " "), value) for name, value in bounds_of(type_.bounds).items()]
+    if isinstance(type_, Primitive) and type_.format:
+        stated.append(f"format {type_.format}")
+    return ", ".join(stated)
+
+
+def _spell_bound(name: str, value: float | str | bool) -> str:
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    whole = isinstance(value, float) and value.is_integer()
+    return f"{name} {int(value) if whole else value}"
+
+
+def bounds_of(bounds: Bounds) -> dict[str, float | int | str | bool]:
+    """Return the assertions that are made, by name."""
+    return {name: value for name in Bounds.__slots__ if (value := getattr(bounds, name)) is not None}
+
+
+def is_any(type_: TypeRef) -> bool:
+    """Whether the type admits every value."""
+    return isinstance(type_, Primitive) and type_.kind is Kind.ANY
+
+
+def _grouped(type_: TypeRef) -> str:
+    text = spell(type_)
+    return f"({text})" if " | " in text or " & " in text else text

@@ -1,0 +1,196 @@
+"""Load one revision of the protocol: source files in, IR out.
+
+The two halves of a schema are merged when both are at hand. For a released revision the half that was not given is
+taken from the shipped structure, provided that it says the same.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
+from mcp_bindgen.ingest.docs import DocBook, read_docs
+from mcp_bindgen.ingest.json_schema import SchemaDocument, parse_json, read_schema
+from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
+from mcp_bindgen.ingest.typescript import read_typescript
+from mcp_bindgen.ingest.typescript_facts import document_from_facts
+from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
+from mcp_bindgen.ir.build import build
+from mcp_bindgen.ir.document import document
+from mcp_bindgen.ir.lower import lower
+from mcp_bindgen.ir.methods import derive_methods
+from mcp_bindgen.ir.nodes import Constant, Declaration, Era, Erratum, Method, Protocol, Source
+from mcp_bindgen.ir.params import add_meta
+from mcp_bindgen.ir.reconcile import Reconciled, reconcile
+from mcp_bindgen.paths import shipped
+
+REVISION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MAX_MISSING = 5
+"""How many undocumented names a warning lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halves:
+    """What was read of one revision: its schema.json, its schema.ts, or both, and the files they came from."""
+
+    schema: SchemaDocument | None
+    typescript: TypeScriptDocument | None
+    sources: tuple[SourceText, ...]
+
+    @property
+    def where(self) -> str:
+        """The name of the file that diagnostics about the merged structure point to."""
+        return self.schema.source if self.schema else self.sources[0].name
+
+
+@cache
+def load_released(revision: str) -> Protocol:
+    """Load a released revision from the shipped structure.
+
+    Raises:
+        InputError: there is no such revision, or the shipped files are damaged.
+    """
+    if revision not in released():
+        known = ", ".join(released())
+        raise InputError.at(Location(source=revision), f"no such revision; the released ones are {known}")
+    diagnostics = Diagnostics()
+    halves = read_halves([shipped_source(revision, kind) for kind in SourceKind], diagnostics)
+    return _protocol(revision, halves, _merge(halves, diagnostics), diagnostics)
+
+
+def load_sources(sources: Sequence[SourceText], revision: str | None, diagnostics: Diagnostics) -> Protocol:
+    """Load a revision from a schema.json, a schema.ts, or both; `revision` overrides what the schema.ts says.
+
+    Raises:
+        InputError: the sources cannot be used; warnings and notes about usable ones go to `diagnostics`.
+    """
+    with refuse_endless_chains(sources[0].name):
+        return _load_sources(sources, revision, diagnostics)
+
+
+def _load_sources(sources: Sequence[SourceText], revision: str | None, diagnostics: Diagnostics) -> Protocol:
+    for kind in SourceKind:
+        if sum(source.kind is kind for source in sources) > 1:
+            raise InputError.at(Location(source=sources[-1].name), f"one {kind.value} is enough; two were given")
+    halves = read_halves(sources, diagnostics)
+    diagnostics.raise_errors()
+    revision = _revision(halves, revision)
+    if revision in released() and len(sources) == 1:
+        return _with_shipped_half(revision, halves, diagnostics)
+    merged = _merge(halves, diagnostics)
+    for difference in merged.unexpected:
+        where = Location(source=halves.where, pointer=difference.pointer)
+        diagnostics.warning(
+            where, f"schema.ts says {difference.left!r}, schema.json {difference.right!r}; schema.ts is followed"
+        )
+    return _protocol(revision, halves, merged, diagnostics)
+
+
+def read_halves(sources: Sequence[SourceText], diagnostics: Diagnostics) -> Halves:
+    """Read each source as what it is, without merging them."""
+    schema: SchemaDocument | None = None
+    typescript: TypeScriptDocument | None = None
+    for source in sources:
+        if source.kind is SourceKind.JSON_SCHEMA:
+            schema = read_schema(parse_json(source.data, source.name, diagnostics), source.name, diagnostics)
+        elif source.name.endswith(".json"):
+            facts = parse_json(source.data, source.name, diagnostics)
+            typescript = document_from_facts(facts, source.name, diagnostics)
+        else:
+            typescript = read_typescript(decode(source), source.name, diagnostics)
+    return Halves(schema=schema, typescript=typescript, sources=tuple(sources))
+
+
+def _revision(halves: Halves, stated: str | None) -> str:
+    found = halves.typescript.revision if halves.typescript else None
+    revision = stated or found
+    where = Location(source=halves.where)
+    if revision is None:
+        raise InputError.at(
+            where, "nothing says which revision this is: name it before --schema, or give its schema.ts"
+        )
+    if not REVISION_NAME.fullmatch(revision):
+        raise InputError.at(where, f"{revision!r} cannot name a revision: use letters, digits, dots and dashes")
+    return revision
+
+
+def _with_shipped_half(revision: str, halves: Halves, diagnostics: Diagnostics) -> Protocol:
+    other = SourceKind.TYPESCRIPT if halves.schema else SourceKind.JSON_SCHEMA
+    whole = read_halves([*halves.sources, shipped_source(revision, other)], diagnostics)
+    merged = _merge(whole, diagnostics)
+    if not merged.unexpected:
+        return _protocol(revision, whole, merged, diagnostics)
+    first = merged.unexpected[0]
+    where = Location(source=halves.sources[0].name, pointer=first.pointer if halves.schema else "")
+    more = f" and at {len(merged.unexpected) - 1} more places" if len(merged.unexpected) > 1 else ""
+    diagnostics.warning(
+        where,
+        f"differs from the shipped {other.value} of {revision} at {first.pointer}{more}"
+        f" ({first.left!r} in schema.ts, {first.right!r} in schema.json); this file is used alone",
+    )
+    return _protocol(revision, halves, _merge(halves, diagnostics), diagnostics)
+
+
+def _merge(halves: Halves, diagnostics: Diagnostics) -> Reconciled:
+    diagnostics.raise_errors()
+    if halves.typescript and halves.schema:
+        return reconcile(halves.typescript, halves.schema, diagnostics)
+    declarations: Mapping[str, Declaration] = {}
+    if halves.typescript:
+        declarations = lower(halves.typescript, {}, diagnostics)
+    elif halves.schema:
+        declarations = halves.schema.declarations
+    return Reconciled(declarations=declarations, errata=(), unexpected=())
+
+
+def _protocol(revision: str, halves: Halves, merged: Reconciled, diagnostics: Diagnostics) -> Protocol:
+    definitions = build(merged.declarations, halves.where, diagnostics)
+    diagnostics.raise_errors()
+    methods = derive_methods(definitions, halves.where, diagnostics)
+    diagnostics.raise_errors()
+    era = _era(methods, halves.where)
+    errata: tuple[Erratum, ...] = ()
+    if era is Era.LEGACY and halves.typescript:
+        definitions, errata = add_meta(definitions)
+    protocol = Protocol(
+        revision=revision,
+        era=era,
+        definitions=definitions,
+        methods=methods,
+        constants=_constants(halves.typescript),
+        sources=tuple(Source(name=source.name, sha256=source.sha256) for source in halves.sources),
+        errata=(*merged.errata, *errata),
+    )
+    protocol, missing = document(protocol, doc_book())
+    if missing:
+        more = f" and {len(missing) - MAX_MISSING} more" if len(missing) > MAX_MISSING else ""
+        names = ", ".join(missing[:MAX_MISSING])
+        diagnostics.warning(Location(source=halves.where), f"nothing describes {names}{more}; they go undocumented")
+    return protocol
+
+
+def _constants(typescript: TypeScriptDocument | None) -> tuple[Constant, ...]:
+    if typescript is None:
+        return ()
+    docs = typescript.constant_docs
+    return tuple(Constant(name=n, value=v, doc=docs.get(n, "")) for n, v in typescript.constants.items())
+
+
+def _era(methods: Sequence[Method], source: str) -> Era:
+    names = {method.name for method in methods}
+    if "server/discover" in names:
+        return Era.MODERN
+    if "initialize" in names:
+        return Era.LEGACY
+    where = Location(source=source)
+    raise InputError.at(
+        where, "no schema of MCP: it defines neither `initialize` (legacy) nor `server/discover` (modern)"
+    )
+
+
+@cache
+def doc_book() -> DocBook:
+    """Return the shipped documentation lines (schema/docs.toml)."""
+    return read_docs((shipped("schema") / "docs.toml").read_text("utf-8"))

@@ -1,0 +1,103 @@
+"""Compare the shipped structure of a revision with an official file.
+
+Like is compared with like: a schema.json with the shipped JSON half; a schema.ts with the shipped TypeScript half,
+both read with the shipped JSON half as the hint that lowering wants. What remains are real differences, but for the
+annotations, which the shipped structure keeps for itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.ingest.json_schema import SchemaDocument
+from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
+from mcp_bindgen.ir.compare import Comparison, Difference
+from mcp_bindgen.ir.lower import lower
+from mcp_bindgen.ir.nodes import Declaration, ObjectOf
+from mcp_bindgen.load import Halves, read_halves
+
+UNJUDGED = frozenset(("format",))
+"""Kinds of difference that change no message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a comparison came to: `pinned` says whether the file is the very one the structure was taken from."""
+
+    revision: str
+    source: SourceText
+    pinned: bool
+    differences: tuple[Difference, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two say the same."""
+        return not self.differences
+
+
+def verify(revision: str, official: SourceText, diagnostics: Diagnostics) -> Verdict:
+    """Compare the shipped structure of a released revision with a schema.json or schema.ts.
+
+    Raises:
+        InputError: there is no such revision, or the file cannot be read.
+    """
+    if revision not in released():
+        raise InputError.at(
+            Location(source=revision), f"no such revision; the released ones are {', '.join(released())}"
+        )
+    shipped = read_halves([shipped_source(revision, kind) for kind in SourceKind], Diagnostics())
+    given = read_halves([official], diagnostics)
+    diagnostics.raise_errors()
+    pins = released()[revision]
+    is_json = official.kind is SourceKind.JSON_SCHEMA
+    differences = _differences(shipped, given, diagnostics)
+    diagnostics.raise_errors()
+    return Verdict(
+        revision=revision,
+        source=official,
+        pinned=official.sha256 == (pins.schema_json_sha256 if is_json else pins.schema_ts_sha256),
+        differences=tuple(differences),
+    )
+
+
+def _differences(shipped: Halves, given: Halves, diagnostics: Diagnostics) -> list[Difference]:
+    assert shipped.schema is not None and shipped.typescript is not None, "both halves are shipped"
+    if given.schema is not None:
+        return list(_compared(shipped.schema.declarations, given.schema.declarations))
+    assert given.typescript is not None, "a source is one of the two"
+    ours, theirs = (_lowered(half, shipped.schema, diagnostics) for half in (shipped.typescript, given.typescript))
+    return [
+        *_constants(shipped.typescript, given.typescript),
+        *_compared(ours, theirs),
+        *_bases(ours, theirs),
+    ]
+
+
+def _lowered(
+    typescript: TypeScriptDocument, schema: SchemaDocument, diagnostics: Diagnostics
+) -> Mapping[str, Declaration]:
+    return lower(typescript, schema.declarations, diagnostics)
+
+
+def _compared(ours: Mapping[str, Declaration], theirs: Mapping[str, Declaration]) -> Iterator[Difference]:
+    return (found for found in Comparison(ours, theirs).declarations() if found.rule not in UNJUDGED)
+
+
+def _constants(ours: TypeScriptDocument, theirs: TypeScriptDocument) -> Iterator[Difference]:
+    for name in dict.fromkeys((*ours.constants, *theirs.constants)):
+        sides = [repr(half.constants[name]) if name in half.constants else "-" for half in (ours, theirs)]
+        if sides[0] != sides[1]:
+            yield Difference(rule="constant", pointer=f"/{name}", left=sides[0], right=sides[1], contradiction=True)
+
+
+def _bases(ours: Mapping[str, Declaration], theirs: Mapping[str, Declaration]) -> Iterator[Difference]:
+    """Compare what is inherited: `Comparison` looks through it."""
+    for name, declaration in ours.items():
+        sides = [declaration.type, theirs[name].type] if name in theirs else []
+        bases = [side.bases if isinstance(side, ObjectOf) else () for side in sides]
+        if bases and bases[0] != bases[1]:
+            left, right = (", ".join(base.name for base in side) or "-" for side in bases)
+            pointer = declaration.pointer or f"/{name}"
+            yield Difference(rule="extends", pointer=pointer, left=left, right=right, contradiction=False)

@@ -1,0 +1,1 @@
+"""The runtime of mcp-bindgen: what every generated revision stands on. It imports no generated module."""

@@ -1,0 +1,46 @@
+"""What a generated revision hands to the runtime."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp_runtime.errors import BindingFormatError, PeerError
+from mcp_runtime.method import MethodTable
+
+FORMAT: Final = 1
+"""The format of bindings that this runtime reads; bindings of another format must be generated anew."""
+
+
+class Binding:
+    """One generated revision: its name, its era (``legacy`` or ``modern``), its methods, the classes of its errors.
+
+    Raises:
+        BindingFormatError: the bindings were generated for another runtime.
+    """
+
+    __slots__ = ("era", "errors", "format", "methods", "package", "revision")
+
+    def __init__(
+        self,
+        *,
+        format: int,
+        package: str,
+        revision: str,
+        era: str,
+        methods: MethodTable,
+        errors: Mapping[int, type[PeerError]],
+    ) -> None:
+        if format != FORMAT:
+            raise BindingFormatError(package, revision, found=format, expected=FORMAT)
+        self.format = format
+        self.package = package
+        self.revision = revision
+        self.era = era
+        self.methods = methods
+        self.errors = errors
+
+    def error(self, code: int, message: str, data: Any = None) -> PeerError:
+        """Make the exception for an error that a peer answered, of the class that stands for its code."""
+        return self.errors.get(code, PeerError)(code, message, data)
+
+    def __repr__(self) -> str:
+        return f"Binding({self.package}, revision={self.revision!r})"

@@ -1,0 +1,71 @@
+"""The errors of the runtime: what a peer answered, what a peer broke, what we were asked to break."""
+
+from typing import Any
+
+
+class McpError(Exception):
+    """The base of every error that the runtime raises."""
+
+
+class BindingFormatError(McpError):
+    """Generated bindings do not fit this runtime."""
+
+    def __init__(self, package: str, revision: str, *, found: int, expected: int) -> None:
+        super().__init__(
+            f"{package} was generated in format {found}, this runtime reads format {expected};"
+            f" generate it again: mcp-bindgen generate {revision}"
+        )
+
+
+class PeerError(McpError):
+    """A peer answered a request with a JSON-RPC error (JSON-RPC 2.0, section 5.1).
+
+    Args:
+        code: the error code.
+        message: the peer's own words.
+        data: what the peer added, of any JSON type; None if nothing.
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(f"{message} ({code})")
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.code, self.message, self.data))
+
+
+class ProtocolViolation(McpError):
+    """A message breaks the protocol.
+
+    Args:
+        revision: the revision that was spoken.
+        method: the method of the message, None if it has none.
+        pointer: where in the message, as a JSON pointer.
+        reason: what is wrong there.
+    """
+
+    def __init__(self, *, revision: str, method: str | None, pointer: str, reason: str) -> None:
+        what = f"{method} of {revision}" if method else f"a message of {revision}"
+        super().__init__(f"{what}: {pointer or '/'}: {reason}")
+        self.revision = revision
+        self.method = method
+        self.pointer = pointer
+        self.reason = reason
+
+
+class LocalProtocolError(ProtocolViolation):
+    """We were asked to send what the protocol forbids."""
+
+
+class RemoteProtocolError(ProtocolViolation):
+    """The peer sent what the protocol forbids."""
+
+
+class MethodNotImplemented(McpError):
+    """No handler answers a method."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__(f"{method} is not implemented here")
+        self.method = method

@@ -1,0 +1,178 @@
+"""The records of a generated method table.
+
+A record names its types and loads them at their first use, so that a program pays for no model that it never meets.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from functools import partial
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+
+if TYPE_CHECKING:
+    from pydantic_core import SchemaSerializer, SchemaValidator
+
+T = TypeVar("T")
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Direction(StrEnum):
+    """Who sends a message; an embedded request travels inside the result of another one."""
+
+    CLIENT_TO_SERVER = "client_to_server"
+    SERVER_TO_CLIENT = "server_to_client"
+    BOTH = "both"
+    EMBEDDED = "embedded"
+
+
+class WireType(Generic[T]):
+    """A type of a generated package, by name; `T` is the type itself.
+
+    The bytes that it reads and writes are UTF-8 JSON. The first use of one of the functions below imports the type and
+    puts what pydantic compiled for it in their place, so that a later call costs nothing beyond it.
+    """
+
+    __slots__ = ("build", "decode", "encode", "name", "package", "validate")
+
+    decode: Callable[[bytes | str], T]
+    """Reads one JSON text; raises `pydantic.ValidationError` if it is not JSON, or not of this type."""
+    validate: Callable[[object], T]
+    """Checks a value that was parsed before; raises `pydantic.ValidationError` if it is not of this type."""
+    build: Callable[[Mapping[str, object]], T]
+    """Makes a value from arguments that are spelled as in Python or as on the wire; raises as `validate` does."""
+    encode: Callable[[T], bytes]
+    """Writes a value of this type as JSON."""
+
+    def __init__(self, package: str, name: str) -> None:
+        self.package = package
+        self.name = name
+        self.decode = lambda data: self.compile().decode(data)
+        self.validate = lambda value: self.compile().validate(value)
+        self.build = lambda arguments: self.compile().build(arguments)
+        self.encode = lambda value: self.compile().encode(value)
+
+    def __repr__(self) -> str:
+        return f"WireType({self.package}.{self.name})"
+
+    def load(self) -> Any:
+        """Import the type: a model class, or the alias of another type."""
+        return getattr(import_module(self.package), self.name)
+
+    def compile(self) -> "WireType[T]":
+        """Compile what reads and writes the type, now rather than at its first use; returns itself."""
+        validator, serializer = _compiled(self.load())
+        self.decode = validator.validate_json
+        self.validate = validator.validate_python
+        self.build = partial(validator.validate_python, by_alias=True, by_name=True)
+        self.encode = serializer.to_json
+        return self
+
+
+def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
+    """Return what reads and writes a type; a model has its own."""
+    from pydantic import TypeAdapter
+
+    from mcp_runtime.model import WireModel
+
+    if isinstance(type_, type) and issubclass(type_, WireModel):
+        type_.model_rebuild()
+        return cast("SchemaValidator", type_.__pydantic_validator__), type_.__pydantic_serializer__
+    adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, type_))
+    return cast("SchemaValidator", adapter.validator), adapter.serializer
+
+
+class Method(Generic[P]):
+    """What a request and a notification have in common; `P` is the type of the params.
+
+    `params` is None if the message has no declared params.
+    """
+
+    __slots__ = ("deprecated", "direction", "message", "name", "params", "params_required")
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        message: str,
+        direction: Direction,
+        params: WireType[P] | None,
+        params_required: bool = False,
+        deprecated: bool = False,
+    ) -> None:
+        self.name = name
+        self.message = message
+        self.direction = direction
+        self.params = params
+        self.params_required = params_required
+        self.deprecated = deprecated
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.direction.value})"
+
+
+class RequestMethod(Method[P], Generic[P, R]):
+    """A method that expects an answer; `R` is the type of its result.
+
+    `alternatives` are the other results that it may get: a created task, or a request for more input.
+    """
+
+    __slots__ = (
+        "alternatives",
+        "cacheable",
+        "multi_round_trip",
+        "paginated",
+        "payload",
+        "result",
+        "task_augmentable",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        message: str,
+        direction: Direction,
+        params: WireType[P] | None,
+        result: WireType[R],
+        params_required: bool = False,
+        alternatives: tuple[WireType[Any], ...] = (),
+        paginated: bool = False,
+        cacheable: bool = False,
+        task_augmentable: bool = False,
+        multi_round_trip: bool = False,
+        payload: bool = False,
+        deprecated: bool = False,
+    ) -> None:
+        super().__init__(
+            name,
+            message=message,
+            direction=direction,
+            params=params,
+            params_required=params_required,
+            deprecated=deprecated,
+        )
+        self.result = result
+        self.alternatives = alternatives
+        self.paginated = paginated
+        self.cacheable = cacheable
+        self.task_augmentable = task_augmentable
+        self.multi_round_trip = multi_round_trip
+        self.payload = payload
+
+
+class NotificationMethod(Method[P]):
+    """A method that nobody answers."""
+
+    __slots__ = ()
+
+
+AnyMethod: TypeAlias = RequestMethod[Any, Any] | NotificationMethod[Any]
+M = TypeVar("M", bound=Method[Any])
+MethodTable: TypeAlias = Mapping[str, AnyMethod]
+
+
+def by_name(methods: Iterable[M]) -> Mapping[str, M]:
+    """Make a table of methods, which nobody can change."""
+    return MappingProxyType({method.name: method for method in methods})

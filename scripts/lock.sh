@@ -1,0 +1,33 @@
+#!/bin/sh
+# Write the hash-locked requirements of the project and of the benchmarks' peer.
+#
+#   scripts/lock.sh [--upgrade]
+#
+# Versions already locked are kept unless --upgrade is given. One lock serves every platform and Python from 3.11 on.
+# Without uv on PATH, uv is installed into a throw-away environment.
+set -eu
+cd "$(dirname "$0")/.."
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+uv=$(command -v uv || true)
+if [ -z "$uv" ]; then
+    python3 -m venv "$scratch/venv"
+    "$scratch/venv/bin/python" -m pip --disable-pip-version-check install -qq uv
+    uv=$scratch/venv/bin/uv
+fi
+
+lock() {
+    output=$1
+    shift
+    draft=$scratch/lock.txt
+    rm -f "$draft"
+    if [ -f "$output" ]; then cp "$output" "$draft"; fi
+    "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-header --no-emit-index-url --no-emit-find-links --output-file "$draft" "$@"
+    { echo '# Written by `make lock`; do not edit.'; cat "$draft"; } >"$output"
+}
+
+lock requirements/dev.txt --extra dev "$@" pyproject.toml
+lock requirements/bench-mcp.txt "$@" requirements/bench-mcp.in

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Make or refresh a virtual environment from a hash-locked requirements file.
+#
+#   scripts/venv.sh VENV LOCK [PROJECT]
+#
+# PROJECT, if given, is installed editable on top, without resolving or downloading anything more.
+# uv does the work where it is on PATH, else python -m venv and pip. $PYTHON picks the interpreter.
+set -eu
+
+venv=$1 lock=$2 project=${3:-}
+oldest='3.11'
+
+fail() {
+    echo "setup: $1" >&2
+    exit 1
+}
+
+recent_enough() {
+    "$1" -c "import sys; sys.exit(sys.version_info < tuple(map(int, '$oldest'.split('.'))))" >/dev/null 2>&1
+}
+
+find_python() {
+    if [ -n "${PYTHON:-}" ]; then
+        recent_enough "$PYTHON" || fail "PYTHON=$PYTHON is not a Python $oldest or newer"
+        echo "$PYTHON"
+        return
+    fi
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
+        if recent_enough "$candidate"; then
+            echo "$candidate"
+            return
+        fi
+    done
+    if command -v uv >/dev/null 2>&1; then
+        echo ">=$oldest" # uv knows of more places, and can fetch one
+        return
+    fi
+    fail "Python $oldest or newer is needed, python3 is $(python3 --version 2>/dev/null || echo missing); set PYTHON=/path/to/python"
+}
+
+# A venv of an interpreter that is gone leaves a dangling link: it counts as absent and is made again.
+if [ ! -x "$venv/bin/python" ]; then
+    python=$(find_python)
+    if command -v uv >/dev/null 2>&1; then
+        uv venv --quiet --allow-existing --python "$python" "$venv"
+    else
+        "$python" -c 'import ensurepip, venv' >/dev/null 2>&1 ||
+            fail "$python has no venv module or no ensurepip; install it (Debian, Ubuntu: apt install python3-venv) or install uv"
+        "$python" -m venv "$venv"
+    fi
+fi
+recent_enough "$venv/bin/python" || fail "$venv holds a Python older than $oldest; remove it and run again"
+
+if command -v uv >/dev/null 2>&1; then
+    install() { uv pip install --quiet --python "$venv/bin/python" "$@"; }
+else
+    # uv makes environments without pip.
+    "$venv/bin/python" -c 'import pip' 2>/dev/null || "$venv/bin/python" -m ensurepip >/dev/null
+    install() { "$venv/bin/python" -m pip --disable-pip-version-check install -qq "$@"; }
+fi
+
+install --require-hashes --requirement "$lock"
+if [ -n "$project" ]; then
+    install --no-deps --no-build-isolation --editable "$project"
+fi

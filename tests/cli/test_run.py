@@ -1,0 +1,174 @@
+"""The frame of every command: usage, version, missing extra, defects, broken pipes, completion, progress."""
+
+import os
+import pty
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from command import Cli, start
+from mcp_bindgen import __main__ as entry
+from mcp_bindgen.cli import listing
+from samples import HANDSHAKE_TS
+
+VERSION_LINE = f"mcp-bindgen {version('mcp-bindgen')}\n"
+
+
+def module(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "mcp_bindgen", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_version(cli: Cli) -> None:
+    assert cli("--version").out == VERSION_LINE
+    done = module("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, VERSION_LINE, "")
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("generate", "--help"), ("verify", "-h")])
+def test_help(cli: Cli, arguments: tuple[str, ...]) -> None:
+    assert cli(*arguments).out.startswith("Usage: mcp-bindgen")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("frob",),
+        ("generate", "--frob"),
+        ("verify", "2024-11-05"),
+        ("list", "--format", "xml"),
+        ("show",),
+        ("generate", "--package", "a-b"),
+        ("generate", "--package", "a..b"),
+        ("generate", "--package", "a.class"),
+        ("generate", "--package", "../x"),
+        ("generate", "--package", "[red]x[/red]"),
+    ],
+)
+def test_wrong_usage(cli: Cli, arguments: tuple[str, ...]) -> None:
+    done = cli(*arguments, expect=2)
+    assert done.out == ""
+    assert done.err.startswith("Usage: mcp-bindgen")
+    assert arguments[-1] in done.err or len(arguments) < 3
+
+
+@pytest.mark.parametrize("arguments", [[], ["--version"], ["--help"], ["generate"], ["no", "such"]])
+def test_without_the_extra_one_line_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    def without_jinja(name: str) -> object:
+        return None if name == "jinja2" else find_spec(name)
+
+    monkeypatch.setattr(entry, "find_spec", without_jinja)
+    monkeypatch.setattr(sys, "argv", ["mcp-bindgen", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        entry.main()
+    printed = capsys.readouterr()
+    assert (caught.value.code, printed.out) == (2, "")
+    (line,) = printed.err.splitlines()
+    assert "pip install 'mcp-bindgen[codegen]'" in line
+    assert "uvx --from 'mcp-bindgen[codegen]'" in line
+
+
+def test_a_defect_is_one_message_and_a_status_of_its_own(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(revision: str) -> object:
+        raise ZeroDivisionError(f"bad\x1b luck with {revision}")
+
+    monkeypatch.setattr(listing, "load", broken)
+    done = cli("list", expect=70)
+    assert "this is a defect of mcp-bindgen, please report it: ZeroDivisionError: bad\\x1b luck" in done.err
+    assert "Traceback" not in done.err
+    monkeypatch.setenv("MCP_BINDGEN_TRACEBACK", "1")
+    assert "Traceback" in cli("list", expect=70).err
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+    process = start("errata", "--all", cwd=tmp_path)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait() == 141
+
+
+def test_a_terminal_without_unicode_shows_something(tmp_path: Path) -> None:
+    code = "import sys; from mcp_bindgen.cli.run import run; sys.exit(run(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "show", "naïve"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert rb"na\xefve" in done.stderr
+
+
+def test_revisions_complete_in_the_shell(tmp_path: Path) -> None:
+    environment = {**os.environ, "_MCP_BINDGEN_COMPLETE": "complete_bash", "COMP_WORDS": "mcp-bindgen generate 2025"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mcp_bindgen"], env={**environment, "COMP_CWORD": "2"}, capture_output=True, check=False
+    )
+    assert done.stdout.split() == [b"2025-03-26", b"2025-06-18", b"2025-11-25"]
+
+
+@pytest.mark.parametrize(("arguments", "shown"), [((), True), (("--quiet",), False)])
+def test_progress_is_for_terminals(tmp_path: Path, arguments: tuple[str, ...], shown: bool) -> None:
+    main, terminal = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "mcp_bindgen", "generate", "2024-11-05", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        check=True,
+    )
+    os.close(terminal)
+    try:
+        printed = os.read(main, 65536)
+    except OSError:  # the terminal is gone, and nobody wrote to it
+        printed = b""
+    os.close(main)
+    assert (b"2024-11-05" in printed) is shown
+    assert b"\x1b" not in done.stdout
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """Serves the current folder; yields the address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(tmp_path))) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_port}"
+        serving.shutdown()
+
+
+class TestUrls:
+    def test_a_schema_from_a_url(self, cli: Cli, server: str) -> None:
+        Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")
+        cli("generate", "2099-01-01", "--schema", f"{server}/schema.ts")
+        text = Path("generated/mcp_bindings/v2099_01_01/__init__.py").read_text("utf-8")
+        assert f"{server}/schema.ts sha256:" in text
+        assert "up to date" in cli("generate", "2099-01-01", "--schema", f"{server}/schema.ts").out
+
+    def test_a_url_that_is_not_there(self, cli: Cli, server: str) -> None:
+        done = cli("generate", "2099-01-01", "--schema", f"{server}/absent.ts", expect=2)
+        assert done.err == f"error: {server}/absent.ts: the server answered 404\n"
+
+    def test_no_password_gets_into_a_file(self, cli: Cli, server: str) -> None:
+        Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")
+        cli("generate", "2099-01-01", "--schema", f"{server.replace('://', '://me:secret@')}/schema.ts")
+        for path in Path("generated").rglob("*.py"):
+            assert "secret" not in path.read_text("utf-8")

@@ -1,0 +1,104 @@
+"""[tool.mcp-bindgen] of a pyproject.toml."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import Cli
+from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.settings import Settings, find_settings
+from samples import HANDSHAKE
+
+
+def project(folder: Path, table: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text(f"[tool.mcp-bindgen]\n{table}\n", "utf-8")
+    (folder / "schema.json").write_text(json.dumps({"$defs": HANDSHAKE}), "utf-8")
+    return folder
+
+
+def test_no_project_has_no_settings(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n", "utf-8")
+    assert find_settings(tmp_path) == Settings()
+
+
+def test_every_key_and_paths_from_the_folder_of_the_file(tmp_path: Path) -> None:
+    table = """
+revisions = ["2099-01-01"]
+schema = ["schema.json", "https://example.com/schema.ts"]
+out = "src"
+package = "acme.mcp"
+templates = "shapes"
+"""
+    project(tmp_path, table)
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    assert find_settings(tmp_path / "src" / "deep") == Settings(
+        source=tmp_path / "pyproject.toml",
+        revisions=("2099-01-01",),
+        schema=(str(tmp_path / "schema.json"), "https://example.com/schema.ts"),
+        out=tmp_path / "src",
+        package="acme.mcp",
+        templates=tmp_path / "shapes",
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("relases = []", "[tool.mcp-bindgen] relases: is not a key of it; the keys are revisions, schema, out"),
+        ("out = 3", "out: is a text"),
+        ("out = ''", "out: is a text that is not empty"),
+        ("revisions = [1]", "revisions: is a text or a list of texts"),
+        ("schema = {}", "schema: is a text or a list of texts"),
+        ("package = 'a-b'", "package: 'a-b' cannot name a Python package"),
+        ("x = ", "not valid TOML"),
+    ],
+)
+def test_mistakes_are_named_with_file_and_key(tmp_path: Path, table: str, said: str) -> None:
+    project(tmp_path, table)
+    with pytest.raises(InputError) as caught:
+        find_settings(tmp_path)
+    assert f"error: {tmp_path}/pyproject.toml: " in str(caught.value)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["tool = 3", "[tool]\nmcp-bindgen = 3"])
+def test_a_table_that_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text, "utf-8")
+    if text == "tool = 3":
+        assert find_settings(tmp_path) == Settings()
+        return
+    with pytest.raises(InputError, match="is a table"):
+        find_settings(tmp_path)
+
+
+class TestGenerate:
+    def test_the_settings_say_everything(self, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        project(tmp_path, 'revisions = "2099-01-01"\nschema = "schema.json"\nout = "src"\npackage = "acme"')
+        (tmp_path / "below").mkdir()
+        monkeypatch.chdir(tmp_path / "below")
+        cli("generate")
+        text = (tmp_path / "src" / "acme" / "__init__.py").read_text("utf-8")
+        assert "command:  mcp-bindgen generate\n" in text
+        assert str(tmp_path) not in text
+        cli("generate", "--check")
+        monkeypatch.chdir(tmp_path)
+        cli("generate", "--check")
+
+    def test_the_command_line_wins(self, cli: Cli, tmp_path: Path) -> None:
+        project(tmp_path, 'revisions = "2099-01-01"\nschema = "schema.json"\nout = "src"\npackage = "acme"')
+        cli("generate", "2099-02-02", "--out", "lib", "--package", "other")
+        assert "2099-02-02" in Path("lib/other/__init__.py").read_text("utf-8")
+        assert not Path("src").exists()
+
+    def test_a_schema_of_the_command_line_is_not_of_the_revisions_of_the_settings(
+        self, cli: Cli, tmp_path: Path
+    ) -> None:
+        project(tmp_path, 'revisions = ["2024-11-05", "2025-03-26"]\npackage = "acme"')
+        assert "which revision" in cli("generate", "--schema", "schema.json", expect=2).err
+        cli("generate", "2099-01-01", "--schema", "schema.json")
+
+    def test_a_schema_of_the_settings_is_named_when_it_cannot_be(self, cli: Cli, tmp_path: Path) -> None:
+        project(tmp_path, 'schema = "schema.json"')
+        assert "pyproject.toml" in cli("generate", "2024-11-05", "2025-03-26", expect=2).err

@@ -1,0 +1,61 @@
+"""Runs the command line for tests, in this process or in one of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindgen.cli.run import run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a command ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Cli:
+    """Runs mcp-bindgen in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: object, expect: int = 0) -> Outcome:
+        """Run a command and demand its exit status."""
+        self._capsys.readouterr()
+        status = run([str(argument) for argument in arguments])
+        printed = self._capsys.readouterr()
+        assert status == expect, f"exit {status}, not {expect}\n{printed.out}\n{printed.err}"
+        return Outcome(status=status, out=printed.out, err=printed.err)
+
+
+def start(*arguments: object, program: str = "", cwd: Path) -> "subprocess.Popen[str]":
+    """Start mcp-bindgen in a process of its own; `program` is Python code that runs in it first."""
+    code = f"import sys\n{program}\nfrom mcp_bindgen.cli.run import run\nsys.exit(run(sys.argv[1:]))\n"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *(str(argument) for argument in arguments)],
+        cwd=cwd,
+        env={**os.environ, "XDG_CACHE_HOME": str(cwd / ".cache")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Return the files below a folder, hidden ones included, by relative path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }

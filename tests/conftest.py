@@ -1,0 +1,73 @@
+"""What every run of the tests has: the option `--cases`, and an account of the official files that it used."""
+
+from pathlib import Path
+
+import pytest
+
+import official
+from command import Cli
+
+WORKER_KEY = "official-files"
+DEFAULT_CASES = 3000
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--cases",
+        type=int,
+        default=DEFAULT_CASES,
+        metavar="N",
+        help=f"generated inputs per differential test and revision (default: {DEFAULT_CASES})",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if absent := official.missing():
+        raise pytest.UsageError(f"official files are missing, though their folder is there: {', '.join(absent)}")
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(_Workers())
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand what a worker of xdist used to the process that prints the summary."""
+    output: dict[str, object] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[WORKER_KEY] = sorted(official.used)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not official.upstream().is_dir():
+        terminalreporter.write_line(f"official inputs: none, {official.upstream()} is not here (set MCP_UPSTREAM)")
+        return
+    terminalreporter.write_line(f"official inputs: {len(official.used)} of {len(official.expected())} used")
+
+
+class _Workers:
+    """Collects what the workers of xdist used."""
+
+    def pytest_testnodedown(self, node: object) -> None:
+        output: dict[str, list[str]] = getattr(node, "workeroutput", {})
+        official.used.update(output.get(WORKER_KEY, ()))
+
+
+@pytest.fixture
+def cases(request: pytest.FixtureRequest) -> int:
+    """How many inputs a differential test generates (`--cases`)."""
+    number = request.config.getoption("--cases")
+    assert isinstance(number, int)
+    return number
+
+
+@pytest.fixture
+def cli(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Cli:
+    """Runs mcp-bindgen in this process, in an empty current folder and with a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "MCP_BINDGEN_TRACEBACK"):
+        monkeypatch.delenv(name, raising=False)
+    return Cli(capsys)

@@ -1,0 +1,100 @@
+"""What Python does with a model keeps it what it was: copy, pickle, compare, print, and build it by hand."""
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from differential.instances import Case
+from differential.subjects import REFUSED, Subject, subject
+from differential.values import write
+from mcp_runtime.model import CONST, WireModel
+from samples import REVISIONS
+
+pytestmark = [pytest.mark.differential, pytest.mark.parametrize("revision", REVISIONS)]
+
+SHARE = 3
+"""One case in so many of the other differential tests is enough here."""
+SHOWN = 10
+
+
+def test_a_parsed_value_is_read_as_its_json_text_is(revision: str, cases: int) -> None:
+    _holds(revision, cases, lambda tried, case, _: tried.type(case.definition).validate(copy.deepcopy(case.value)))
+
+
+def test_deepcopy(revision: str, cases: int) -> None:
+    _holds(revision, cases, lambda _, __, model: copy.deepcopy(model))
+
+
+def test_pickle(revision: str, cases: int) -> None:
+    _holds(revision, cases, lambda _, __, model: pickle.loads(pickle.dumps(model)))
+
+
+def test_repr_and_equality(revision: str, cases: int) -> None:
+    def read_again(tried: Subject, case: Case, model: Any) -> Any:
+        assert isinstance(repr(model), str)
+        assert not isinstance(model, WireModel) or repr(model).startswith(f"{type(model).__name__}(")
+        assert model != object()
+        return tried.decode(case.definition, write(case.value, tried.instances("again").rng))
+
+    _holds(revision, cases, read_again)
+
+
+def test_writing_by_the_method_of_the_model(revision: str, cases: int) -> None:
+    def same(tried: Subject, case: Case, model: Any) -> Any:
+        if isinstance(model, WireModel):
+            assert model.model_dump_json().encode() == tried.type(case.definition).encode(model)
+            return type(model).model_validate_json(model.model_dump_json())
+        return model
+
+    _holds(revision, cases, same)
+
+
+def test_the_constructor_rebuilds_a_model(revision: str, cases: int) -> None:
+    _holds(revision, cases, lambda _, __, model: _rebuilt(model))
+
+
+def test_the_constructor_takes_the_names_of_the_wire_too(revision: str, cases: int) -> None:
+    _holds(revision, cases, lambda _, __, model: _rebuilt(model, by_alias=True))
+
+
+def _rebuilt(model: Any, *, by_alias: bool = False) -> Any:
+    if not isinstance(model, WireModel):
+        return model
+    fields = type(model).model_fields
+    names = {name: (field.alias if by_alias else None) or name for name, field in fields.items()}
+    stated = {
+        names[name]: getattr(model, name)
+        for name in model.model_fields_set & fields.keys()
+        if CONST not in fields[name].metadata
+    }
+    unknown = model.model_extra or {}
+    if unknown.keys() & fields.keys():
+        return model  # An unknown member of that name can only come from the wire.
+    return type(model)(**stated, **unknown)
+
+
+def _holds(revision: str, cases: int, law: Callable[[Subject, Case, Any], Any]) -> None:
+    """Check that a law gives back an equal value, of the same type and with the same JSON, for every accepted case."""
+    tried = subject(revision)
+    broken: list[str] = []
+    for case, model in _accepted(tried, cases):
+        try:
+            other = law(tried, case, model)
+            wire = tried.type(case.definition)
+            kept = type(other) is type(model) and other == model and wire.encode(other) == wire.encode(model)
+        except Exception as error:
+            kept, other = False, error
+        if not kept:
+            broken.append(f"{revision} {case.definition}: {model!r}\n  becomes {other!r}"[:1500])
+    assert not broken, f"{len(broken)} cases\n" + "\n".join(broken[:SHOWN])
+
+
+def _accepted(tried: Subject, cases: int) -> Iterator[tuple[Case, Any]]:
+    rng = tried.instances("spelling").rng
+    for case in tried.instances("laws").random(cases // SHARE):
+        model = tried.decode(case.definition, write(case.value, rng))
+        if model is not REFUSED:
+            yield case, model

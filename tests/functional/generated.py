@@ -1,0 +1,58 @@
+"""Generate bindings in memory, put them where Python finds them, import them."""
+
+import importlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.emit.package import emit
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.load import load_sources
+from samples import HANDSHAKE, json_source
+
+REVISION = "2099-01-01"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "generate"
+
+
+def generate(*sources: SourceText, templates: Path | None = None, package: str = "acme") -> dict[str, str]:
+    """Generate the bindings of a revision that nobody has released."""
+    diagnostics = Diagnostics()
+    protocol = load_sources(sources, REVISION, diagnostics)
+    return emit(protocol, package=package, command="mcp-bindgen generate", templates=templates, diagnostics=diagnostics)
+
+
+def generate_definitions(definitions: Mapping[str, Any]) -> dict[str, str]:
+    """Generate bindings from definitions in JSON Schema, to which the handshake is added."""
+    return generate(json_source({**HANDSHAKE, **definitions}))
+
+
+def install(files: Mapping[str, str], folder: Path, name: str) -> ModuleType:
+    """Write a package into a folder, import it, and load all of its exports."""
+    home = folder / name
+    home.mkdir()
+    for path, text in files.items():
+        (home / path).write_text(text, "utf-8")
+    sys.path.insert(0, str(folder))
+    try:
+        importlib.invalidate_caches()
+        module = importlib.import_module(name)
+        for export in dir(module):
+            getattr(module, export)
+    finally:
+        sys.path.remove(str(folder))
+    return module
+
+
+def structure(properties: Mapping[str, Any], *required: str, **more: Any) -> dict[str, Any]:
+    """Spell an object type in JSON Schema."""
+    return {"type": "object", "properties": dict(properties), "required": list(required), **more}
+
+
+def golden_sources(case: str) -> list[SourceText]:
+    """Read the sources of a golden case: its schema.json, its schema.ts, or both."""
+    kinds = {"schema.json": SourceKind.JSON_SCHEMA, "schema.ts": SourceKind.TYPESCRIPT}
+    found = {name: path for name in kinds if (path := GOLDEN / case / name).is_file()}
+    return [SourceText(name=name, kind=kinds[name], data=path.read_bytes()) for name, path in found.items()]

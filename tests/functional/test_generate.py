@@ -1,0 +1,153 @@
+"""What is generated: golden trees, hostile text that stays text, templates of the user, the same bytes every time.
+
+`UPDATE_GOLDEN=1 pytest tests/functional/test_generate.py` writes the golden trees anew.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from functional.generated import GOLDEN, REVISION, generate, golden_sources
+from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.emit.package import emit
+from mcp_bindgen.load import load_released
+from mcp_bindgen.paths import shipped
+from samples import HANDSHAKE, json_source
+
+CASES = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
+STRING: Mapping[str, Any] = {"type": "string"}
+
+
+class TestGolden:
+    @pytest.mark.parametrize("case", CASES)
+    def test_tree(self, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("mcp_bindgen.emit.header.tool_version", lambda: "0.0.0")
+        files = generate(*golden_sources(case))
+        expected = GOLDEN / case / "expected"
+        if os.environ.get("UPDATE_GOLDEN"):
+            expected.mkdir(exist_ok=True)
+            for stale in expected.glob("*.py"):
+                stale.unlink()
+            for name, text in files.items():
+                (expected / name).write_text(text, "utf-8")
+        on_disk = {path.name: path.read_text("utf-8") for path in expected.glob("*.*")}
+        assert sorted(files) == sorted(on_disk)
+        for name, text in files.items():
+            assert text == on_disk[name], name
+
+    @pytest.mark.parametrize("case", CASES)
+    def test_imports(self, case: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
+        module = unique(generate(*golden_sources(case)))
+        assert module.REVISION == REVISION
+        assert module.BINDING.package == module.__name__
+
+    def test_every_case_has_sources(self) -> None:
+        assert len(CASES) >= 4
+        assert all(golden_sources(case) for case in CASES)
+
+
+class TestTemplates:
+    def test_one_is_replaced_by_name(self, tmp_path: Path) -> None:
+        source = json_source(HANDSHAKE)
+        own = (shipped("templates") / "binding.py.j2").read_text("utf-8") + "\n# Ours: {{ page.path }}\n"
+        (tmp_path / "binding.py.j2").write_text(own, "utf-8")
+        plain, changed = generate(source), generate(source, templates=tmp_path)
+        assert {name for name in plain if plain[name] != changed[name]} == {"binding.py"}
+        assert changed["binding.py"] == plain["binding.py"] + "\n# Ours: binding.py\n"
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("{% for x in %}", "TemplateSyntaxError"),
+            ("{{ page.nothing }}", "UndefinedError"),
+            ("{{ page.items / 2 }}", "TypeError"),
+            ("{{ 1 / 0 }}", "ZeroDivisionError"),
+            ("{% include 'gone.j2' %}", "TemplateNotFound"),
+            ("def (", "what it renders is not Python"),
+        ],
+    )
+    def test_a_broken_one_is_named(self, text: str, message: str, tmp_path: Path) -> None:
+        (tmp_path / "binding.py.j2").write_text(text, "utf-8")
+        with pytest.raises(InputError, match=message) as caught:
+            generate(json_source(HANDSHAKE), templates=tmp_path)
+        assert str(tmp_path / "binding.py.j2") in str(caught.value)
+
+    def test_one_that_is_no_text_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "binding.py.j2").write_bytes(b"\xff\xfe")
+        with pytest.raises(InputError, match=r"binding\.py\.j2: UnicodeDecodeError"):
+            generate(json_source(HANDSHAKE), templates=tmp_path)
+
+
+class TestDeterminism:
+    def test_the_same_bytes_in_every_process(self) -> None:
+        code = (
+            "import hashlib, json; from mcp_bindgen.emit.package import emit; from mcp_bindgen.load import *;"
+            "files = emit(load_released('2025-11-25'), package='p', command='c', templates=None,"
+            " diagnostics=Diagnostics());"
+            "print(hashlib.sha256(json.dumps(files).encode()).hexdigest())"
+        )
+        found = {_digest(), _digest()}
+        for seed in ("1", "2"):
+            environment = {**os.environ, "PYTHONHASHSEED": seed}
+            run = subprocess.run(
+                [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+            )
+            found.add(run.stdout.strip())
+        assert len(found) == 1
+
+
+def _digest() -> str:
+    protocol = load_released("2025-11-25")
+    files = emit(protocol, package="p", command="c", templates=None, diagnostics=Diagnostics())
+    return hashlib.sha256(json.dumps(files).encode()).hexdigest()
+
+
+class TestRecursion:
+    @pytest.fixture(name="module")
+    def _module(self, unique: Callable[[Mapping[str, str]], Any]) -> Any:
+        return unique(generate(*golden_sources("recursion_and_bounds")))
+
+    def test_structs(self, module: Any) -> None:
+        data: dict[str, Any] = {"label": "a", "children": [{"label": "b", "children": []}], "parent": {"label": "c"}}
+        tree = module.Tree.model_validate_json(json.dumps(data))
+        assert type(tree.children[0]) is module.Tree
+        assert json.loads(tree.model_dump_json()) == data
+        assert type(module.Ping.model_validate_json('{"pong": {"ping": {}}}').pong.ping) is module.Ping
+
+    def test_aliases(self, module: Any) -> None:
+        adapter: TypeAdapter[Any] = TypeAdapter(module.Json)
+        data = {"a": [1, 2.5, None, True, {"b": ["c"]}]}
+        assert adapter.dump_python(adapter.validate_json(json.dumps(data))) == data
+
+    def test_openness(self, module: Any) -> None:
+        with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+            module.Closed.model_validate_json('{"b": 1}')
+        assert module.Counts.model_validate_json('{"total": 1, "x": 2}').model_dump() == {"total": 1, "x": 2}
+        with pytest.raises(ValidationError):
+            module.Counts.model_validate_json('{"total": 1, "x": "y"}')
+
+    @pytest.mark.parametrize(
+        ("good", "bad"),
+        [
+            ({"age": 150}, {"age": 151}),
+            ({"share": 0}, {"share": 1.0}),
+            ({"even": 4}, {"even": 3}),
+            ({"code": "ABC"}, {"code": "ab"}),
+            ({"code": "AB"}, {"code": "A"}),
+            ({"tags": ["a", "b"]}, {"tags": ["a", "a"]}),
+            ({"tags": ["a"]}, {"tags": []}),
+            ({"map": {"a": "b"}}, {"map": {}}),
+        ],
+    )
+    def test_bounds(self, module: Any, good: object, bad: object) -> None:
+        assert json.loads(module.Bounded.model_validate_json(json.dumps(good)).model_dump_json()) == good
+        with pytest.raises(ValidationError):
+            module.Bounded.model_validate_json(json.dumps(bad))

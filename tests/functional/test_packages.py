@@ -1,0 +1,203 @@
+"""The generated packages: what importing them costs, the names they export, their tables and their errors."""
+
+import ast
+import importlib
+import inspect
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import mcp_bindings
+from functional.bindings import exports, methods_of, package, sample
+from mcp_bindgen.load import load_released
+from mcp_bindings import v2024_11_05
+from mcp_bindings.v2025_11_25 import (
+    BINDING,
+    METHODS,
+    CallToolRequestParams,
+)
+from mcp_runtime.binding import FORMAT, Binding
+from mcp_runtime.errors import BindingFormatError, PeerError
+from mcp_runtime.method import Direction, RequestMethod, WireType
+from samples import LEGACY, REVISIONS
+
+GENERATED = Path(inspect.getfile(mcp_bindings)).parent
+
+
+class TestLazyPackage:
+    def imported(self, statement: str) -> set[str]:
+        """Return the modules that a statement imports in a fresh process."""
+        code = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        return set(run.stdout.split())
+
+    def test_a_package_imports_nothing_yet(self) -> None:
+        for revision in REVISIONS:
+            name = package(revision).__name__
+            found = self.imported(f"import {name}")
+            assert "pydantic" not in found and "pydantic_core" not in found
+            assert not any(module.startswith(("mcp_runtime", f"{name}.")) for module in found)
+
+    def test_stubs_and_tables_need_no_pydantic(self) -> None:
+        for revision in REVISIONS:
+            found = self.imported(f"from {package(revision).__name__} import Client, Server, METHODS, BINDING")
+            assert "pydantic" not in found and "mcp_runtime.model" not in found
+            name = package(revision).__name__
+            features = {module.removeprefix(f"{name}.") for module in found if module.startswith(f"{name}.")}
+            assert features == {"client", "server", "methods", "errors", "binding"}
+
+    def test_a_name_imports_what_it_needs(self) -> None:
+        found = self.imported("from mcp_bindings.v2025_11_25 import CallToolResult")
+        name = "mcp_bindings.v2025_11_25"
+        features = {module.removeprefix(f"{name}.") for module in found if module.startswith(f"{name}.")}
+        assert features == {"common", "tools"}
+
+    def test_common_stays_below_the_features(self) -> None:
+        found = self.imported("from mcp_bindings.v2025_11_25 import Tool")
+        name = "mcp_bindings.v2025_11_25"
+        assert {module.removeprefix(f"{name}.") for module in found if module.startswith(f"{name}.")} == {"common"}
+
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_dir_lists_every_export(self, revision: str) -> None:
+        listed = dir(package(revision))
+        definitions = {name for name in load_released(revision).definitions if name.isidentifier()}
+        machinery = (
+            "BINDING Client ClientContext ClientHandlers ConnectedClient Context METHODS REVISION Server".split()
+        )
+        constants = {constant.name for constant in load_released(revision).constants}
+        assert definitions | constants | set(machinery) <= set(listed)
+        assert listed == sorted(set(listed)), "a name is listed twice"
+
+    def test_an_unknown_name_says_so(self) -> None:
+        with pytest.raises(AttributeError, match=r"module 'mcp_bindings.v2024_11_05' has no attribute 'Tol'"):
+            _ = v2024_11_05.Tol  # type: ignore[attr-defined] # pyright: ignore
+        code = "from mcp_bindings.v2024_11_05 import AudioContent"
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "ImportError: cannot import name 'AudioContent' from 'mcp_bindings.v2024_11_05'" in run.stderr
+
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_what_type_checkers_see_is_what_there_is(self, revision: str) -> None:
+        tree = ast.parse((GENERATED / f"v{revision.replace('-', '_')}" / "__init__.py").read_text("utf-8"))
+        seen = {
+            alias.asname: node.module
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if node.level == 1
+        }
+        homes = package(revision)._HOMES
+        assert seen == homes
+        for name, home in homes.items():
+            module = importlib.import_module(f"{package(revision).__name__}.{home}")
+            assert vars(module).get(name) is getattr(package(revision), name)
+
+
+class TestAcrossRevisions:
+    def test_a_class_keeps_its_name(self) -> None:
+        for name in ("CallToolRequestParams", "CallToolResult", "InitializeRequestParams", "ToolInputSchema"):
+            holders = [revision for revision in REVISIONS if name in exports(revision)]
+            assert holders == list(LEGACY if name.startswith("Initialize") else REVISIONS), name
+
+    def test_a_definition_keeps_its_module(self) -> None:
+        homes: dict[str, dict[str, str]] = {}
+        for revision in REVISIONS:
+            for name in load_released(revision).definitions:
+                homes.setdefault(name, {})[revision] = package(revision)._HOMES[name]
+        assert len(homes) > 200
+        assert {name: found for name, found in homes.items() if len(set(found.values())) > 1} == {}
+
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_no_definition_was_renamed(self, revision: str) -> None:
+        for name in load_released(revision).definitions:
+            assert name in exports(revision)
+
+
+class TestBinding:
+    def test_says_what_it_is(self) -> None:
+        for revision in REVISIONS:
+            binding = package(revision).BINDING
+            assert isinstance(binding, Binding)
+            assert (binding.revision, binding.package) == (revision, package(revision).__name__)
+            assert binding.era == ("modern" if revision == "2026-07-28" else "legacy")
+            assert binding.methods is package(revision).METHODS
+            assert package(revision).REVISION == revision == package(revision).LATEST_PROTOCOL_VERSION
+        assert repr(BINDING) == "Binding(mcp_bindings.v2025_11_25, revision='2025-11-25')"
+
+    def test_another_format_names_the_command(self) -> None:
+        with pytest.raises(BindingFormatError) as caught:
+            Binding(
+                format=FORMAT + 1, package="acme.mcp", revision="2025-11-25", era="legacy", methods=METHODS, errors={}
+            )
+        assert str(caught.value) == (
+            "acme.mcp was generated in format 2, this runtime reads format 1;"
+            " generate it again: mcp-bindgen generate 2025-11-25"
+        )
+
+
+class TestErrors:
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_each_code_has_its_class(self, revision: str) -> None:
+        binding = package(revision).BINDING
+        codes = {c.value for c in load_released(revision).constants if isinstance(c.value, int)}
+        assert set(binding.errors) == codes
+        for code, expected in binding.errors.items():
+            error = binding.error(code, "m", {"a": 1})
+            assert type(error) is expected and issubclass(expected, PeerError)
+            assert str(error) == f"m ({code})"
+            copied = pickle.loads(pickle.dumps(error))
+            assert (type(copied), copied.code, copied.message, copied.data) == (expected, code, "m", {"a": 1})
+            assert f"Error code {code}." in (expected.__doc__ or "")
+        assert type(binding.error(-1, "m")) is PeerError
+
+
+class TestMethods:
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_lookups_by_direction(self, revision: str) -> None:
+        tables: ModuleType = importlib.import_module(f"{package(revision).__name__}.methods")
+        lookups = {
+            "CLIENT_REQUESTS": (True, {Direction.CLIENT_TO_SERVER, Direction.BOTH}),
+            "SERVER_REQUESTS": (True, {Direction.SERVER_TO_CLIENT, Direction.BOTH}),
+            "EMBEDDED_REQUESTS": (True, {Direction.EMBEDDED}),
+            "CLIENT_NOTIFICATIONS": (False, {Direction.CLIENT_TO_SERVER, Direction.BOTH}),
+            "SERVER_NOTIFICATIONS": (False, {Direction.SERVER_TO_CLIENT, Direction.BOTH}),
+        }
+        seen: set[str] = set()
+        for name, (requests, directions) in lookups.items():
+            expected = {
+                method.name: method
+                for method in tables.METHODS.values()
+                if isinstance(method, RequestMethod) is requests and method.direction in directions
+            }
+            assert dict(getattr(tables, name)) == expected
+            seen |= set(expected)
+        assert seen == set(tables.METHODS)
+
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_wire_types_load(self, revision: str) -> None:
+        for name, method in methods_of(revision).items():
+            assert method.name == name
+            message = getattr(package(revision), method.message)
+            assert message.model_fields["method"].default == name
+            types: list[WireType[Any]] = [method.params] if method.params else []
+            types += [method.result, *method.alternatives] if isinstance(method, RequestMethod) else []
+            for wire_type in types:
+                value = sample(revision, wire_type.name)
+                assert json.loads(wire_type.encode(wire_type.decode(json.dumps(value)))) == value
+
+    def test_tables_cannot_be_changed(self) -> None:
+        with pytest.raises(TypeError):
+            METHODS["x"] = METHODS["ping"]  # type: ignore[index] # pyright: ignore[reportIndexIssue]
+
+    def test_build_takes_both_spellings(self) -> None:
+        params = METHODS["tools/call"].params
+        assert params is not None
+        assert params.build({"name": "x", "meta": None}) == CallToolRequestParams(name="x")
+        with pytest.raises(ValidationError):
+            params.build({"name": 5})

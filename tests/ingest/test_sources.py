@@ -1,0 +1,148 @@
+"""Reading source files from disk and over HTTP, within limits, and telling the two kinds apart."""
+
+import hashlib
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.ingest import sources
+from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, decode, read_source
+
+
+def refusal(place: str) -> str:
+    with pytest.raises(InputError) as raised:
+        read_source(place)
+    (found,) = raised.value.diagnostics
+    return str(found).replace(place, "PLACE")
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("name", "data", "kind"),
+        [
+            ("schema.json", b"{}", SourceKind.JSON_SCHEMA),
+            ("schema.ts", b"export type A = string;", SourceKind.TYPESCRIPT),
+            ("schema.ts", b' \n{"$defs": {}}', SourceKind.JSON_SCHEMA),
+            ("schema", b"[]", SourceKind.JSON_SCHEMA),
+            ("broken.json", b"oops", SourceKind.JSON_SCHEMA),
+            ("schema", b"/** doc */ export {}", SourceKind.TYPESCRIPT),
+            ("schema", b"\xef\xbb\xbf{}", SourceKind.JSON_SCHEMA),
+            ("empty.ts", b"", SourceKind.TYPESCRIPT),
+        ],
+    )
+    def test_the_kind_is_seen_in_the_file(self, tmp_path: Path, name: str, data: bytes, kind: SourceKind) -> None:
+        path = tmp_path / name
+        path.write_bytes(data)
+        source = read_source(str(path))
+        assert (source.name, source.kind, source.data) == (str(path), kind, data)
+        assert source.sha256 == hashlib.sha256(data).hexdigest()
+
+    def test_what_is_no_file(self, tmp_path: Path) -> None:
+        assert refusal(str(tmp_path / "missing.json")) == "error: PLACE: there is no such file"
+        assert refusal(str(tmp_path)) == "error: PLACE: this is a folder; name the file in it"
+        assert "PLACE" in refusal("x" * 5000)
+
+    def test_a_name_with_a_null_character(self) -> None:
+        with pytest.raises(InputError):
+            read_source("a\0b.json")
+
+    def test_binary_data(self, tmp_path: Path) -> None:
+        path = tmp_path / "schema.json"
+        path.write_bytes(b"{\0}")
+        assert refusal(str(path)) == "error: PLACE: this is a binary file; a schema.json or a schema.ts is expected"
+
+    def test_a_file_of_the_largest_size_is_read_and_no_larger(self, tmp_path: Path) -> None:
+        path = tmp_path / "schema.json"
+        path.write_bytes(b" " * MAX_BYTES)
+        assert len(read_source(str(path)).data) == MAX_BYTES
+        with path.open("ab") as file:
+            file.truncate(50_000_000)
+        assert refusal(str(path)) == "error: PLACE: larger than 16 MiB; no schema of MCP is"
+
+
+class TestDecode:
+    def test_utf_8_with_or_without_a_mark(self) -> None:
+        for data in ("é".encode(), "é".encode("utf-8-sig")):
+            assert decode(SourceText(name="x", kind=SourceKind.TYPESCRIPT, data=data)) == "é"
+
+    @pytest.mark.parametrize("data", [b"ab\xff", "é".encode("utf-16"), b"\xed\xa0\x80"])
+    def test_other_encodings(self, data: bytes) -> None:
+        with pytest.raises(InputError, match=r"error: x: not UTF-8: .* at byte \d+"):
+            decode(SourceText(name="x", kind=SourceKind.TYPESCRIPT, data=data))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/schema.json")
+        elif self.path in ("/schema.json", "/large"):
+            self.send_response(200)
+        else:
+            self.send_response(404)
+        self.end_headers()
+        if self.path == "/schema.json":
+            self.wfile.write(b'{"$defs": {}}')
+        elif self.path == "/large":
+            self._pour()
+
+    def _pour(self) -> None:
+        try:
+            for _ in range(64):
+                self.wfile.write(b"x" * 4096)
+        except OSError:
+            pass  # the reader has had enough
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), _Handler) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
+class TestDownloads:
+    @pytest.mark.parametrize("path", ["/schema.json", "/moved"])
+    def test_reads(self, server: str, path: str) -> None:
+        source = read_source(server + path)
+        assert (source.name, source.kind, source.data) == (server + path, SourceKind.JSON_SCHEMA, b'{"$defs": {}}')
+
+    def test_an_answer_that_is_no_file(self, server: str) -> None:
+        assert refusal(server + "/missing") == "error: PLACE: the server answered 404"
+
+    def test_a_download_is_stopped_when_it_is_too_large(self, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sources, "MAX_BYTES", 10_000)
+        assert "larger than" in refusal(server + "/large")
+
+    def test_nobody_answers(self) -> None:
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))
+            port = closed.getsockname()[1]
+        assert refusal(f"http://127.0.0.1:{port}/x").startswith("error: PLACE: cannot be downloaded: ")
+
+    @pytest.mark.parametrize("url", ["http://", "http://[", "https://exa mple.org/x", "http://127.0.0.1:99999/"])
+    def test_what_is_no_address(self, url: str) -> None:
+        assert refusal(url).startswith("error: PLACE: cannot be downloaded: ")
+
+
+class TestReleased:
+    def test_every_shipped_half_is_there(self) -> None:
+        for revision, row in released().items():
+            assert row.revision == revision
+            for kind in SourceKind:
+                source = shipped_source(revision, kind)
+                assert source.kind is kind
+                assert source.name.startswith(f"schema/{revision}/")
+                assert source.data.startswith(b"{")

@@ -1,0 +1,519 @@
+"""The TypeScript front end: what it reads, what it refuses, and that facts and TypeScript say the same."""
+
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from mcp_bindgen.diagnostics import Diagnostics, Level, Location
+from mcp_bindgen.ingest import typescript_source
+from mcp_bindgen.ingest.typescript import read_typescript
+from mcp_bindgen.ingest.typescript_facts import (
+    facts_from_document,
+    render_typescript,
+)
+from mcp_bindgen.ingest.typescript_source import parse_doc
+from mcp_bindgen.ingest.typescript_types import (
+    TsArray,
+    TsDeclaration,
+    TsIntersection,
+    TsKeyword,
+    TsLiteral,
+    TsMember,
+    TsObject,
+    TsReference,
+    TsType,
+    TsTypeof,
+    TsUnion,
+    TypeScriptDocument,
+)
+from official import official_schema, seed_typescript
+
+SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+
+STRING, NUMBER, NULL = TsKeyword(name="string"), TsKeyword(name="number"), TsKeyword(name="null")
+NOWHERE = Location(source="")
+
+
+def read(text: str) -> TypeScriptDocument:
+    """Read a text that must be without errors."""
+    diagnostics = Diagnostics()
+    document = read_typescript(text, "schema.ts", diagnostics)
+    assert [str(d) for d in diagnostics] == []
+    return document
+
+
+def complaints(text: str) -> list[str]:
+    """Return the errors of a text."""
+    diagnostics = Diagnostics()
+    read_typescript(text, "schema.ts", diagnostics)
+    assert all(d.level is Level.ERROR for d in diagnostics)
+    return [str(d).removeprefix("error: schema.ts") for d in diagnostics]
+
+
+def declaration(text: str, name: str = "A") -> TsDeclaration:
+    return next(d for d in read(text).declarations if d.name == name)
+
+
+def type_of(text: str) -> TsType:
+    """Read a type expression in a file that declares B, C and LIMIT."""
+    return declaration(f"const LIMIT = 3; interface B {{}} type C = string; type A = {text};").body
+
+
+def members(text: str) -> dict[str, TsMember]:
+    body = declaration(text).body
+    assert isinstance(body, TsObject)
+    return {member.name: member for member in body.members}
+
+
+def member(name: str, type_: TsType, *, optional: bool = False) -> TsMember:
+    return TsMember(name=name, optional=optional, type=type_, where=NOWHERE, span=(0, 0))
+
+
+def _latest() -> str:
+    """Return the latest revision as TypeScript."""
+    return render_typescript(json.loads((SCHEMAS / "2026-07-28" / "typescript.json").read_text("utf-8")))
+
+
+class TestTypes:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("string", STRING),
+            ("object", TsKeyword(name="object")),
+            ("any", TsKeyword(name="any")),
+            ("null", NULL),
+            ("B", TsReference(name="B")),
+            ("typeof LIMIT", TsTypeof(constant="LIMIT")),
+            ("typeof LIMIT[]", TsArray(item=TsTypeof(constant="LIMIT"))),
+            ("B[][]", TsArray(item=TsArray(item=TsReference(name="B")))),
+            ("Array<B>", TsArray(item=TsReference(name="B"))),
+            ("readonly string[]", TsArray(item=STRING)),
+            ("((string))", STRING),
+            ("(string | B)[]", TsArray(item=TsUnion(members=(STRING, TsReference(name="B"))))),
+            ("string | B[]", TsUnion(members=(STRING, TsArray(item=TsReference(name="B"))))),
+            ("| string", STRING),
+            ("string | (number | null)", TsUnion(members=(STRING, NUMBER, NULL))),
+            ("| string // one\n | /* two */ number", TsUnion(members=(STRING, NUMBER))),
+            ("B & C", TsIntersection(members=(TsReference(name="B"), TsReference(name="C")))),
+            (
+                "string | B & C",
+                TsUnion(members=(STRING, TsIntersection(members=(TsReference(name="B"), TsReference(name="C"))))),
+            ),
+            ("Record<string, B>", TsObject(members=(), index=TsReference(name="B"))),
+            ("{ [key: string]: B }", TsObject(members=(), index=TsReference(name="B"))),
+            ("{}", TsObject(members=())),
+            (
+                "{ $schema?: string, 'a/b': B; readonly [key: string]: number }",
+                TsObject(
+                    members=(member("$schema", STRING, optional=True), member("a/b", TsReference(name="B"))),
+                    index=NUMBER,
+                ),
+            ),
+            (
+                "{ a: { b: string }\n c: B }",
+                TsObject(
+                    members=(
+                        member("a", TsObject(members=(member("b", STRING),))),
+                        member("c", TsReference(name="B")),
+                    )
+                ),
+            ),
+        ],
+    )
+    def test_reads(self, text: str, expected: TsType) -> None:
+        assert type_of(text) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            ('"a"', "a"),
+            ("''", ""),
+            (r"'it\'s \u0041\x42\u{1F600}\n'", "it's AB\U0001f600\n"),
+            (r'"\ud83d\ude00"', "\U0001f600"),
+            ('"a // b  /* c */"', "a // b  /* c */"),
+            ("-32700", -32700),
+            ("0x1F", 31),
+            ("1.5", 1.5),
+            ("true", True),
+            ("false", False),
+        ],
+    )
+    def test_reads_literals(self, text: str, value: object) -> None:
+        found = type_of(text)
+        assert isinstance(found, TsLiteral)
+        assert (type(found.value), found.value) == (type(value), value)
+
+    def test_a_union_of_many_members_is_flat(self) -> None:
+        found = type_of(" | ".join(f'"{n}"' for n in range(20_000)))
+        assert isinstance(found, TsUnion)
+        assert len(found.members) == 20_000
+
+
+class TestDeclarations:
+    def test_reads_extends(self) -> None:
+        text = """interface B {} interface C {}
+            export interface A
+              extends B, Omit<
+                C,
+                "x" | 'y'
+              >, Omit<B, "z"> {}"""
+        extends = declaration(text).extends
+        assert [(base.name, base.omitted) for base in extends] == [("B", ()), ("C", ("x", "y")), ("B", ("z",))]
+
+    def test_reads_constants(self) -> None:
+        text = """
+            export const LATEST_PROTOCOL_VERSION = "2099-01-01";
+            /** Too much. */
+            export const LIMIT = -5 as const, RATIO = 0.5;
+            const ON = true;"""
+        document = read(text)
+        assert document.revision == "2099-01-01"
+        assert list(document.constants.items()) == [
+            ("LATEST_PROTOCOL_VERSION", "2099-01-01"),
+            ("LIMIT", -5),
+            ("RATIO", 0.5),
+            ("ON", True),
+        ]
+        assert document.constant_docs == {"LIMIT": "Too much.", "RATIO": "Too much."}
+
+    def test_keeps_source_order_and_lines(self) -> None:
+        document = read("export interface B {\n  b: A;\n}\n\nexport type A = string;\n")
+        assert [(d.name, d.kind, d.line) for d in document.declarations] == [("B", "interface", 1), ("A", "type", 5)]
+        body = document.declarations[0].body
+        assert isinstance(body, TsObject)
+        assert (body.members[0].line, str(body.members[0].where)) == (2, "schema.ts:2")
+
+    def test_tolerates_a_bom_and_windows_line_ends(self) -> None:
+        assert (
+            declaration("\ufeff/**\r\n * One.\r\n *\r\n * Two.\r\n */\r\nexport type A = string;\r\n").doc
+            == "One.\n\nTwo."
+        )
+
+
+class TestDocs:
+    @pytest.mark.parametrize(
+        ("comment", "text"),
+        [
+            ("/** One line. */", "One line."),
+            ("/**\n * First\n * line.\n *\n *  - `x` indented\n */", "First\nline.\n\n - `x` indented"),
+            (
+                "/** See {@link Tool}, {@link Tool | the tool} and {@linkcode Tool tools}. */",
+                "See Tool, the tool and tools.",
+            ),
+            ("/** {@link Tool\n * | the\n * tool} */", "the tool"),
+            (
+                "/**\n * Mail me@example.com.\n * ```\n * @decorated\n * ```\n */",
+                "Mail me@example.com.\n```\n@decorated\n```",
+            ),
+            ("/** {@link {@link {@link */", "{@link {@link {@link"),
+            ("/***/", ""),
+        ],
+    )
+    def test_text(self, comment: str, text: str) -> None:
+        assert parse_doc(comment).text == text
+
+    def test_tags(self) -> None:
+        doc = parse_doc("""/**
+             * Prose.
+             *
+             * @TJS-type number
+             * @minimum 0
+             * @nullable
+             * @deprecated Use {@link B}.
+             * @category `tools/list`
+             * @example One
+             * two
+             * @example Three
+             * @internal
+             */""")
+        assert doc.text == "Prose."
+        assert list(doc.tags.items()) == [
+            ("TJS-type", "number"),
+            ("minimum", "0"),
+            ("nullable", ""),
+            ("deprecated", True),
+            ("category", "tools/list"),
+            ("example", "One\ntwo\n\nThree"),
+            ("internal", True),
+        ]
+
+    @pytest.mark.parametrize(
+        ("before", "doc"),
+        [
+            ("/** Yes. */ ", "Yes."),
+            ("/** Yes. */\n\n", "Yes."),
+            ("/** Yes. */\n// no\n", "Yes."),
+            ("/** No. */\n/* no */\n/** Yes. */\n", "Yes."),
+            ("/** Yes. */\n/* no */\n", "Yes."),
+            ("type X = string; /** No. */\n", ""),
+            ("/* no */\n", ""),
+            ("// no\n", ""),
+        ],
+    )
+    def test_before_a_declaration(self, before: str, doc: str) -> None:
+        assert declaration(f"{before}export type A = string;").doc == doc
+
+    def test_before_a_member(self) -> None:
+        found = members("""interface A { // no
+              /** A. */
+              a: string; // no
+              b: string; /* no */
+              /* C,
+               * plain. @format uri */
+              c: string;
+              /* no */
+
+              d: string;
+              /** E. @not a tag
+               * @format uri */
+              e?: { /** F. */ f: string; /** G. */ g: { /** H.
+                * @minimum 1 */ h: number } };
+            }""")
+        assert {name: found[name].doc for name in found} == {
+            "a": "A.",
+            "b": "",
+            "c": "C,\nplain. @format uri",
+            "d": "",
+            "e": "E. @not a tag",
+        }
+        assert (found["c"].tags, found["e"].tags) == ({}, {"format": "uri"})
+        inner = found["e"].type
+        assert isinstance(inner, TsObject)
+        assert [m.doc for m in inner.members] == ["F.", "G."]
+        innermost = inner.members[1].type
+        assert isinstance(innermost, TsObject)
+        assert (innermost.members[0].doc, innermost.members[0].tags) == ("H.", {"minimum": "1"})
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("type A = string;\nnamespace N {}", ":2:1: a namespace is not supported"),
+            ("enum E { a }", ":1:1: an enum declaration is not supported"),
+            ("export function f() {}", ":1:8: a function declaration is not supported"),
+            ("export class K {}", ":1:8: a class declaration is not supported"),
+            ("export let x = 1;", ":1:8: 'let' declaration is not supported"),
+            ("export var x = 1;", ":1:8: a variable declaration is not supported"),
+            ("declare const x: string;", ":1:1: 'declare' is not supported"),
+            ("x = 3;", ":1:1: an assignment expression is not supported"),
+            (
+                'import type { B } from "./b";',
+                ":1:1: an import is not supported (the schema has to be one self-contained file)",
+            ),
+            (
+                'export { B } from "./b";',
+                ":1:1: a re-export is not supported (the schema has to be one self-contained file)",
+            ),
+            ("type B = string; export { B };", ":1:18: an export list or a default export is not supported"),
+            ("export default interface B {}", ":1:8: 'default' is not supported"),
+            ("interface A<T> {}", ":1:12: a generic parameter list is not supported"),
+            ("type A<T> = string;", ":1:7: a generic parameter list is not supported"),
+            ("interface A { m(): string }", ":1:15: a method signature is not supported"),
+            ("interface A { m?(): string }", ":1:15: a method signature is not supported"),
+            ("interface A { (): string }", ":1:15: a call signature is not supported"),
+            ("interface A { new (): A }", ":1:15: a construct signature is not supported"),
+            ("interface A { [x]: string }", ":1:15: a computed property name as the name of a member is not supported"),
+            ("interface A { 1: string }", ":1:15: a number as the name of a member is not supported"),
+            ("interface A { public a: string }", ":1:15: an accessibility modifier is not supported"),
+            ("interface A { a }", ":1:15: member 'a' has no type"),
+            (
+                "type A = { [key: number]: string };",
+                ":1:18: an index signature whose key is not 'string' is not supported",
+            ),
+            ("type A = { [K in string]: string };", ":1:13: a mapped type is not supported"),
+            ("type A = string extends A ? A : A;", ":1:10: a conditional type is not supported"),
+            ("type A = `a${string}`;", ":1:10: a template literal type is not supported"),
+            ("type A = [string, A];", ":1:10: a tuple type is not supported"),
+            ("type A = keyof A;", ":1:10: 'keyof' is not supported"),
+            ('type A = A["x"];', ":1:10: an indexed access type is not supported"),
+            ("type A = () => string;", ":1:10: a function type is not supported"),
+            ("type A = N.B;", ":1:10: a qualified name is not supported"),
+            ("type A = void;", ":1:10: 'void' is not supported"),
+            ("type A = undefined;", ":1:10: 'undefined' as a value is not supported"),
+            (
+                "type A = Map<string, A>;",
+                ":1:10: 'Map<...>' is not supported here: only Array<T> and Record<string, T> are",
+            ),
+            (
+                "type A = Record<A, A>;",
+                ":1:10: 'Record<...>' is not supported here: only Array<T> and Record<string, T> are",
+            ),
+            (
+                'type A = Omit<A, "b">;',
+                ":1:10: 'Omit<...>' is not supported here: only Array<T> and Record<string, T> are",
+            ),
+            ("interface A extends Array<A> {}", ":1:21: a generic type in 'extends' is not supported"),
+            ("interface A extends N.B {}", ":1:21: a qualified name in 'extends' is not supported"),
+            (
+                "interface A extends Omit<A, string> {}",
+                ":1:29: 'Omit' can only leave out names that are written as strings",
+            ),
+            (
+                "interface A extends Omit<A> {}",
+                ":1:21: 'Omit' needs the name of an interface and the names to leave out",
+            ),
+            ("const X = `a`;", ":1:11: a template literal as a value is not supported"),
+            ("const X = [1];", ":1:11: an array as a value is not supported"),
+            ("const X = 'a' as string;", ":1:11: an as expression as a value is not supported"),
+            ("const X: string = 'a';", ":1:8: a type annotation is not supported"),
+            ("const X = 10n;", ":1:11: the number '10n' is not supported"),
+            ("const X = 017;", ":1:11: the number '017' is not supported"),
+            ("const X = 9007199254740993;", ":1:11: the number '9007199254740993' is too large to be exact in JSON"),
+            (
+                r"const X = '\ud800';",
+                ":1:11: the string has an escape sequence that is not supported or not valid Unicode",
+            ),
+            (
+                r"const X = '\u{110000}';",
+                ":1:11: the string has an escape sequence that is not supported or not valid Unicode",
+            ),
+            ("type A = typeof X;", ":1:17: constant 'X' of 'typeof X' is not declared in this file"),
+            ("const X = 1; type A = typeof X.y;", ":1:23: 'typeof' is supported for the name of a constant only"),
+            ("type A = Missing;", ":1:10: type 'Missing' is not declared in this file"),
+            ("interface A extends Missing {}", ":1:21: type 'Missing' is not declared in this file"),
+            ("type A = string;\ninterface A {}", ":2:11: 'A' is declared twice, first at schema.ts:1"),
+            ("const X = 1, X = 2;", ":1:14: constant 'X' is declared twice"),
+            ("interface A { a: string; 'a'?: string }", ":1:26: member 'a' is declared twice"),
+            ("type A = { [a: string]: A; [b: string]: A };", ":1:28: a second index signature"),
+            ("type Ä = { ü: string; ö(): string };", ":1:23: a method signature is not supported"),
+        ],
+    )
+    def test_names_the_construct(self, text: str, message: str) -> None:
+        assert complaints(text) == [message]
+
+    def test_collects_everything(self) -> None:
+        found = complaints("enum E { a }\ninterface A { m(): string; b: [string]; c: Missing }\ntype B = keyof A;")
+        assert [line.split(": ", 1)[0] for line in found] == [":1:1", ":2:15", ":2:31", ":3:10", ":2:44"]
+
+    @pytest.mark.parametrize(
+        "text", ["type A = ;", "type A = { a: ", "interface A { [key: string] }", "@@@", "type A = string;\0", "'"]
+    )
+    def test_syntax_errors_have_a_place(self, text: str) -> None:
+        assert all(line.startswith(":1:") and "syntax error" in line for line in complaints(text))
+        assert complaints(text)
+
+    def test_what_is_around_a_syntax_error_is_still_read(self) -> None:
+        diagnostics = Diagnostics()
+        document = read_typescript("type A = string;\ntype = ;\nenum E {}\ntype B = C;\n", "schema.ts", diagnostics)
+        assert [d.name for d in document.declarations][:1] == ["A"]
+        assert any(":2:" in str(d) and "syntax error" in str(d) for d in diagnostics)
+        assert any("an enum declaration" in str(d) for d in diagnostics)
+        assert not any("not declared" in str(d) for d in diagnostics)
+
+    def test_errors_are_capped(self) -> None:
+        assert len(complaints("type A = ;\n" * 50)) == 21
+        assert len(complaints("enum E {}\n" * 500)) == 201
+
+
+class TestHostileText:
+    @pytest.mark.parametrize(
+        ("opening", "closing"),
+        [
+            ("(", ")"),
+            ("{ a: ", "}"),
+            ("Array<", ">"),
+            ("", "[]"),
+            ("readonly ", ""),
+            ("string | (", ")"),
+            ("keyof ", ""),
+        ],
+    )
+    @pytest.mark.parametrize("closed", [True, False])
+    def test_deep_nesting_is_an_error(self, opening: str, closing: str, closed: bool) -> None:
+        depth = 100_000
+        found = complaints(f"type A = {opening * depth}string{closing * depth if closed else ''};")
+        assert found or not (closed or opening)
+        assert len(found) <= 21
+
+    def test_nesting_up_to_the_limit_is_read(self) -> None:
+        read(f"type A = {'(' * 64}string{')' * 64};")
+        assert complaints(f"type A = {'(' * 65}string{')' * 65};") == [
+            ":1:75: types are nested more than 64 levels deep"
+        ]
+
+    def test_long_text_is_refused(self) -> None:
+        assert complaints("// \u00e9" + "x" * 5_000_000) == [": longer than 5 MB: not read"]
+        assert complaints("\u00e9" * 3_000_000) == [": longer than 5 MB: not read"]
+
+    def test_lone_surrogates_are_refused(self) -> None:
+        assert complaints("type A =\n '\ud800';") == [":2:3: a lone surrogate: the text is not valid Unicode"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "/**/" * 200_000 + "type A = string;",
+            "/** {@link " * 100_000 + "*/ type A = string;",
+            "/** " + "{@link a" * 100_000 + " */ type A = string;",
+            "type A = '" + "\\u{0}" * 100_000 + "';",
+            "interface A {" + "".join(f"a{n}: string; /* x */ " for n in range(30_000)) + "}",
+            "enum E {} " * 30_000,
+            "a b c (" * 3_000,
+            "- " * 200_000,
+            "{ " * 200_000,
+        ],
+    )
+    def test_takes_linear_time(self, text: str) -> None:
+        before = time.process_time()
+        read_typescript(text, "schema.ts", Diagnostics())
+        assert time.process_time() - before < 5
+
+    def test_a_parser_that_searches_too_long_is_stopped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(typescript_source, "MAX_SECONDS", 0.1)
+        assert complaints("-|" * 200_000) == [": not parsed within 0.1 seconds: is this TypeScript?"]
+
+    def test_mutilated_text_never_raises(self) -> None:
+        text = _latest()[:6000]
+        chance = random.Random(20241105)
+        junk = [
+            "{",
+            "}",
+            "(",
+            "<",
+            "'",
+            '"',
+            "`",
+            "/*",
+            "*/",
+            "//",
+            "\\",
+            "\0",
+            "\u2028",
+            "|",
+            "&",
+            ";",
+            "=>",
+            "@",
+            "é",
+        ]
+        for _ in range(150):
+            pieces = list(text)
+            for _ in range(chance.randint(1, 6)):
+                start = chance.randrange(len(pieces))
+                pieces[start : start + chance.choice([0, 1, 40])] = [chance.choice(junk)]
+            diagnostics = Diagnostics()
+            document = read_typescript("".join(pieces), "schema.ts", diagnostics)
+            assert isinstance(facts_from_document(document, "".join(pieces)), dict)
+
+
+class TestOfficialFile:
+    def test_documentation_is_that_of_the_json(self) -> None:
+        document = read(seed_typescript().read_text("utf-8"))
+        definitions = json.loads(official_schema("2024-11-05").read_text("utf-8"))["definitions"]
+        for one in document.declarations:
+            schema = definitions[one.name]
+            if one.name != "EmptyResult":  # an alias: the JSON keeps the $ref alone
+                assert one.doc == schema.get("description", "")
+            for part in one.body.members if isinstance(one.body, TsObject) else ():
+                assert part.doc == schema["properties"][part.name].get("description", "")
+
+    def test_is_fast(self) -> None:
+        text = _latest() + "// filler\n" * 2500
+        assert text.count("\n") > 3000
+        before = time.process_time()
+        read(text)
+        assert time.process_time() - before < 0.3

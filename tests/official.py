@@ -1,0 +1,57 @@
+"""Finds the official files of the protocol, which the project tests with and does not ship.
+
+The folder is $MCP_UPSTREAM, or shared/upstream beside the repository. Without the folder a test skips; a folder that
+lacks an expected file is a mistake, and the whole run fails. `used` knows which files the tests of this process took,
+and the summary of the run says how many there were.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+_REPOSITORY = Path(__file__).resolve().parents[1]
+_SEED = "schema-2024-11-05.ts"
+
+used: set[str] = set()
+"""The files that were handed out, by the names that `expected` gives them."""
+
+
+def official_schema(revision: str) -> Path:
+    """Return the official schema.json of a revision."""
+    return _take(f"upstream/{revision}/schema.json")
+
+
+def seed_typescript() -> Path:
+    """Return a real schema.ts: revision 2024-11-05 as first published."""
+    return _take(f"seeds/{_SEED}")
+
+
+def upstream() -> Path:
+    """Return the folder where the official files should be."""
+    return Path(os.environ.get("MCP_UPSTREAM") or _REPOSITORY.parent / "shared" / "upstream")
+
+
+def expected() -> dict[str, Path]:
+    """Return the place of every official file that the tests know of, by a short name."""
+    folder = upstream()
+    revisions = sorted(path.parent.name for path in (_REPOSITORY / "schema").glob("*/schema.json"))
+    schemas = {f"upstream/{revision}/schema.json": folder / revision / "schema.json" for revision in revisions}
+    return {**schemas, f"seeds/{_SEED}": folder.parent / "seeds" / _SEED}
+
+
+def missing() -> list[str]:
+    """Return the files that should be there and are not; where the folder itself is not, none are missing."""
+    if not upstream().is_dir():
+        return []
+    return [str(path) for path in expected().values() if not path.is_file()]
+
+
+def _take(name: str) -> Path:
+    path = expected()[name]
+    if not upstream().is_dir():
+        pytest.skip(f"the official files are not here: {upstream()} (set MCP_UPSTREAM)")
+    if not path.is_file():
+        pytest.fail(f"{path} is missing, though its folder is there")
+    used.add(name)
+    return path

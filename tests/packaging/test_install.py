@@ -1,0 +1,192 @@
+"""The release as its users meet it: built from the sdist, installed where nothing of this tree is known."""
+
+import hashlib
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+LOCK = REPOSITORY / "requirements" / "dev.txt"
+BINDINGS = REPOSITORY / "generated" / "mcp_bindings"
+REVISIONS = tuple(sorted(folder.name for folder in (REPOSITORY / "schema").iterdir() if folder.is_dir()))
+# Where each folder of the tree arrives in the wheel.
+PLACES = {
+    "codegen/mcp_bindgen": "mcp_bindgen",
+    "runtime/mcp_runtime": "mcp_runtime",
+    "generated/mcp_bindings": "mcp_bindings",
+    "templates": "mcp_bindgen/templates",
+    "schema": "mcp_bindgen/schema",
+}
+
+
+def module_of(revision: str) -> str:
+    """Return the package that holds the bindings of a revision."""
+    return f"mcp_bindings.v{revision.replace('-', '_')}"
+
+
+def run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a command and demand its exit status."""
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == expect, f"exit {done.returncode}, not {expect}: {command}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def files_below(folder: Path) -> set[str]:
+    """Return the paths of the files that belong to a folder, without what running it leaves behind."""
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """The two files of one release; the wheel was built from the sdist, not from the working tree."""
+
+    sdist: Path
+    wheel: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """A virtual environment inside a folder that is the working directory of all that runs in it."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "venv" / "bin" / "python"
+
+    def run(self, script: str, *arguments: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment."""
+        return run(self.python.parent / script, *arguments, cwd=self.folder, expect=expect)
+
+    def install(self, wheel: Path, extra: str = "") -> None:
+        """Install the wheel and its dependencies, at the locked versions and by hash."""
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        wanted = self.folder / "wanted.txt"
+        wanted.write_text(f"mcp-bindgen{extra} @ {wheel.as_uri()} --hash=sha256:{digest}\n", "utf-8")
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", self.python)
+        run(*pip, "install", "-qq", "--require-hashes", "-r", wanted, "-c", LOCK, cwd=self.folder)
+        run(*pip, "check", cwd=self.folder)
+
+    def typed_program(self) -> Path:
+        """Write a program that uses every revision and says of each value which type a checker must see."""
+        lines = ["from typing import assert_type"]
+        for number, revision in enumerate(REVISIONS):
+            lines += [
+                f"import {module_of(revision)} as r{number}",
+                f'content{number} = r{number}.TextContent(text="x")',
+                f"assert_type(content{number}.text, str)",
+                f"tool{number} = r{number}.Tool.model_validate_json(b'{{}}')",
+                f"assert_type(tool{number}, r{number}.Tool)",
+                f"assert_type(tool{number}.name, str)",
+            ]
+        program = self.folder / "program.py"
+        program.write_text("\n".join(lines) + "\n", "utf-8")
+        return program
+
+
+@pytest.fixture(scope="module")
+def distribution(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
+    """Build the sdist, and the wheel from the sdist."""
+    out = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, REPOSITORY, cwd=out)
+    (sdist,) = out.glob("*.tar.gz")
+    (wheel,) = out.glob("*.whl")
+    return Distribution(sdist=sdist, wheel=wheel)
+
+
+def _environment(folder: Path) -> Environment:
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
+    return Environment(folder=folder)
+
+
+@pytest.fixture(scope="module")
+def bare(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with the wheel and its base dependencies only."""
+    environment = _environment(tmp_path_factory.mktemp("bare"))
+    environment.install(distribution.wheel)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def complete(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with the wheel and its codegen extra."""
+    environment = _environment(tmp_path_factory.mktemp("complete"))
+    environment.install(distribution.wheel, "[codegen]")
+    return environment
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(distribution: Distribution) -> None:
+    expected = {f"{target}/{path}" for source, target in PLACES.items() for path in files_below(REPOSITORY / source)}
+    with zipfile.ZipFile(distribution.wheel) as archive:
+        held = {name for name in archive.namelist() if not PurePosixPath(name).parts[0].endswith(".dist-info")}
+    assert held == expected
+    assert {f"{package}/py.typed" for package in ("mcp_bindgen", "mcp_runtime", "mcp_bindings")} <= held
+
+
+def test_the_wheel_carries_the_licence_and_the_readme(distribution: Distribution) -> None:
+    with zipfile.ZipFile(distribution.wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        text = archive.read(metadata).decode()
+        licences = [archive.read(name) for name in archive.namelist() if name.endswith("/licenses/LICENSE")]
+    assert text.endswith((REPOSITORY / "README.md").read_text("utf-8"))
+    assert licences == [(REPOSITORY / "LICENSE").read_bytes()]
+
+
+def test_the_sdist_holds_what_a_build_and_a_test_run_need(distribution: Distribution) -> None:
+    with tarfile.open(distribution.sdist) as archive:
+        held = {PurePosixPath(name).parts[1] for name in archive.getnames()}
+    assert {"codegen", "runtime", "generated", "templates", "schema", "tests", "Makefile", "requirements"} <= held
+    assert not {name for name in held if name.startswith(".venv")}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_bindings_work_without_the_codegen_extra(bare: Environment, revision: str) -> None:
+    program = (
+        f"from {module_of(revision)} import REVISION, TextContent\n"
+        "import importlib.util as util\n"
+        "assert not [name for name in ('jinja2', 'black', 'typer') if util.find_spec(name)]\n"
+        "print(REVISION, TextContent(text='x').model_dump_json())\n"
+    )
+    done = bare.run("python", "-c", program)
+    assert done.stdout == revision + ' {"type":"text","text":"x"}\n'
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("generate",), ("diff", "2025-11-25", "2026-07-28")])
+def test_the_command_without_its_extra_says_in_one_line_what_to_install(
+    bare: Environment, arguments: tuple[str, ...]
+) -> None:
+    done = bare.run("mcp-bindgen", *arguments, expect=2)
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert "mcp-bindgen[codegen]" in line
+
+
+def test_the_installed_generator_writes_the_committed_bindings(complete: Environment) -> None:
+    complete.run("mcp-bindgen", "generate")
+    out = complete.folder / "generated" / "mcp_bindings"
+    written = {path: (out / path).read_bytes() for path in files_below(out)}
+    committed = {path: (BINDINGS / path).read_bytes() for path in files_below(BINDINGS)}
+    assert written.keys() == committed.keys()
+    assert [path for path in committed if written[path] != committed[path]] == []
+
+
+def test_mypy_sees_the_types_of_the_installed_bindings(bare: Environment) -> None:
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", bare.python, "--cache-dir", "mypy-cache")
+    run(*mypy, bare.typed_program(), cwd=bare.folder)
+
+
+def test_pyright_sees_the_types_of_the_installed_bindings(bare: Environment) -> None:
+    program = bare.typed_program()
+    (bare.folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}\n', "utf-8")
+    run(sys.executable, "-m", "pyright", "--pythonpath", bare.python, program, cwd=bare.folder)

@@ -1,0 +1,98 @@
+"""Small inputs for the tests of the front half, and short ways to read them."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.ingest.json_schema import SchemaDocument, parse_json, read_schema
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ingest.typescript import read_typescript
+from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
+from mcp_bindgen.ir.nodes import Declaration, Protocol
+from mcp_bindgen.load import load_sources
+
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+LEGACY = REVISIONS[:4]
+
+HANDSHAKE_TS = """
+export interface InitializeRequest { method: "initialize"; params: InitializeRequestParams; }
+export interface InitializeRequestParams { protocolVersion: string; }
+export interface InitializeResult { protocolVersion: string; }
+export type ClientRequest = InitializeRequest;
+"""
+"""The least that makes a schema.ts one of MCP."""
+
+_STRING: Mapping[str, Any] = {"type": "string"}
+_VERSIONED: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"protocolVersion": _STRING},
+    "required": ["protocolVersion"],
+}
+HANDSHAKE: Mapping[str, Any] = {
+    "InitializeRequest": {
+        "type": "object",
+        "properties": {"method": {"const": "initialize"}, "params": {"$ref": "#/$defs/InitializeRequestParams"}},
+        "required": ["method", "params"],
+    },
+    "InitializeRequestParams": _VERSIONED,
+    "InitializeResult": _VERSIONED,
+    "ClientRequest": {"anyOf": [{"$ref": "#/$defs/InitializeRequest"}]},
+}
+"""The same in JSON Schema."""
+
+
+def json_source(definitions: Mapping[str, Any], name: str = "schema.json") -> SourceText:
+    """Make a schema.json of definitions."""
+    return SourceText(name=name, kind=SourceKind.JSON_SCHEMA, data=json.dumps({"$defs": definitions}).encode())
+
+
+def typescript_source(text: str, name: str = "schema.ts") -> SourceText:
+    """Make a schema.ts of its text."""
+    return SourceText(name=name, kind=SourceKind.TYPESCRIPT, data=text.encode())
+
+
+def lines(diagnostics: Iterable[object]) -> list[str]:
+    """Return what was found, one line each, without the name of the file in front."""
+    return [re.sub(r"^(\w+: )schema\.(?:json|ts)", r"\1", str(d)) for d in diagnostics]
+
+
+def read_json(definitions: Mapping[str, Any], container: str = "$defs") -> tuple[Mapping[str, Declaration], list[str]]:
+    """Read definitions; return their declarations and the diagnostics."""
+    diagnostics = Diagnostics()
+    document = read_schema({container: dict(definitions)}, "schema.json", diagnostics)
+    return document.declarations, lines(diagnostics)
+
+
+def schema_document(definitions: Mapping[str, Any]) -> SchemaDocument:
+    """Read definitions that are without errors."""
+    diagnostics = Diagnostics()
+    data = json.dumps({"$defs": definitions})
+    document = read_schema(parse_json(data, "schema.json", diagnostics), "schema.json", diagnostics)
+    assert not lines(diagnostics)
+    return document
+
+
+def typescript_document(text: str) -> TypeScriptDocument:
+    """Read a schema.ts that is without errors."""
+    diagnostics = Diagnostics()
+    document = read_typescript(text, "schema.ts", diagnostics)
+    assert not lines(diagnostics)
+    return document
+
+
+def load(*sources: SourceText, revision: str | None = "2099-01-01") -> tuple[Protocol, list[str]]:
+    """Load sources; return the protocol, and the diagnostics without those on missing documentation."""
+    diagnostics = Diagnostics()
+    protocol = load_sources(sources, revision, diagnostics)
+    return protocol, [line for line in lines(diagnostics) if "go undocumented" not in line]
+
+
+def refusal(*sources: SourceText, revision: str | None = "2099-01-01") -> list[str]:
+    """Load sources that cannot be used; return the errors."""
+    try:
+        load_sources(sources, revision, Diagnostics())
+    except InputError as error:
+        return lines(error.diagnostics.errors)
+    raise AssertionError("the input was not refused")

@@ -1,0 +1,51 @@
+"""The shipped structure is what scripts/add_revision.py makes of the official files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindgen.ingest.prose import without_prose
+from mcp_bindgen.ingest.revisions import released
+from official import official_schema, seed_typescript
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: object) -> int:
+    """Run the script in a process of its own; returns its exit status."""
+    script = ROOT / "scripts" / "add_revision.py"
+    return subprocess.run([sys.executable, script, *map(str, arguments)], check=False, capture_output=True).returncode
+
+
+@pytest.mark.parametrize("revision", released())
+def test_structure_of_the_official_file_is_the_shipped_one(revision: str) -> None:
+    official = json.loads(official_schema(revision).read_bytes())
+    shipped = json.loads((ROOT / "schema" / revision / "schema.json").read_bytes())
+    assert without_prose(official) == shipped
+
+
+def test_a_property_called_like_prose_stays() -> None:
+    node: dict[str, Any] = {"description": "gone", "properties": {"description": {"title": "gone", "type": "string"}}}
+    assert without_prose(node) == {"properties": {"description": {"type": "string"}}}
+
+
+def test_add_writes_both_halves_and_the_row(tmp_path: Path) -> None:
+    (tmp_path / "revisions.json").write_text("[]")
+    assert run("2024-11-05", official_schema("2024-11-05"), seed_typescript(), tmp_path) == 0
+    written = json.loads((tmp_path / "2024-11-05" / "schema.json").read_bytes())
+    assert written == json.loads((ROOT / "schema" / "2024-11-05" / "schema.json").read_bytes())
+    facts = json.loads((tmp_path / "2024-11-05" / "typescript.json").read_bytes())
+    assert facts["revision"] == "2024-11-05"
+    assert [row["revision"] for row in json.loads((tmp_path / "revisions.json").read_bytes())] == ["2024-11-05"]
+
+
+def test_bad_input_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "revisions.json").write_text("[]")
+    broken = tmp_path / "schema.json"
+    broken.write_text("{")
+    assert run("2031-01-01", broken, broken, tmp_path) == 2
+    assert not (tmp_path / "2031-01-01").exists()
