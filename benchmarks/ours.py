@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NotRequired, TypeVar
 
 import messages
 from pydantic import ConfigDict, TypeAdapter, with_config
@@ -13,6 +13,16 @@ from mcp_bindings import v2025_11_25 as bindings
 from mcp_runtime.method import RequestMethod, WireType
 
 R = TypeVar("R")
+
+
+@with_config(ConfigDict(strict=True, extra="allow"))
+class Question(TypedDict, Generic[R]):
+    """The envelope of a request or a notification of a known method."""
+
+    jsonrpc: Literal["2.0"]
+    id: NotRequired[int | str]
+    method: str
+    params: NotRequired[R]
 
 
 @with_config(ConfigDict(strict=True, extra="allow"))
@@ -30,16 +40,23 @@ def result_type(method: str) -> WireType[Any]:
     return spec.result
 
 
+def params_type(method: str) -> WireType[Any]:
+    found = bindings.METHODS[method].params
+    assert found is not None
+    return found
+
+
 def one_pass(name: str, document: dict[str, Any]) -> Callable[[], object]:
     """Decode a message whose type is known: envelope and content at once."""
     data = messages.WIRE[name]
+    # At run time a subscript takes any object; a checker only takes a type that it knows.
+    envelope: Any
     if name in messages.RESULTS:
-        # At run time a subscript takes any object; a checker only takes a type that it knows.
-        envelope: Any = Answer
-        adapter: TypeAdapter[Any] = TypeAdapter(envelope[result_type(messages.RESULTS[name][0]).load()])
-        return partial(adapter.validator.validate_json, data)
-    message: WireType[Any] = WireType(bindings.__name__, bindings.METHODS[document["method"]].message)
-    return partial(message.decode, data)
+        envelope, content = Answer, result_type(messages.RESULTS[name][0])
+    else:
+        envelope, content = Question, params_type(document["method"])
+    adapter: TypeAdapter[Any] = TypeAdapter(envelope[content.load()])
+    return partial(adapter.validator.validate_json, data)
 
 
 def two_pass(name: str) -> Callable[[], object]:
@@ -61,22 +78,17 @@ def two_pass(name: str) -> Callable[[], object]:
 def encode_request(name: str) -> Callable[[], object]:
     """Write a request: one serializer pass over the params, the envelope around its bytes."""
     document = messages.DOCUMENTS[name]
-    params_type = bindings.METHODS[document["method"]].params
-    assert params_type is not None
-    params = params_type.validate(document["params"])
-    method = document["method"].encode()
-    return lambda: b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}' % (
-        messages.ID,
-        method,
-        params_type.encode(params),
-    )
+    encode = params_type(document["method"]).compile().encode
+    params = params_type(document["method"]).validate(document["params"])
+    frame = b'{"jsonrpc":"2.0","id":%%d,"method":"%b","params":%%b}' % document["method"].encode()
+    return lambda: frame % (messages.ID, encode(params))
 
 
 def encode_result(name: str) -> Callable[[], object]:
     """Write an answer: one serializer pass over the result, the envelope around its bytes."""
-    type_ = result_type(messages.RESULTS[name][0])
-    result = type_.validate(messages.RESULTS[name][1])
-    return lambda: b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (messages.ID, type_.encode(result))
+    type_ = result_type(messages.RESULTS[name][0]).compile()
+    encode, result = type_.encode, type_.validate(messages.RESULTS[name][1])
+    return lambda: b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (messages.ID, encode(result))
 
 
 def cases() -> dict[str, Callable[[], object]]:

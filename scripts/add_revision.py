@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
-from mcp_bindgen.ingest.json_schema import parse_json
+from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.prose import without_prose
 from mcp_bindgen.ingest.sources import SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript import read_typescript

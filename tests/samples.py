@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
-from mcp_bindgen.ingest.json_schema import SchemaDocument, parse_json, read_schema
+from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
+from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument

@@ -11,7 +11,8 @@ from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.docs import DocBook, read_docs
-from mcp_bindgen.ingest.json_schema import SchemaDocument, parse_json, read_schema
+from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
+from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
 from mcp_bindgen.ingest.typescript import read_typescript

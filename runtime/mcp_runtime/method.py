@@ -34,7 +34,7 @@ class WireType(Generic[T]):
     puts what pydantic compiled for it in their place, so that a later call costs nothing beyond it.
     """
 
-    __slots__ = ("build", "decode", "encode", "name", "package", "validate")
+    __slots__ = ("_is_compiled", "build", "decode", "encode", "name", "package", "validate")
 
     decode: Callable[[bytes | str], T]
     """Reads one JSON text; raises `pydantic.ValidationError` if it is not JSON, or not of this type."""
@@ -48,6 +48,7 @@ class WireType(Generic[T]):
     def __init__(self, package: str, name: str) -> None:
         self.package = package
         self.name = name
+        self._is_compiled = False
         self.decode = lambda data: self.compile().decode(data)
         self.validate = lambda value: self.compile().validate(value)
         self.build = lambda arguments: self.compile().build(arguments)
@@ -62,11 +63,13 @@ class WireType(Generic[T]):
 
     def compile(self) -> "WireType[T]":
         """Compile what reads and writes the type, now rather than at its first use; returns itself."""
-        validator, serializer = _compiled(self.load())
-        self.decode = validator.validate_json
-        self.validate = validator.validate_python
-        self.build = partial(validator.validate_python, by_alias=True, by_name=True)
-        self.encode = serializer.to_json
+        if not self._is_compiled:
+            validator, serializer = _compiled(self.load())
+            self.decode = validator.validate_json
+            self.validate = validator.validate_python
+            self.build = partial(validator.validate_python, by_alias=True, by_name=True)
+            self.encode = serializer.to_json
+            self._is_compiled = True
         return self
 
 

@@ -157,21 +157,30 @@ class _OpenString:
         return core_schema.str_schema(strict=True)
 
 
-class Tagged:
-    """Metadata of a union whose members all require a constant of their own in the member of that name."""
+class _UnionOf:
+    """Metadata of a union: how its member is found, and that each member knows how to write itself.
 
-    def __init__(self, member: str) -> None:
-        self._member = member
+    Left to itself pydantic would look for the member again in order to write it.
+    """
+
+    def __init__(self, **how: Any) -> None:
+        self._field: Any = Field(**how)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        schema = cast(dict[str, Any], handler(Annotated[source, Field(discriminator=self._member)]))
-        # Each member knows how to write itself; left to itself pydantic would look for the member first.
+        schema = cast(dict[str, Any], handler(Annotated[source, self._field]))
         schema["serialization"] = core_schema.simple_ser_schema("any")
         return cast(CoreSchema, schema)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         plain = {name: part for name, part in schema.items() if name != "serialization"}
         return handler(cast(CoreSchema, plain))
+
+
+class Tagged(_UnionOf):
+    """Metadata of a union whose members all require a constant of their own in the member of that name."""
+
+    def __init__(self, member: str) -> None:
+        super().__init__(discriminator=member)
 
 
 class _Unique:
@@ -210,7 +219,7 @@ Integer: TypeAlias = Annotated[int, JsonInteger()]
 Number: TypeAlias = Annotated[float, JsonNumber()]
 OPEN: Final = _OpenString()
 UNIQUE: Final = _Unique()
-LEFT_TO_RIGHT: Final[Any] = Field(union_mode="left_to_right")
+LEFT_TO_RIGHT: Final = _UnionOf(union_mode="left_to_right")
 """Marks a union whose members are tried in order, since no constant tells them apart."""
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics, Level, Location
 from mcp_bindgen.ingest import typescript_source
-from mcp_bindgen.ingest.typescript import read_typescript
+from mcp_bindgen.ingest.typescript import MAX_DEPTH, read_typescript
 from mcp_bindgen.ingest.typescript_facts import (
     facts_from_document,
     render_typescript,
@@ -431,10 +431,9 @@ class TestHostileText:
         assert len(found) <= 21
 
     def test_nesting_up_to_the_limit_is_read(self) -> None:
-        read(f"type A = {'(' * 64}string{')' * 64};")
-        assert complaints(f"type A = {'(' * 65}string{')' * 65};") == [
-            ":1:75: types are nested more than 64 levels deep"
-        ]
+        read(f"type A = {'(' * MAX_DEPTH}string{')' * MAX_DEPTH};")
+        (complaint,) = complaints(f"type A = {'(' * (MAX_DEPTH + 1)}string{')' * (MAX_DEPTH + 1)};")
+        assert complaint == f":1:{MAX_DEPTH + 11}: types are nested more than {MAX_DEPTH} levels deep"
 
     def test_long_text_is_refused(self) -> None:
         assert complaints("// \u00e9" + "x" * 5_000_000) == [": longer than 5 MB: not read"]

@@ -3,7 +3,8 @@
 import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.ingest.json_schema import SchemaDocument, parse_json, read_schema
+from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
+from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.compare import Comparison, Difference, flatten, resolve

@@ -1,6 +1,7 @@
 """The release as its users meet it: built from the sdist, installed where nothing of this tree is known."""
 
 import hashlib
+import json
 import subprocess
 import sys
 import tarfile
@@ -16,6 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 LOCK = REPOSITORY / "requirements" / "dev.txt"
 BINDINGS = REPOSITORY / "generated" / "mcp_bindings"
 REVISIONS = tuple(sorted(folder.name for folder in (REPOSITORY / "schema").iterdir() if folder.is_dir()))
+PACKAGES = ("mcp_bindgen", "mcp_runtime", "mcp_bindings")
 # Where each folder of the tree arrives in the wheel.
 PLACES = {
     "codegen/mcp_bindgen": "mcp_bindgen",
@@ -131,7 +133,7 @@ def test_the_wheel_holds_the_three_packages_and_nothing_else(distribution: Distr
     with zipfile.ZipFile(distribution.wheel) as archive:
         held = {name for name in archive.namelist() if not PurePosixPath(name).parts[0].endswith(".dist-info")}
     assert held == expected
-    assert {f"{package}/py.typed" for package in ("mcp_bindgen", "mcp_runtime", "mcp_bindings")} <= held
+    assert {f"{package}/py.typed" for package in PACKAGES} <= held
 
 
 def test_the_wheel_carries_the_licence_and_the_readme(distribution: Distribution) -> None:
@@ -190,3 +192,18 @@ def test_pyright_sees_the_types_of_the_installed_bindings(bare: Environment) -> 
     program = bare.typed_program()
     (bare.folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}\n', "utf-8")
     run(sys.executable, "-m", "pyright", "--pythonpath", bare.python, program, cwd=bare.folder)
+
+
+def test_mypy_is_strict_about_every_installed_package(complete: Environment) -> None:
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", complete.python, "--cache-dir", "cache")
+    packages = (word for package in PACKAGES for word in ("-p", package))
+    run(*mypy, *packages, cwd=complete.folder)
+
+
+def test_pyright_is_strict_about_every_installed_package(complete: Environment) -> None:
+    (site,) = complete.folder.glob("venv/lib/python3*/site-packages")
+    folders = [(site / package).relative_to(complete.folder).as_posix() for package in PACKAGES]
+    checked = {"typeCheckingMode": "strict", "include": folders, "exclude": []}
+    (complete.folder / "pyrightconfig.json").write_text(json.dumps(checked), "utf-8")
+    done = run(sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", complete.python, cwd=complete.folder)
+    assert json.loads(done.stdout)["summary"]["filesAnalyzed"] > len(REVISIONS) * 15

@@ -5,7 +5,6 @@ knows, are errors with their JSON pointer.
 """
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -37,8 +36,8 @@ Node: TypeAlias = dict[str, Any]
 DIALECTS = ("http://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2020-12/schema")
 """The dialects that are read, without the empty fragment that may follow."""
 
-MAX_DEPTH = 100
-"""Levels of nesting in one definition: far above any real schema, far below the limit of the interpreter."""
+MAX_DEPTH = 40
+"""Levels of nesting in one definition: far above any real schema, and as many as pydantic can compile."""
 
 _CONTAINERS = ("$defs", "definitions")
 _ANNOTATIONS = frozenset(
@@ -85,52 +84,6 @@ class SchemaDocument:
         """Return the place of a definition in the file, or of the definitions."""
         pointer = self.declarations[name].pointer if name in self.declarations else f"/{self.container}"
         return Location(source=self.source, pointer=pointer)
-
-
-def parse_json(text: str | bytes, source: str, diagnostics: Diagnostics) -> object:
-    """Parse JSON strictly, as I-JSON (RFC 7493) asks: UTF-8, unique keys, finite numbers, no lone surrogates.
-
-    Nesting that the parser cannot follow is an error too.
-    """
-    where = Location(source=source)
-
-    def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
-        members = dict(items)
-        if len(members) != len(items):
-            names = [name for name, _ in items]
-            twice = next(name for name in names if names.count(name) > 1)
-            diagnostics.error(where, f"the key {twice!r} stands twice in one object; keep one")
-        return members
-
-    def constant(name: str) -> float:
-        diagnostics.error(where, f"{name} is not JSON")
-        return 0.0
-
-    def number(digits: str) -> float:
-        if math.isinf(float(digits)):
-            shown = digits if len(digits) <= 20 else f"{digits[:20]}..."
-            diagnostics.error(where, f"{shown} is too large for a number")
-            return 0.0
-        return float(digits) if set(digits) & set(".eE") else int(digits)
-
-    try:
-        decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
-        value: object = json.loads(
-            decoded, object_pairs_hook=pairs, parse_constant=constant, parse_int=number, parse_float=number
-        )
-        json.dumps(value, ensure_ascii=False).encode()
-        return value
-    except json.JSONDecodeError as error:
-        at = Location(source=source, line=error.lineno, column=error.colno)
-        diagnostics.error(at, f"not valid JSON: {error.msg}")
-    except UnicodeEncodeError:
-        diagnostics.error(where, "a lone surrogate is not valid Unicode")
-    except UnicodeDecodeError as error:
-        diagnostics.error(where, f"not UTF-8: {error.reason} at byte {error.start}")
-    except (RecursionError, ValueError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        diagnostics.error(where, f"cannot be read as JSON: {reason}")
-    return None
 
 
 def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDocument:

@@ -34,7 +34,7 @@ from mcp_bindgen.ingest.typescript_types import (
 
 __all__ = ["TsDeclaration", "TsExtends", "TypeScriptDocument", "read_placed", "read_typescript"]
 
-MAX_DEPTH = 64
+MAX_DEPTH = 40
 
 _KEYWORDS: dict[str, Keyword] = {
     "string": "string",
