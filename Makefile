@@ -51,6 +51,10 @@ generate: $(READY) ## Write the bindings of REVISION="2025-11-25 ...", by defaul
 verify-generated: $(READY) ## Fail if the committed bindings differ from what would be generated.
 	$(BIN)/mcp-bindgen generate --check
 
+.PHONY: diff
+diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 NEW=2025-11-25.
+	$(BIN)/mcp-bindgen diff $(OLD) $(NEW) --fail-on never
+
 .PHONY: test
 test: $(READY) ## Run the tests that need neither a peer nor a build.
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow and not packaging"

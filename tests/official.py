@@ -28,8 +28,8 @@ def seed_typescript() -> Path:
 
 
 def upstream() -> Path:
-    """Return the folder where the official files should be."""
-    return Path(os.environ.get("MCP_UPSTREAM") or _REPOSITORY.parent / "shared" / "upstream")
+    """Return the folder where the official files should be; a relative path starts at the repository, not at a test."""
+    return _REPOSITORY / (os.environ.get("MCP_UPSTREAM") or "../shared/upstream")
 
 
 def expected() -> dict[str, Path]:

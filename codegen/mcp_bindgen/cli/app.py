@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from mcp_bindgen.cli.diff import diff
 from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.generate import generate
 from mcp_bindgen.cli.listing import list_revisions
@@ -24,6 +25,7 @@ app.command("list")(list_revisions)
 app.command("show")(show)
 app.command("verify")(verify)
 app.command("errata")(errata)
+app.command("diff")(diff)
 
 
 def _print_version(wanted: bool) -> None:

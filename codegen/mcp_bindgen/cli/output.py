@@ -130,7 +130,7 @@ def progress(total: int, *, quiet: bool) -> Generator[Callable[[str], None]]:
 
 def _print(text: str) -> None:
     try:
-        print(text)
+        print(text, flush=True)
     except BrokenPipeError:  # typer would take it for a failure of its own
         raise ReaderLeft from None
 

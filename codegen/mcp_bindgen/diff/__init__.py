@@ -1,0 +1,1 @@
+"""Differences between two revisions: what breaks, for whom, and a message that proves it."""

@@ -1,0 +1,131 @@
+"""`mcp-bindgen diff` as a user runs it."""
+
+import json
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from command import Cli
+from mcp_bindgen.emit.json_schema import json_schema, reference
+from mcp_bindgen.ir.nodes import Direction, Protocol
+from mcp_bindgen.load import load_released
+from official import official_schema, seed_typescript
+from samples import REVISIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAIRS = list(pairwise(REVISIONS))
+
+
+def test_the_page_is_short_and_says_who_breaks(cli: Cli) -> None:
+    out = cli("diff", "2025-11-25", "2026-07-28", expect=1).out
+    assert len(out.splitlines()) < 80
+    assert "a client written for 2025-11-25 with a server of 2026-07-28: 30 breaks" in out
+    assert "resultType: - -> ResultType, in CallToolResult" in out
+
+
+def test_all_shows_the_messages(cli: Cli) -> None:
+    out = cli("diff", "2024-11-05", "2025-03-26", "--all", expect=1).out
+    assert '{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "audio"' in out
+    assert "Tool.annotations" in out
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS)
+def test_every_break_is_proven_by_a_message(cli: Cli, old: str, new: str) -> None:
+    """The witness is valid for its sender and refused by its receiver: checked anew, with validators of our own."""
+    found = cli("diff", old, new, "--format", "json", "--fail-on", "never").json
+    sides = {"old": load_released(old), "new": load_released(new)}
+    proven = 0
+    for finding in found["findings"]:
+        assert bool(finding["breaks"]) == (finding["severity"] == "error")
+        assert finding["witnesses"].keys() == set(finding["breaks"])
+        for pair, message in finding["witnesses"].items():
+            proven += 1
+            client, server = ("old", "new") if pair.startswith("old client") else ("new", "old")
+            verdicts = {
+                (sender, receiver)
+                for sender, receiver, travel in ((client, server, "server"), (server, client, "client"))
+                if takes(sides[sender], message, finding, travel, sent=True)
+                and not takes(sides[receiver], message, finding, travel, sent=False)
+            }
+            assert verdicts, (finding["rule"], finding["place"], message)
+    assert proven == sum(found["breaks"].values())
+
+
+def takes(protocol: Protocol, message: dict[str, Any], finding: dict[str, Any], to: str, *, sent: bool) -> bool:
+    """Whether one side may send, or takes, a message that goes to the client or to the server."""
+    part = "result" if "result" in message else "params"
+    asks = {"server": Direction.CLIENT_TO_SERVER, "client": Direction.SERVER_TO_CLIENT}
+    answers = {"server": Direction.SERVER_TO_CLIENT, "client": Direction.CLIENT_TO_SERVER}
+    ways = {(asks if part == "params" else answers)[to], Direction.BOTH}
+    if "jsonrpc" not in message:
+        ways |= {Direction.EMBEDDED}
+    names = [message["method"]] if "method" in message else finding["methods"]
+    for method in protocol.methods:
+        if method.name not in names or (method.direction not in ways and sent):
+            continue
+        if method.direction is Direction.EMBEDDED and finding["rule"].startswith("request-method"):
+            continue
+        if part not in message:
+            if not method.params_required:
+                return True
+            continue
+        types = [method.params] if part == "params" else [method.result, *method.alternatives]
+        schema = {**json_schema(protocol), "anyOf": [{"$ref": reference(name)} for name in types if name]}
+        validator: Any = jsonschema.Draft202012Validator(schema)
+        if validator.is_valid(message[part]):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_nothing_changes_between_a_revision_and_its_official_file(cli: Cli, revision: str) -> None:
+    assert cli("diff", revision, revision, "--format", "json").json["findings"] == []
+    assert cli("diff", revision, official_schema(revision), "--format", "json").json["findings"] == []
+
+
+def test_the_seed_lacks_one_member(cli: Cli) -> None:
+    found = cli("diff", seed_typescript(), official_schema("2024-11-05"), "--format", "json").json["findings"]
+    assert [(f["rule"], f["place"]) for f in found] == [("property-added-optional", "Resource.size")]
+
+
+def test_a_file_of_a_commit(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "2025-06-18"
+    folder.mkdir()
+    schema = json.loads((ROOT / "schema" / "2025-06-18" / "schema.json").read_bytes())
+    (folder / "schema.json").write_text(json.dumps(schema))
+    git = ("git", "-c", "user.name=test", "-c", "user.email=test@example.org")
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "before")):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    schema["definitions"]["Tool"]["required"].append("description")
+    (folder / "schema.json").write_text(json.dumps(schema))
+    monkeypatch.chdir(tmp_path)
+    before = "HEAD:2025-06-18/schema.json"
+    found = cli("diff", before, "2025-06-18/schema.json", "--format", "json", expect=1).json["findings"]
+    (finding,) = [f for f in found if f["severity"] == "error"]
+    assert (finding["rule"], finding["place"]) == ("property-now-required", "Tool.description")
+    assert finding["breaks"] == ["new client, old server"]
+
+
+def test_the_exit_status_follows_fail_on(cli: Cli) -> None:
+    cli("diff", "2024-11-05", "2025-03-26", "--fail-on", "never", expect=0)
+    cli("diff", "2024-11-05", "2025-03-26", expect=1)
+    cli("diff", "2024-11-05", "2024-11-05", "--fail-on", "info", expect=0)
+
+
+@pytest.mark.parametrize(
+    ("side", "reason"),
+    [
+        ("2019-01-01", "neither a released revision"),
+        ("missing/schema.json", "there is no such file"),
+        ("nowhere:schema.json", "git does not show it"),
+        ("--upload-pack=x:y", "No such option"),
+    ],
+)
+def test_bad_input(cli: Cli, side: str, reason: str) -> None:
+    outcome = cli("diff", side, "2024-11-05", expect=2)
+    assert reason in outcome.err
+    assert outcome.out == ""

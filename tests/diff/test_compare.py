@@ -1,0 +1,286 @@
+"""What is found between the released revisions, where a naive comparison finds too much or too little."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.finding import Finding, Pair
+from mcp_bindgen.diff.rules import RULES, Severity
+from mcp_bindgen.load import load_released
+from samples import load, typescript_source
+
+OLD_CLIENT, NEW_CLIENT = {Pair.OLD_CLIENT}, {Pair.NEW_CLIENT}
+BOTH = OLD_CLIENT | NEW_CLIENT
+MARCH = ("2024-11-05", "2025-03-26")
+JUNE = ("2025-03-26", "2025-06-18")
+NOVEMBER = ("2025-06-18", "2025-11-25")
+MODERN = ("2025-11-25", "2026-07-28")
+PAIRS = (MARCH, JUNE, NOVEMBER, MODERN)
+
+
+@cache
+def between(pair: tuple[str, str]) -> tuple[Finding, ...]:
+    return compare(load_released(pair[0]), load_released(pair[1]))
+
+
+def only(pair: tuple[str, str], rule: str) -> dict[tuple[str, str, str], set[Pair]]:
+    """Return what a rule finds, and who breaks."""
+    return {(f.place, f.old, f.new): set(f.breaks) for f in between(pair) if f.rule.id == rule}
+
+
+def about(pair: tuple[str, str], *names: str) -> list[str]:
+    """Return the findings whose place names one of these definitions, or a member of one."""
+    return [
+        f"{f.rule.id} {f.place}: {f.old} -> {f.new}"
+        for f in between(pair)
+        if f.place.split(".")[0].strip("[]{}") in names
+    ]
+
+
+def broken(pair: tuple[str, str], holds: Callable[[Finding], bool]) -> list[str]:
+    """Return the findings for which something holds and by which somebody breaks."""
+    return [f"{f.rule.id} {f.place}: {f.old} -> {f.new}" for f in between(pair) if holds(f) and f.breaks]
+
+
+# Too much: the false positives of shared/diff-rules.md, by number
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_1_another_dialect_is_no_change(pair: tuple[str, str]) -> None:
+    """2025-11-25 went from draft-07 and `definitions` to 2020-12 and `$defs`."""
+    assert len(between(pair)) < 100
+    assert not [f for f in between(pair) if "definitions" in f.place or "$defs" in f.place]
+
+
+@pytest.mark.parametrize(
+    ("pair", "names"),
+    [
+        (NOVEMBER, "ListRootsRequestParams SetLevelRequestParams SubscribeRequestParams InitializeRequestParams"),
+        (NOVEMBER, "PaginatedRequestParams CompleteRequestParams GetPromptRequestParams NotificationParams"),
+        (MARCH, "Annotations TextContent ImageContent EmbeddedResource"),
+        (MODERN, "MetaObject JSONObject JSONValue JSONArray"),
+    ],
+)
+def test_2_a_type_that_got_a_name_is_no_change(pair: tuple[str, str], names: str) -> None:
+    assert about(pair, *names.split()) == []
+
+
+def test_2_a_named_type_is_looked_into_all_the_same() -> None:
+    """`_meta` became RequestMetaObject: what is found are its new members."""
+    found = [f for f in between(MODERN) if f.place.startswith("RequestMetaObject")]
+    assert {f.rule.id for f in found} == {"property-added-optional", "property-added-required"}
+
+
+def test_3_an_envelope_that_is_declared_is_no_change() -> None:
+    """2025-11-25 declares `jsonrpc` and `id` in each message, which travelled in an envelope before."""
+    assert not [f for f in between(NOVEMBER) if f.place.endswith((".jsonrpc", ".id")) and "Request" in f.place]
+    assert not [f for pair in PAIRS for f in between(pair) if f.place.endswith(".jsonrpc")]
+
+
+def test_4_open_objects_spelled_otherwise_are_no_change() -> None:
+    """`ClientCapabilities.sampling` declares members since 2025-11-25 and is as open as it was."""
+    assert broken(NOVEMBER, lambda f: f.place.startswith("ClientCapabilities")) == []
+    rules = {f.rule.id for pair in PAIRS for f in between(pair)}
+    assert not rules & {"additional-properties-closed", "additional-properties-opened"}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_5_a_new_optional_member_breaks_nobody(pair: tuple[str, str]) -> None:
+    found = [f for f in between(pair) if f.rule.id == "property-added-optional"]
+    assert found
+    assert {f.severity for f in found} == {Severity.INFO}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_6_a_description_beside_a_reference_is_no_change(pair: tuple[str, str]) -> None:
+    assert only(pair, "type-changed") == {}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_7_the_order_and_spelling_of_sets_is_no_change(pair: tuple[str, str]) -> None:
+    rules = {f.rule.id for f in between(pair)}
+    assert not rules & {"enum-value-added", "enum-value-removed", "enum-opened", "enum-closed", "const-changed"}
+
+
+def test_8_inlined_aliases_are_no_change() -> None:
+    """2026-07-28 has a copy of CancelledNotification for ClientNotification, and JSONValue with JSONArray in it."""
+    assert about(MODERN, "CancelledNotification", "ClientNotification", "ClientResult", "EnumSchema") == []
+    gone = only(MODERN, "notification-method-removed")
+    assert not [place for place, _, _ in gone if place == "CancelledNotification"]
+
+
+def test_9_intersections_are_no_change() -> None:
+    """`Result & Task` is what GetTaskResult and CancelTaskResult are; between 2025-11-25 and itself nothing is lost."""
+    assert about(NOVEMBER, "GetTaskResult", "CancelTaskResult", "Result") == []
+
+
+def test_10_an_enum_schema_got_alternatives_and_lost_nothing() -> None:
+    """EnumSchema goes on as LegacyTitledEnumSchema; ElicitRequest.params as ElicitRequestFormParams."""
+    assert only(NOVEMBER, "union-member-removed") == {}
+    place = "ElicitRequestFormParamsRequestedSchema.properties{}"
+    kinds = ("TitledMultiSelect", "TitledSingleSelect", "UntitledMultiSelect", "UntitledSingleSelect")
+    added = only(NOVEMBER, "union-member-added")
+    forms = {key: pairs for key, pairs in added.items() if key[0].startswith("ElicitRequest")}
+    assert forms == {
+        **{(place, "-", f"{kind}EnumSchema"): OLD_CLIENT for kind in kinds},
+        ("ElicitRequestParams", "-", "ElicitRequestURLParams"): OLD_CLIENT,
+    }
+    assert about(NOVEMBER, "LegacyTitledEnumSchema", "EnumSchema", "ElicitRequestFormParams") == [
+        'property-added-optional ElicitRequestFormParams.mode: - -> "form"',
+        "property-added-optional ElicitRequestFormParams.task: - -> TaskMetadata",
+        "property-added-optional LegacyTitledEnumSchema.default: - -> string",
+    ]
+
+
+# Too little: the false negatives of shared/diff-rules.md, by number
+
+
+def test_1_requests_of_the_server_that_are_gone() -> None:
+    """ServerRequest is gone in 2026-07-28, and the eight requests in it with it."""
+    gone = only(MODERN, "request-method-removed")
+    tasks = ("CancelTaskRequest", "GetTaskPayloadRequest", "GetTaskRequest", "ListTasksRequest", "PingRequest")
+    from_server = ("CreateMessageRequest", "ElicitRequest", "ListRootsRequest")
+    from_client = ("InitializeRequest", "SetLevelRequest", "SubscribeRequest", "UnsubscribeRequest")
+    assert {place: pairs for (place, _, _), pairs in gone.items()} == {
+        **dict.fromkeys(tasks, BOTH),
+        **dict.fromkeys(from_server, NEW_CLIENT),
+        **dict.fromkeys(from_client, OLD_CLIENT),
+    }
+
+
+def test_2_other_ways_of_answering() -> None:
+    required = "InputRequiredResult"
+    assert only(MODERN, "result-alternative-added") == {
+        ("CallToolResult", "-", required): OLD_CLIENT,
+        ("GetPromptResult", "-", required): OLD_CLIENT,
+        ("ReadResourceResult", "-", required): OLD_CLIENT,
+    }
+    assert only(NOVEMBER, "result-alternative-added") == {
+        ("CallToolResult", "-", "CreateTaskResult"): OLD_CLIENT,
+        ("CreateMessageResult", "-", "CreateTaskResult"): NEW_CLIENT,
+        ("ElicitResult", "-", "CreateTaskResult"): NEW_CLIENT,
+    }
+
+
+def test_4_forms_inside_maps_and_beside_scalars() -> None:
+    added = only(NOVEMBER, "union-member-added")
+    assert added["ElicitResult.content{}", "-", "string[]"] == NEW_CLIENT
+    assert added["SamplingMessage.content", "-", "SamplingMessageContentBlock[]"] == OLD_CLIENT
+    assert added["CreateMessageResult.content", "-", "SamplingMessageContentBlock[]"] == NEW_CLIENT
+
+
+def test_5_one_change_that_travels_both_ways() -> None:
+    """The results of tools go to the client, and back to the server in the answer to a sampling request."""
+    assert only(MODERN, "type-widened") == {
+        ("CallToolResult.structuredContent", "{ [key: string]: any }", "any"): OLD_CLIENT,
+        ("ToolResultContent.structuredContent", "{ [key: string]: any }", "any"): BOTH,
+    }
+    audio = {
+        place: pairs for (place, _, new), pairs in only(MARCH, "union-member-added").items() if new == "AudioContent"
+    }
+    assert audio == {
+        "CallToolResult.content[]": OLD_CLIENT,
+        "PromptMessage.content": OLD_CLIENT,
+        "SamplingMessage.content": OLD_CLIENT,
+        "CreateMessageResult.content": NEW_CLIENT,
+    }
+
+
+def test_6_members_that_results_must_have_now() -> None:
+    cacheable = ("ListPrompts", "ListResourceTemplates", "ListResources", "ListTools", "ReadResource")
+    answers = (*cacheable, "CallTool", "Complete", "GetPrompt")
+    expected = {f"{name}Result.resultType" for name in answers}
+    expected |= {f"{name}Result.{member}" for name in cacheable for member in ("ttlMs", "cacheScope")}
+    added = {place: pairs for (place, _, _), pairs in only(MODERN, "property-added-required").items()}
+    results = {place: pairs for place, pairs in added.items() if not place.startswith("RequestMetaObject")}
+    assert results == dict.fromkeys(expected, NEW_CLIENT)
+    assert {place: pairs for place, pairs in added.items() if place not in results} == {
+        "RequestMetaObject.io.modelcontextprotocol/clientCapabilities": OLD_CLIENT,
+        "RequestMetaObject.io.modelcontextprotocol/protocolVersion": OLD_CLIENT,
+    }
+
+
+def test_7_meta_that_a_base_requires() -> None:
+    """The params of the list requests, required now themselves, share one definition; bases are nobody's message."""
+    named = ("CallTool", "Complete", "GetPrompt", "Paginated", "ReadResource")
+    lists = ("ListPrompts", "ListResourceTemplates", "ListResources", "ListTools")
+    required = {place: pairs for (place, _, _), pairs in only(MODERN, "property-now-required").items()}
+    assert required == {
+        **{f"{name}RequestParams._meta": OLD_CLIENT for name in named},
+        **{f"{name}Request.params": OLD_CLIENT for name in lists},
+        "CancelledNotificationParams.requestId": BOTH,
+    }
+    (paginated,) = [f for f in between(MODERN) if f.place == "PaginatedRequestParams._meta"]
+    methods = ["prompts/list", "resources/list", "resources/templates/list", "tools/list"]
+    assert sorted(carrier.method for carrier in paginated.carriers) == methods
+
+
+def test_9_keywords_of_nested_objects() -> None:
+    assert only(MODERN, "constraint-added") == {
+        ("CompleteResultCompletion.values", "-", "max items 100"): NEW_CLIENT,
+    }
+    assert only(NOVEMBER, "property-now-optional") == {
+        ("CancelledNotificationParams.requestId", "required", "optional"): BOTH,
+    }
+
+
+# What a comparison must bear
+
+
+@pytest.mark.parametrize("recursion", ["A | string", "A | null", "A[] | A", "(A | string)[]", "{ [key: string]: A }"])
+def test_a_type_that_contains_itself(recursion: str) -> None:
+    def text(extra: str) -> str:
+        return (
+            'export interface InitializeRequest { method: "initialize"; params: A; }'
+            " export type ClientRequest = InitializeRequest; export interface InitializeResult { }"
+            f" export interface A {{ next?: {recursion}; {extra} }}"
+        )
+
+    old, new = load(typescript_source(text("")))[0], load(typescript_source(text("x: string;")))[0]
+    assert compare(old, old) == ()
+    assert [(f.rule, f.place) for f in compare(old, new)] == [(RULES["property-added-required"], "A.x")]
+
+
+def test_an_alternative_that_stays_is_compared_too() -> None:
+    def text(more: str) -> str:
+        return (
+            'export interface InitializeRequest { method: "initialize"; params: { x: string } }'
+            " export type ClientRequest = InitializeRequest; export interface InitializeResult { }"
+            " export interface InitializeResultResponse { result: InitializeResult | LaterResult; }"
+            f" export interface LaterResult {{ at: string; {more} }}"
+        )
+
+    old, new = load(typescript_source(text("")))[0], load(typescript_source(text("state: string;")))[0]
+    (finding,) = compare(old, new)
+    assert (finding.rule.id, finding.place) == ("property-added-required", "LaterResult.state")
+    assert finding.breaks == NEW_CLIENT
+
+
+def test_a_member_of_a_union_is_paired_with_what_is_most_alike() -> None:
+    """B goes and is much like A, which stays: A is still A."""
+
+    def text(union: str) -> str:
+        return (
+            f'export interface InitializeRequest {{ method: "initialize"; params: {{ x: {union} }} }}'
+            " export type ClientRequest = InitializeRequest; export interface InitializeResult { }"
+            " export interface A { a: string; b: string; c: string; d?: string; }"
+            " export interface B { a: string; b: string; c: string; e?: string; }"
+            " export interface C { other: boolean; }"
+        )
+
+    old, new = load(typescript_source(text("B | A | C")))[0], load(typescript_source(text("A | C")))[0]
+    (finding,) = compare(old, new)
+    assert (finding.rule.id, finding.old) == ("union-member-removed", "B")
+
+
+def test_lists_in_a_union_may_stand_in_any_order() -> None:
+    def text(union: str) -> str:
+        return (
+            f'export interface InitializeRequest {{ method: "initialize"; params: {{ x: {union} }} }}'
+            " export type ClientRequest = InitializeRequest; export interface InitializeResult { }"
+        )
+
+    old, new = (load(typescript_source(text(u)))[0] for u in ("string[] | boolean[]", "boolean[] | string[]"))
+    assert compare(old, new) == ()
