@@ -23,7 +23,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
 
-SOURCES := codegen runtime generated tests benchmarks examples scripts
+SOURCES := $(wildcard codegen runtime generated tests benchmarks examples scripts)
 # mypy refuses a folder without a Python file.
 TYPED := $(foreach folder,$(SOURCES),$(if $(shell find $(folder) -name '*.py' -print -quit 2>/dev/null),$(folder)))
 

@@ -71,11 +71,12 @@ class Environment:
         """Run a program of the environment."""
         return run(self.python.parent / script, *arguments, cwd=self.folder, expect=expect)
 
-    def install(self, wheel: Path, extra: str = "") -> None:
-        """Install the wheel and its dependencies, at the locked versions and by hash."""
+    def install(self, wheel: Path, extra: str = "", *more: str) -> None:
+        """Install the wheel, its dependencies and some more packages, at the locked versions and by hash."""
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
         wanted = self.folder / "wanted.txt"
-        wanted.write_text(f"mcp-bindgen{extra} @ {wheel.as_uri()} --hash=sha256:{digest}\n", "utf-8")
+        lines = [f"mcp-bindgen{extra} @ {wheel.as_uri()} --hash=sha256:{digest}", *more]
+        wanted.write_text("\n".join(lines) + "\n", "utf-8")
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", self.python)
         run(*pip, "install", "-qq", "--require-hashes", "-r", wanted, "-c", LOCK, cwd=self.folder)
         run(*pip, "check", cwd=self.folder)
@@ -124,7 +125,8 @@ def bare(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -
 def complete(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """An environment with the wheel and its codegen extra."""
     environment = _environment(tmp_path_factory.mktemp("complete"))
-    environment.install(distribution.wheel, "[codegen]")
+    # jsonschema has no types of its own: a type checker takes them from a package that nothing needs at run time.
+    environment.install(distribution.wheel, "[codegen]", "types-jsonschema")
     return environment
 
 
