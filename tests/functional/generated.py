@@ -17,11 +17,11 @@ REVISION = "2099-01-01"
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "generate"
 
 
-def generate(*sources: SourceText, templates: Path | None = None, package: str = "acme") -> dict[str, str]:
+def generate(*sources: SourceText, templates: Path | None = None) -> dict[str, str]:
     """Generate the bindings of a revision that nobody has released."""
     diagnostics = Diagnostics()
     protocol = load_sources(sources, REVISION, diagnostics)
-    return emit(protocol, package=package, command="mcp-bindgen generate", templates=templates, diagnostics=diagnostics)
+    return emit(protocol, command="mcp-bindgen generate", templates=templates, diagnostics=diagnostics)
 
 
 def generate_definitions(definitions: Mapping[str, Any]) -> dict[str, str]:

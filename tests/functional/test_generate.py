@@ -90,7 +90,7 @@ class TestDeterminism:
     def test_the_same_bytes_in_every_process(self) -> None:
         code = (
             "import hashlib, json; from mcp_bindgen.emit.package import emit; from mcp_bindgen.load import *;"
-            "files = emit(load_released('2025-11-25'), package='p', command='c', templates=None,"
+            "files = emit(load_released('2025-11-25'), command='c', templates=None,"
             " diagnostics=Diagnostics());"
             "print(hashlib.sha256(json.dumps(files).encode()).hexdigest())"
         )
@@ -106,7 +106,7 @@ class TestDeterminism:
 
 def _digest() -> str:
     protocol = load_released("2025-11-25")
-    files = emit(protocol, package="p", command="c", templates=None, diagnostics=Diagnostics())
+    files = emit(protocol, command="c", templates=None, diagnostics=Diagnostics())
     return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 

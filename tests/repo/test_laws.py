@@ -167,7 +167,6 @@ class TestGenerated:
             folder = revision_folder(revision)
             emitted = emit(
                 load_released(revision),
-                package=f"mcp_bindings.{folder}",
                 command=f"mcp-bindgen generate {revision}",
                 templates=None,
                 diagnostics=Diagnostics(),

@@ -75,7 +75,6 @@ def _named(protocol: Protocol) -> Protocol:
 def _package(protocol: Protocol, request: Request, folder: str, diagnostics: Diagnostics) -> Package:
     files = emit(
         protocol,
-        package=f"{request.package}.{folder}" if folder else request.package,
         command=request.command(protocol.revision),
         templates=request.templates,
         diagnostics=diagnostics,

@@ -37,14 +37,11 @@ def revision_folder(revision: str) -> str:
     return "v" + re.sub(r"[^A-Za-z0-9]+", "_", revision)
 
 
-def emit(
-    protocol: Protocol, *, package: str, command: str, templates: Path | None, diagnostics: Diagnostics
-) -> dict[str, str]:
+def emit(protocol: Protocol, *, command: str, templates: Path | None, diagnostics: Diagnostics) -> dict[str, str]:
     """Return the files of one revision's package by path, formatted.
 
     Args:
         protocol: the revision.
-        package: the dotted name that the package will have, for messages and the binding.
         command: what to run to make the files anew, for their header.
         templates: a folder whose templates replace the shipped ones of the same name.
         diagnostics: takes what a reader of the schema should know.
@@ -55,7 +52,7 @@ def emit(
     source = protocol.sources[0].name
     names = Names(protocol, source, diagnostics)
     diagnostics.raise_errors()
-    pages = list(_Pages(protocol, names, package, command).pages())
+    pages = list(_Pages(protocol, names, command).pages())
     return render(pages, templates)
 
 
@@ -72,10 +69,9 @@ def emit_root(
 class _Pages:
     """Lays out the pages of one package."""
 
-    def __init__(self, protocol: Protocol, names: Names, package: str, command: str) -> None:
+    def __init__(self, protocol: Protocol, names: Names, command: str) -> None:
         self._protocol = protocol
         self._names = names
-        self._package = package
         self._header = header(protocol, command)
         self._modules = assign_modules(protocol, [load_released(revision) for revision in released()])
         speller = Speller(protocol, names)
