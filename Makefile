@@ -55,6 +55,10 @@ verify-generated: $(READY) ## Fail if the committed bindings differ from what wo
 diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 NEW=2025-11-25.
 	$(BIN)/mcp-bindgen diff $(OLD) $(NEW) --fail-on never
 
+.PHONY: docs
+docs: $(READY) ## Write the pages of docs/ that are generated.
+	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
+
 .PHONY: test
 test: $(READY) ## Run the tests that need neither a peer nor a build.
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow and not packaging"

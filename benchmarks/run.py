@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import codec
+import differences
 import generate
 import import_time
 from measure import PEER_PYTHON, Row
@@ -20,6 +21,7 @@ MEASURES: Mapping[str, Callable[[bool], Iterator[Row]]] = {
     "decode": codec.decode,
     "encode": codec.encode,
     "generate": generate.measure,
+    "diff": differences.measure,
 }
 COLUMNS = "{:<52} {:>10} {:>10} {:>10}  {:<22} {:<24} {}"
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
+from mcp_bindgen.ingest.capabilities import read_capabilities
 from mcp_bindgen.ingest.docs import DocBook, read_docs
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
@@ -19,6 +20,7 @@ from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.build import build
+from mcp_bindgen.ir.capabilities import CapabilityBook, add_capabilities
 from mcp_bindgen.ir.document import document
 from mcp_bindgen.ir.lower import lower
 from mcp_bindgen.ir.methods import derive_methods
@@ -161,10 +163,12 @@ def _protocol(revision: str, halves: Halves, merged: Reconciled, diagnostics: Di
         definitions=definitions,
         methods=methods,
         constants=_constants(halves.typescript),
-        sources=tuple(Source(name=source.name, sha256=source.sha256) for source in halves.sources),
+        sources=tuple(Source(name=s.name, sha256=s.sha256, kind=s.kind.value) for s in halves.sources),
         errata=(*merged.errata, *errata),
+        dialect=halves.schema.dialect if halves.schema else "",
+        container=halves.schema.container if halves.schema else "",
     )
-    protocol, missing = document(protocol, doc_book())
+    protocol, missing = document(add_capabilities(protocol, capability_book()), doc_book())
     if missing:
         more = f" and {len(missing) - MAX_MISSING} more" if len(missing) > MAX_MISSING else ""
         names = ", ".join(missing[:MAX_MISSING])
@@ -195,3 +199,9 @@ def _era(methods: Sequence[Method], source: str) -> Era:
 def doc_book() -> DocBook:
     """Return the shipped documentation lines (schema/docs.toml)."""
     return read_docs((shipped("schema") / "docs.toml").read_text("utf-8"))
+
+
+@cache
+def capability_book() -> CapabilityBook:
+    """Return the shipped rows on what must be declared (schema/capabilities.toml)."""
+    return read_capabilities((shipped("schema") / "capabilities.toml").read_text("utf-8"))

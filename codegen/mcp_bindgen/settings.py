@@ -25,6 +25,7 @@ class Settings:
     out: Path | None = None
     package: str | None = None
     templates: Path | None = None
+    accepted: Path | None = None
 
 
 def find_settings(start: Path) -> Settings:
@@ -82,9 +83,10 @@ class _Table:
             source=self._path,
             revisions=self._texts("revisions"),
             schema=tuple(self._place(place) for place in self._texts("schema")),
-            out=self._folder("out"),
+            out=self._joined("out"),
             package=package,
-            templates=self._folder("templates"),
+            templates=self._joined("templates"),
+            accepted=self._joined("accepted"),
         )
 
     def _error(self, key: str, message: str) -> InputError:
@@ -103,7 +105,7 @@ class _Table:
             return tuple(cast(list[str], values))
         raise self._error(key, "is a text or a list of texts, none of them empty")
 
-    def _folder(self, key: str) -> Path | None:
+    def _joined(self, key: str) -> Path | None:
         text = self._text(key)
         return self._path.parent / text if text else None
 

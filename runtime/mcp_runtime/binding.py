@@ -1,6 +1,7 @@
 """What a generated revision hands to the runtime."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Final
 
 from mcp_runtime.errors import BindingFormatError, PeerError
@@ -41,6 +42,11 @@ class Binding:
     def error(self, code: int, message: str, data: Any = None) -> PeerError:
         """Make the exception for an error that a peer answered, of the class that stands for its code."""
         return self.errors.get(code, PeerError)(code, message, data)
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether messages may come as arrays: whether the revision defines what such an array is."""
+        return "JSONRPCBatchRequest" in dir(import_module(self.package))
 
     def __repr__(self) -> str:
         return f"Binding({self.package}, revision={self.revision!r})"

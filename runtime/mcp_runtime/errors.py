@@ -24,7 +24,11 @@ class PeerError(McpError):
         code: the error code.
         message: the peer's own words.
         data: what the peer added, of any JSON type; None if nothing.
+
+    A handler raises it to answer with an error of its own. One that came from the peer it asked is not passed on so.
     """
+
+    is_from_peer = False
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(f"{message} ({code})")
@@ -69,3 +73,54 @@ class MethodNotImplemented(McpError):
     def __init__(self, method: str) -> None:
         super().__init__(f"{method} is not implemented here")
         self.method = method
+
+
+class ConnectionClosed(McpError):
+    """The connection to the peer is gone; the text says why."""
+
+
+class RequestTimeout(McpError, TimeoutError):
+    """A peer did not answer in time; it was told that the answer is no longer wanted."""
+
+    def __init__(self, method: str, seconds: float) -> None:
+        super().__init__(f"{method}: no answer within {seconds:g} s")
+        self.method = method
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.method, self.seconds))
+
+
+class UnsupportedRevision(McpError):
+    """The two sides have no revision in common.
+
+    Args:
+        wanted: the revisions that this side speaks.
+        offered: the revisions that the peer speaks, as far as it said so.
+    """
+
+    def __init__(self, wanted: tuple[str, ...], offered: tuple[str, ...]) -> None:
+        theirs = f"the peer speaks {' or '.join(offered)}" if offered else "the peer did not say what it speaks"
+        super().__init__(f"no revision in common: this side speaks {' or '.join(wanted)}, {theirs}")
+        self.wanted = wanted
+        self.offered = offered
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.wanted, self.offered))
+
+
+class MissingCapability(McpError):
+    """A peer did not declare a capability that is needed.
+
+    Args:
+        capability: the path of the capability (``server.tools``).
+        purpose: what needs it: a method, or what the program required.
+    """
+
+    def __init__(self, capability: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the capability {capability}, which the peer did not declare")
+        self.capability = capability
+        self.purpose = purpose
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.capability, self.purpose))

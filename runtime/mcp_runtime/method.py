@@ -17,6 +17,8 @@ T = TypeVar("T")
 P = TypeVar("P")
 R = TypeVar("R")
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
 
 class Direction(StrEnum):
     """Who sends a message; an embedded request travels inside the result of another one."""
@@ -89,10 +91,11 @@ def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
 class Method(Generic[P]):
     """What a request and a notification have in common; `P` is the type of the params.
 
-    `params` is None if the message has no declared params.
+    `params` is None if the message has no declared params. `capability` is the path of what a peer must have declared
+    before the message may be sent (``server.tools``), empty if nothing; `gated` is the same for members of the params.
     """
 
-    __slots__ = ("deprecated", "direction", "message", "name", "params", "params_required")
+    __slots__ = ("capability", "deprecated", "direction", "gated", "message", "name", "params", "params_required")
 
     def __init__(
         self,
@@ -103,6 +106,8 @@ class Method(Generic[P]):
         params: WireType[P] | None,
         params_required: bool = False,
         deprecated: bool = False,
+        capability: str = "",
+        gated: Mapping[str, str] = _NOTHING,
     ) -> None:
         self.name = name
         self.message = message
@@ -110,6 +115,8 @@ class Method(Generic[P]):
         self.params = params
         self.params_required = params_required
         self.deprecated = deprecated
+        self.capability = capability
+        self.gated = gated
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.direction.value})"
@@ -147,6 +154,8 @@ class RequestMethod(Method[P], Generic[P, R]):
         multi_round_trip: bool = False,
         payload: bool = False,
         deprecated: bool = False,
+        capability: str = "",
+        gated: Mapping[str, str] = _NOTHING,
     ) -> None:
         super().__init__(
             name,
@@ -155,6 +164,8 @@ class RequestMethod(Method[P], Generic[P, R]):
             params=params,
             params_required=params_required,
             deprecated=deprecated,
+            capability=capability,
+            gated=gated,
         )
         self.result = result
         self.alternatives = alternatives

@@ -221,6 +221,8 @@ OPEN: Final = _OpenString()
 UNIQUE: Final = _Unique()
 LEFT_TO_RIGHT: Final = _UnionOf(union_mode="left_to_right")
 """Marks a union whose members are tried in order, since no constant tells them apart."""
+MOST_MEMBERS: Final = _UnionOf(union_mode="smart")
+"""Marks a union of which several members may take the same value: the one that knows most of what it has is chosen."""
 
 
 def wire_name(attribute: str) -> str:

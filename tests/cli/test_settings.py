@@ -30,6 +30,7 @@ schema = ["schema.json", "https://example.com/schema.ts"]
 out = "src"
 package = "acme.mcp"
 templates = "shapes"
+accepted = "accepted.toml"
 """
     project(tmp_path, table)
     (tmp_path / "src" / "deep").mkdir(parents=True)
@@ -40,6 +41,7 @@ templates = "shapes"
         out=tmp_path / "src",
         package="acme.mcp",
         templates=tmp_path / "shapes",
+        accepted=tmp_path / "accepted.toml",
     )
 
 

@@ -1,15 +1,19 @@
 """What is found between the released revisions, where a naive comparison finds too much or too little."""
 
+import json
 from collections.abc import Callable
 from functools import cache
 
 import pytest
 
+from mcp_bindgen.diff.catalogue import RULES
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.rules import RULES, Severity
+from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.witness import Witnesses
+from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
-from samples import load, typescript_source
+from samples import HANDSHAKE, json_source, load, typescript_source
 
 OLD_CLIENT, NEW_CLIENT = {Pair.OLD_CLIENT}, {Pair.NEW_CLIENT}
 BOTH = OLD_CLIENT | NEW_CLIENT
@@ -31,12 +35,17 @@ def only(pair: tuple[str, str], rule: str) -> dict[tuple[str, str, str], set[Pai
 
 
 def about(pair: tuple[str, str], *names: str) -> list[str]:
-    """Return the findings whose place names one of these definitions, or a member of one."""
+    """Return the findings on the wire whose place names one of these definitions on either side."""
     return [
-        f"{f.rule.id} {f.place}: {f.old} -> {f.new}"
-        for f in between(pair)
-        if f.place.split(".")[0].strip("[]{}") in names
+        f"{f.rule.id} {f.now}: {f.old} -> {f.new}"
+        for f in wire(pair)
+        if {place.split(".")[0].strip("[]{}") for place in (f.place, f.now)} & {*names}
     ]
+
+
+def wire(pair: tuple[str, str]) -> list[Finding]:
+    """Return the findings that messages show."""
+    return [f for f in between(pair) if f.rule.view is View.WIRE]
 
 
 def broken(pair: tuple[str, str], holds: Callable[[Finding], bool]) -> list[str]:
@@ -50,7 +59,7 @@ def broken(pair: tuple[str, str], holds: Callable[[Finding], bool]) -> list[str]
 @pytest.mark.parametrize("pair", PAIRS)
 def test_1_another_dialect_is_no_change(pair: tuple[str, str]) -> None:
     """2025-11-25 went from draft-07 and `definitions` to 2020-12 and `$defs`."""
-    assert len(between(pair)) < 100
+    assert len(wire(pair)) < 110
     assert not [f for f in between(pair) if "definitions" in f.place or "$defs" in f.place]
 
 
@@ -69,14 +78,17 @@ def test_2_a_type_that_got_a_name_is_no_change(pair: tuple[str, str], names: str
 
 def test_2_a_named_type_is_looked_into_all_the_same() -> None:
     """`_meta` became RequestMetaObject: what is found are its new members."""
-    found = [f for f in between(MODERN) if f.place.startswith("RequestMetaObject")]
+    found = [f for f in between(MODERN) if f.now.startswith("RequestMetaObject")]
     assert {f.rule.id for f in found} == {"property-added-optional", "property-added-required"}
 
 
 def test_3_an_envelope_that_is_declared_is_no_change() -> None:
     """2025-11-25 declares `jsonrpc` and `id` in each message, which travelled in an envelope before."""
-    assert not [f for f in between(NOVEMBER) if f.place.endswith((".jsonrpc", ".id")) and "Request" in f.place]
-    assert not [f for pair in PAIRS for f in between(pair) if f.place.endswith(".jsonrpc")]
+    assert not [f for f in wire(NOVEMBER) if f.place.endswith((".jsonrpc", ".id")) and "Request" in f.place]
+    assert not [f for pair in PAIRS for f in wire(pair) if f.place.endswith(".jsonrpc")]
+    declared = [f for f in between(NOVEMBER) if f.rule.id == "envelope-member-declared"]
+    assert len(declared) == 41
+    assert not [f for f in declared if f.breaks or f.severity is Severity.ERROR]
 
 
 def test_4_open_objects_spelled_otherwise_are_no_change() -> None:
@@ -106,7 +118,8 @@ def test_7_the_order_and_spelling_of_sets_is_no_change(pair: tuple[str, str]) ->
 
 def test_8_inlined_aliases_are_no_change() -> None:
     """2026-07-28 has a copy of CancelledNotification for ClientNotification, and JSONValue with JSONArray in it."""
-    assert about(MODERN, "CancelledNotification", "ClientNotification", "ClientResult", "EnumSchema") == []
+    assert about(MODERN, "CancelledNotification", "ClientNotification", "EnumSchema") == []
+    assert {f.rule.id for f in wire(MODERN) if f.place == "ClientResult"} == {"result-type-removed"}
     gone = only(MODERN, "notification-method-removed")
     assert not [place for place, _, _ in gone if place == "CancelledNotification"]
 
@@ -119,7 +132,7 @@ def test_9_intersections_are_no_change() -> None:
 def test_10_an_enum_schema_got_alternatives_and_lost_nothing() -> None:
     """EnumSchema goes on as LegacyTitledEnumSchema; ElicitRequest.params as ElicitRequestFormParams."""
     assert only(NOVEMBER, "union-member-removed") == {}
-    place = "ElicitRequestFormParamsRequestedSchema.properties{}"
+    place = "ElicitRequestParamsRequestedSchema.properties{}"
     kinds = ("TitledMultiSelect", "TitledSingleSelect", "UntitledMultiSelect", "UntitledSingleSelect")
     added = only(NOVEMBER, "union-member-added")
     forms = {key: pairs for key, pairs in added.items() if key[0].startswith("ElicitRequest")}
@@ -132,6 +145,27 @@ def test_10_an_enum_schema_got_alternatives_and_lost_nothing() -> None:
         "property-added-optional ElicitRequestFormParams.task: - -> TaskMetadata",
         "property-added-optional LegacyTitledEnumSchema.default: - -> string",
     ]
+
+
+def test_11_another_description_is_no_change() -> None:
+    """Links in descriptions move with the revision that they point to."""
+    text = '"description": "See https://example.org/{}/schema.", "type": "string"'
+    before, after = (_described(text.format(date)) for date in ("2025-06-18", "2025-11-25"))
+    assert compare(before, after) == ()
+
+
+def _described(member: str) -> Protocol:
+    definitions = json.loads(json.dumps(HANDSHAKE))
+    definitions["InitializeRequestParams"]["properties"]["x"] = json.loads("{" + member + "}")
+    return load(json_source(definitions))[0]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_12_what_no_message_reaches_is_no_change(pair: tuple[str, str]) -> None:
+    """The wrappers of results, the errors as definitions, and the abstract messages are in no message."""
+    unreached = ("Request", "Notification", "PaginatedRequest", "ParseError", "InternalError", "InvalidParamsError")
+    assert about(pair, *unreached) == []
+    assert [f for f in wire(pair) if "ResultResponse" in f.place and not f.place.startswith("JSONRPC")] == []
 
 
 # Too little: the false negatives of shared/diff-rules.md, by number
@@ -164,6 +198,12 @@ def test_2_other_ways_of_answering() -> None:
     }
 
 
+def test_3_a_frame_whose_name_means_another_now() -> None:
+    """JSONRPCResponse is a union since 2025-11-25; what it was is JSONRPCResultResponse, and says the same."""
+    assert about(NOVEMBER, "JSONRPCResponse", "JSONRPCResultResponse") == []
+    assert about(NOVEMBER, "JSONRPCError") == ["property-now-optional JSONRPCErrorResponse.id: required -> optional"]
+
+
 def test_4_forms_inside_maps_and_beside_scalars() -> None:
     added = only(NOVEMBER, "union-member-added")
     assert added["ElicitResult.content{}", "-", "string[]"] == NEW_CLIENT
@@ -194,11 +234,11 @@ def test_6_members_that_results_must_have_now() -> None:
     expected = {f"{name}Result.resultType" for name in answers}
     expected |= {f"{name}Result.{member}" for name in cacheable for member in ("ttlMs", "cacheScope")}
     added = {place: pairs for (place, _, _), pairs in only(MODERN, "property-added-required").items()}
-    results = {place: pairs for place, pairs in added.items() if not place.startswith("RequestMetaObject")}
+    results = {place: pairs for place, pairs in added.items() if not place.startswith("RequestParamsMeta")}
     assert results == dict.fromkeys(expected, NEW_CLIENT)
     assert {place: pairs for place, pairs in added.items() if place not in results} == {
-        "RequestMetaObject.io.modelcontextprotocol/clientCapabilities": OLD_CLIENT,
-        "RequestMetaObject.io.modelcontextprotocol/protocolVersion": OLD_CLIENT,
+        "RequestParamsMeta.io.modelcontextprotocol/clientCapabilities": OLD_CLIENT,
+        "RequestParamsMeta.io.modelcontextprotocol/protocolVersion": OLD_CLIENT,
     }
 
 
@@ -217,12 +257,74 @@ def test_7_meta_that_a_base_requires() -> None:
     assert sorted(carrier.method for carrier in paginated.carriers) == methods
 
 
+def test_8_shapes_that_an_open_schema_no_longer_declares() -> None:
+    """A schema of 2026-07-28 may say `properties: true`, which a client of 2025-11-25 refuses."""
+    dropped = only(MODERN, "property-constraint-dropped")
+    assert {place: pairs for (place, _, _), pairs in dropped.items()} == dict.fromkeys(
+        [f"Tool{side}Schema.{keyword}" for side in ("Input", "Output") for keyword in ("properties", "required")],
+        OLD_CLIENT,
+    )
+    testimony = Witnesses(load_released(MODERN[0]), load_released(MODERN[1]))
+    found = [testimony.testify(f) for f in between(MODERN) if f.rule.id == "property-constraint-dropped"]
+    assert all(f.proven == OLD_CLIENT for f in found)
+    assert only(MODERN, "property-removed-required").keys() == {
+        ("ElicitRequestURLParams.elicitationId", "string", "-"),
+        ("ToolOutputSchema.type", '"object"', "-"),
+    }
+
+
 def test_9_keywords_of_nested_objects() -> None:
     assert only(MODERN, "constraint-added") == {
         ("CompleteResultCompletion.values", "-", "max items 100"): NEW_CLIENT,
     }
     assert only(NOVEMBER, "property-now-optional") == {
         ("CancelledNotificationParams.requestId", "required", "optional"): BOTH,
+        ("JSONRPCError.id", "required", "optional"): BOTH,
+    }
+
+
+def test_10_codes_of_errors() -> None:
+    """They are in schema.ts alone."""
+    codes = {
+        (f.rule.id, f.place): (f.old, f.new) for pair in PAIRS for f in between(pair) if f.rule.id.startswith("error-")
+    }
+    assert codes == {
+        ("error-code-added", "URL_ELICITATION_REQUIRED"): ("-", "-32042"),
+        ("error-code-removed", "URL_ELICITATION_REQUIRED"): ("-32042", "-"),
+        ("error-code-added", "HEADER_MISMATCH"): ("-", "-32020"),
+        ("error-code-added", "MISSING_REQUIRED_CLIENT_CAPABILITY"): ("-", "-32021"),
+        ("error-code-added", "UNSUPPORTED_PROTOCOL_VERSION"): ("-", "-32022"),
+    }
+
+
+def test_batches_came_and_went() -> None:
+    forms = ["(JSONRPCRequest | JSONRPCNotification)[]", "(JSONRPCResponse | JSONRPCError)[]"]
+    assert only(MARCH, "jsonrpc-message-form-added") == {("JSONRPCMessage", "-", form): BOTH for form in forms}
+    assert only(JUNE, "jsonrpc-message-form-removed") == {("JSONRPCMessage", form, "-"): BOTH for form in forms}
+
+
+def test_what_keeps_peers_from_a_break() -> None:
+    """A client of 2025-06-18 has no way of saying that it can do tasks, or elicitation by URL."""
+    gates = {(f.rule.id, f.place, f.new): dict(f.gates) for pair in PAIRS for f in between(pair) if f.gates}
+    old, new = Pair.OLD_CLIENT, Pair.NEW_CLIENT
+    tasks = {
+        ("request-method-added", f"{message}Request", f"tasks/{method}"): {
+            old: f"capability:client.tasks{rest}",
+            new: f"capability:server.tasks{rest}",
+        }
+        for message, method, rest in (
+            ("CancelTask", "cancel", ".cancel"),
+            ("GetTask", "get", ""),
+            ("GetTaskPayload", "result", ""),
+            ("ListTasks", "list", ".list"),
+        )
+    }
+    assert gates == {
+        ("request-method-added", "ElicitRequest", "elicitation/create"): {old: "capability:client.elicitation"},
+        ("union-member-added", "ElicitRequestParams", "ElicitRequestURLParams"): {
+            old: "capability:client.elicitation.url"
+        },
+        **tasks,
     }
 
 

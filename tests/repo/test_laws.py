@@ -22,7 +22,9 @@ from mcp_bindgen.load import load_released
 from mcp_runtime import binding
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATES = sorted((ROOT / "templates").iterdir())
+TEMPLATES = sorted((ROOT / "templates").glob("*.j2"))
+REPORTS = sorted((ROOT / "templates" / "report").glob("*.j2"))
+"""Templates of reports; those of bindings are what a user may replace, so only they are documented."""
 MAX_LINES = 400
 LONGER = {
     "tests/ingest/test_json_schema.py": "one test per keyword of JSON Schema",
@@ -82,7 +84,7 @@ def shown(path: Path) -> str:
 
 
 class TestTemplates:
-    @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+    @pytest.mark.parametrize("path", [*TEMPLATES, *REPORTS], ids=lambda path: path.name)
     def test_they_only_repeat_and_insert(self, path: Path) -> None:
         tree = Environment().parse(path.read_text("utf-8"))
         found = {type(node) for node in [tree, *tree.find_all(nodes.Node)]}
@@ -100,6 +102,13 @@ class TestTemplates:
             assert names
             documented = set(re.findall(rf"^\| `{variable}\.(\w+)` \|", text, re.MULTILINE))
             assert documented == names, f"{variable}: {documented ^ names}"
+
+    def test_there_is_nothing_else_among_them(self) -> None:
+        ours = {"report/diff.css", "report/diff.js"} | {
+            shown(path).removeprefix("templates/") for path in TEMPLATES + REPORTS
+        }
+        found = (path for path in (ROOT / "templates").rglob("*") if path.is_file())
+        assert {path.relative_to(ROOT / "templates").as_posix() for path in found} == ours
 
     def test_they_use_nothing_else(self) -> None:
         known = {"page", "item", "import", "statement", "line", "name", "export"}

@@ -7,7 +7,10 @@ import typer
 from mcp_bindgen.cli.diff import diff
 from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.generate import generate
+from mcp_bindgen.cli.impact import impact
 from mcp_bindgen.cli.listing import list_revisions
+from mcp_bindgen.cli.migrate import migrate
+from mcp_bindgen.cli.rules import rules
 from mcp_bindgen.cli.show import show
 from mcp_bindgen.cli.verify import verify
 
@@ -26,6 +29,9 @@ app.command("show")(show)
 app.command("verify")(verify)
 app.command("errata")(errata)
 app.command("diff")(diff)
+app.command("impact")(impact)
+app.command("migrate")(migrate)
+app.command("rules")(rules)
 
 
 def _print_version(wanted: bool) -> None:

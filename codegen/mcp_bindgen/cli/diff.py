@@ -1,28 +1,66 @@
 """`mcp-bindgen diff`: what breaks between two revisions, for whom, and a message that proves it.
 
-The JSON answer is that of `mcp_bindgen.diff.report.as_json`.
+The JSON answer is described by diff.schema.json, beside `mcp_bindgen.diff.report.json`.
 """
 
+import re
+import shutil
+import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption
-from mcp_bindgen.cli.output import Format, answer, answer_json, report
+from mcp_bindgen.cli.options import QuietOption, VerboseOption
+from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
+from mcp_bindgen.diff.report.lens import Lens, Peer, Role
+from mcp_bindgen.diff.rule import Severity, View
 
 if TYPE_CHECKING:
-    from mcp_bindgen.diff.report import Report
+    from mcp_bindgen.diff.accepted import Accepted
+    from mcp_bindgen.diff.report.model import Report, Side
+    from mcp_bindgen.ir.nodes import Protocol
+
+
+MIN_WIDTH = 60
+"""Columns that a page has at least, however narrow the terminal is."""
+
+
+_COLORS = {"error": 31, "warning": 33, "info": 34, "accepted": 32}
+_HEADING = re.compile(r"^(error|warning|info|accepted) [a-z -]+(?=:)", re.MULTILINE)
 
 
 class FailOn(StrEnum):
-    """The least severity at which the exit status is 1."""
+    """What makes the exit status 1: the least severity of a finding, or the verdict for schema authors."""
 
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+    NEW_REVISION = "new-revision"
     NEVER = "never"
+
+
+class ReportFormat(StrEnum):
+    """The formats of a report; the name of each is that of the module in `mcp_bindgen.diff.report` that renders it."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    SARIF = "sarif"
+    GITHUB = "github"
+    JUNIT = "junit"
+
+
+class ViewOption(StrEnum):
+    """Which changes to show: those of messages, those that Python source may see, or all."""
+
+    WIRE = "wire"
+    SOURCE = "source"
+    ALL = "all"
 
 
 def diff(
@@ -30,41 +68,117 @@ def diff(
     old: Annotated[str, typer.Argument(help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.")],
     new: Annotated[str, typer.Argument(help="The same, for the other side.")],
     everything: Annotated[
-        bool, typer.Option("--all", help="Show changes that break nobody too, and the messages that prove a break.")
+        bool, typer.Option("--all", help="Show changes of no consequence too, and the messages that prove a break.")
     ] = False,
-    fail_on: Annotated[FailOn, typer.Option(help="The least severity that makes the exit status 1.")] = FailOn.ERROR,
+    role: Annotated[Role | None, typer.Option(help="Show what breaks programs of this role only.")] = None,
+    peer: Annotated[
+        Peer,
+        typer.Option(help="Which of the two revisions the other end speaks; your program is written for the other."),
+    ] = Peer.NEWER,
+    view: Annotated[
+        ViewOption, typer.Option(help="Show changes of messages, changes that Python source may see, or all.")
+    ] = ViewOption.ALL,
+    assume_gates: Annotated[
+        bool, typer.Option("--assume-gates", help="Count a break behind a capability as a warning.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(help="What makes the exit status 1: a finding that bad or worse, or a need of a new date."),
+    ] = FailOn.ERROR,
+    accepted: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Accepted findings and severities of your own (TOML).")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report there, whole or not at all.")
+    ] = None,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
-    format_: FormatOption = Format.TEXT,
+    format_: Annotated[ReportFormat, typer.Option("--format", help="Who reads the report.")] = ReportFormat.TEXT,
 ) -> None:
     """Say what breaks between two revisions, and for whom."""
-    from mcp_bindgen.diff.report import as_json, text
-
     diagnostics = Diagnostics()
-    found = _compare(old, new, diagnostics)
-    if format_ is Format.JSON:
-        answer_json(as_json(found))
+    known = _accepted(accepted)
+    lens = Lens(
+        view=None if view is ViewOption.ALL else View(view.value),
+        role=role,
+        peer=peer,
+        assume_gates=assume_gates,
+        fail_on=Severity(fail_on.value) if fail_on.value in [*Severity] else None,
+        severities=known.severities,
+    )
+    found = _compare((old, new), lens, known, diagnostics)
+    text = _render(found, format_, everything=everything)
+    if output:
+        write_file(output, text)
+        if not quiet:
+            answer(f"wrote {output}")
+    elif format_ is not ReportFormat.TEXT:
+        answer_verbatim(text)
     elif not quiet:
-        answer("\n".join(text(found, everything=everything)))
+        answer_verbatim(_HEADING.sub(_colored, text) if in_color() else text)
     if not quiet:
         report(diagnostics, verbose=verbose)
-    levels = [level.value for level in FailOn]
-    failing = levels[: levels.index(fail_on.value) + 1] if fail_on is not FailOn.NEVER else []
-    raise typer.Exit(int(any(finding.severity.value in failing for finding in found.findings)))
+    raise typer.Exit(int(found.needs_new_revision if fail_on is FailOn.NEW_REVISION else found.fails))
 
 
-def _compare(old: str, new: str, diagnostics: Diagnostics) -> "Report":
+def _render(found: "Report", format_: ReportFormat, *, everything: bool) -> str:
+    renderer: Any = import_module(f"mcp_bindgen.diff.report.{format_.value}")
+    width = {}
+    if format_ is ReportFormat.TEXT and sys.stdout.isatty():
+        width = {"width": max(MIN_WIDTH, shutil.get_terminal_size().columns)}
+    return str(renderer.render(found, everything=everything, **width))
+
+
+def _colored(heading: "re.Match[str]") -> str:
+    return f"\x1b[1;{_COLORS[heading[1]]}m{heading[0]}\x1b[0m"
+
+
+def _accepted(path: Path | None) -> "Accepted":
+    from mcp_bindgen.diff.accepted import Accepted, read_accepted, today
+    from mcp_bindgen.settings import find_settings
+
+    file = path or find_settings(Path.cwd()).accepted
+    return read_accepted(file, today()) if file else Accepted()
+
+
+def _compare(names: tuple[str, str], lens: Lens, accepted: "Accepted", diagnostics: Diagnostics) -> "Report":
+    from mcp_bindgen.diff.author import verdict
     from mcp_bindgen.diff.compare import compare
-    from mcp_bindgen.diff.report import Report
-    from mcp_bindgen.diff.side import load_side
+    from mcp_bindgen.diff.definitions import compare_definitions
+    from mcp_bindgen.diff.report.model import make_report
+    from mcp_bindgen.diff.side import load_sides
     from mcp_bindgen.diff.witness import Witnesses
 
-    with refuse_endless_chains(f"{old} and {new}"):
-        before, after = load_side(old, diagnostics), load_side(new, diagnostics)
-        witnesses = Witnesses(before, after)
-        findings = tuple(witnesses.testify(finding) for finding in compare(before, after))
-    return Report(old=_name(old, before.revision), new=_name(new, after.revision), findings=findings)
+    with refuse_endless_chains(" and ".join(names)):
+        old, new = load_sides(*names, diagnostics)
+        witnesses = Witnesses(old, new)
+        on_the_wire = (witnesses.testify(finding) for finding in compare(old, new))
+        findings = (*on_the_wire, *compare_definitions(old, new))
+    return make_report(
+        findings,
+        old=_side(names[0], old),
+        new=_side(names[1], new),
+        lens=lens,
+        accepted=accepted,
+        author=verdict(findings),
+    )
 
 
-def _name(side: str, revision: str) -> str:
-    return revision if side == revision else f"{side} ({revision})"
+def _side(name: str, protocol: "Protocol") -> "Side":
+    from mcp_bindgen.diff.report.model import Side
+    from mcp_bindgen.diff.report.places import SourceFile
+    from mcp_bindgen.diff.side import UNNAMED, side_source
+    from mcp_bindgen.ingest.revisions import released
+
+    file: SourceFile | None = None
+    if name not in released() and not name.startswith(("http://", "https://")):
+        file = SourceFile(_shown(name if Path(name).exists() else name.partition(":")[2]), side_source(name))
+    dated = protocol.revision != UNNAMED
+    return Side(name=name, revision=protocol.revision, sources=protocol.sources, file=file, dated=dated)
+
+
+def _shown(path: str) -> str:
+    """Return a path as annotations want it: relative to the current folder where it lies below it."""
+    here = Path.cwd()
+    whole = here / path
+    return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else path

@@ -6,13 +6,15 @@ Much of it comes from files that nobody vouches for, so nothing here interprets 
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, Level, Location, printable
+from mcp_bindgen.diagnostics import Diagnostic, Diagnostics, InputError, Level, Location, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +43,36 @@ class ReaderLeft(Exception):
 def answer(text: str) -> None:
     """Print text to stdout, one line end after it."""
     _print(printable(text.removesuffix("\n")))
+
+
+def answer_verbatim(text: str) -> None:
+    """Print a document to stdout as it is; whoever wrote it has escaped what it holds."""
+    _print(text.removesuffix("\n"))
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file, whole or not at all.
+
+    Raises:
+        InputError: it cannot be written, or what is there is no file (a folder, a device).
+    """
+    where = Location(source=str(path))
+    path = path.resolve()  # A link stays a link.
+    if path.exists() and not path.is_file():
+        raise InputError.at(where, "cannot be written: what is there is no file")
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                file.write(text.encode("utf-8", "backslashreplace"))
+                file.flush()
+                mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
+                os.chmod(file.name, mode)
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise InputError.at(where, f"cannot be written: {error.strerror}") from None
 
 
 def answer_json(value: object) -> None:
@@ -101,10 +133,15 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def print_diff(lines: Iterable[str]) -> None:
     """Print a unified diff to stdout, in color where it is a terminal."""
-    in_color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    colored = in_color()
     for line in lines:
-        color = _DIFF_COLORS.get(line[:1], "") if in_color else ""
+        color = _DIFF_COLORS.get(line[:1], "") if colored else ""
         _print(f"{color}{printable(line)}{_PLAIN if color else ''}")
+
+
+def in_color() -> bool:
+    """Whether stdout is a terminal whose user has not asked for plain text (NO_COLOR)."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 @contextmanager
@@ -126,6 +163,12 @@ def progress(total: int, *, quiet: bool) -> Generator[Callable[[str], None]]:
             begun = True
 
         yield step
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
 
 
 def _print(text: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from mcp_bindgen.diff.rules import Change, Rule, Severity
+from mcp_bindgen.diff.rule import Change, Rule, Severity
 
 
 class Travel(StrEnum):
@@ -34,26 +34,53 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step from the root of a message to a value: a member by name, an item, a map's value, a union's member."""
+    """One step from the root of a message to a value: a member by name, an item, a map's value, a union's member.
+
+    `name` is that of the new side, `was` that of the old one where it is another.
+    """
 
     kind: str
     name: str = ""
+    was: str = ""
 
     def __str__(self) -> str:
         return {"item": "[]", "value": "{}", "member": f"<{self.name}>"}.get(self.kind, f".{self.name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a finding is about, as one side calls it: a definition, or a member of it by its name on the wire."""
+
+    definition: str
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One change. `place` names the definition and the member; `carriers` are the messages with the way to it."""
+    """One change.
+
+    `place` names the definition and the member as the old side calls them, `now` as the new side does: the two differ
+    where a definition has another name. `before` and `after` are the definition and the member on each side, None where
+    a side has nothing of the kind. `pointer` is the JSON pointer of the place in the schema.json of the new side, or
+    of the old one if only that has it. `carriers` are the messages with the way to it; what is part of any message has
+    a carrier without a method. `gates` says for a pair of peers what keeps them from meeting the break:
+    ``capability:server.tasks`` if the older peer cannot have declared that. `why_unproven` is why no message proves
+    the break of a pair.
+    """
 
     rule: Rule
     place: str
     old: str
     new: str
+    before: Subject | None = None
+    after: Subject | None = None
+    pointer: str = ""
     carriers: Mapping[Carrier, tuple[Step, ...]] = field(default_factory=dict[Carrier, tuple[Step, ...]])
+    now: str = ""
+    gates: Mapping[Pair, str] = field(default_factory=dict[Pair, str])
     witnesses: Mapping[Pair, Any] = field(default_factory=dict[Pair, Any])
     unproven: frozenset[Pair] = frozenset()
+    why_unproven: Mapping[Pair, str] = field(default_factory=dict[Pair, str])
 
     @property
     def breaks(self) -> frozenset[Pair]:
@@ -68,7 +95,7 @@ class Finding:
     @property
     def is_about_method(self) -> bool:
         """Whether the receiver lacks the message as a whole, so that any one of the kind proves the break."""
-        return self.rule.id in ("request-method-added", "request-method-removed")
+        return self.rule.id in ("request-method-added", "request-method-removed", "method-renamed")
 
     @property
     def severity(self) -> Severity:
@@ -78,9 +105,22 @@ class Finding:
         return Severity.WARNING if self.breaks else self.rule.severity
 
     @property
+    def gated_severity(self) -> Severity:
+        """How much the finding matters to peers that keep to their gates: capabilities that were declared."""
+        if self.proven and self.proven <= self.gates.keys():
+            return Severity.WARNING
+        return self.severity
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods whose messages carry the change, sorted; none if every message may."""
+        return tuple(sorted({carrier.method for carrier in self.carriers} - {""}))
+
+    @property
     def fingerprint(self) -> str:
         """A name for the finding that stays the same as long as the change does."""
-        text = "\0".join((self.rule.id, self.place, self.old, self.new))
+        renamed = (self.now,) if self.now not in ("", self.place) else ()
+        text = "\0".join((self.rule.id, self.place, self.old, self.new, *renamed))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -1,16 +1,46 @@
 """Load one side of a comparison: a released revision, a schema file, a URL, or a file of a git commit."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
-from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
+from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released, load_sources
 
 UNNAMED = "unreleased"
 """The revision of a schema.json that stands in no folder of a released revision's name."""
+
+
+def load_sides(old: str, new: str, diagnostics: Diagnostics) -> tuple[Protocol, Protocol]:
+    """Load both sides of a comparison, and compare like with like.
+
+    A schema.json says less than a schema.ts. Where it is all that one side has, the other is read from its schema.json
+    alone too, lest what the converter loses counts as a change.
+
+    Raises:
+        InputError: one of them cannot be loaded.
+    """
+    names, sides = (old, new), [load_side(side, diagnostics) for side in (old, new)]
+    whole = [_has(protocol, SourceKind.TYPESCRIPT) for protocol in sides]
+    if whole[0] != whole[1]:
+        more = whole.index(True)
+        sides[more] = _json_alone(names[more], sides[more])
+    return sides[0], sides[1]
+
+
+def _has(protocol: Protocol, kind: SourceKind) -> bool:
+    return any(source.kind == kind for source in protocol.sources)
+
+
+def _json_alone(side: str, protocol: Protocol) -> Protocol:
+    """Load a side without its schema.ts, if it has a schema.json; a revision without a name gets no shipped half."""
+    source = shipped_source(side, SourceKind.JSON_SCHEMA) if side in released() else side_source(side)
+    if source.kind is SourceKind.TYPESCRIPT:
+        return protocol
+    return replace(load_sources([source], UNNAMED, Diagnostics()), revision=protocol.revision)
 
 
 def load_side(side: str, diagnostics: Diagnostics) -> Protocol:
@@ -21,13 +51,19 @@ def load_side(side: str, diagnostics: Diagnostics) -> Protocol:
     """
     if side in released():
         return load_released(side)
-    source = _source(side)
+    source = side_source(side)
     folder = Path(source.name).parent.name
     name = folder if folder in released() else UNNAMED
-    return load_sources([source], None if source.kind is SourceKind.TYPESCRIPT else name, diagnostics)
+    states_revision = source.kind is SourceKind.TYPESCRIPT and b"LATEST_PROTOCOL_VERSION" in source.data
+    return load_sources([source], None if states_revision else name, diagnostics)
 
 
-def _source(side: str) -> SourceText:
+def side_source(side: str) -> SourceText:
+    """Read the file that the user named: on disk, behind a URL, or in a git commit.
+
+    Raises:
+        InputError: there is no such file or commit.
+    """
     ref, colon, path = side.partition(":")
     if not colon or side.startswith(("http://", "https://")) or Path(side).exists():
         if not Path(side).exists() and "/" not in side and "." not in side:
@@ -37,9 +73,14 @@ def _source(side: str) -> SourceText:
         return read_source(side)
     if ref.startswith("-"):
         raise InputError.at(Location(source=side), "a git commit does not begin with a dash")
-    done = subprocess.run(["git", "show", f"{ref}:{path}"], capture_output=True, check=False)
+    try:
+        done = subprocess.run(["git", "cat-file", "blob", f"{ref}:{path}"], capture_output=True, check=False)
+    except OSError as error:
+        raise InputError.at(Location(source=side), f"git cannot be run: {error.strerror}") from None
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise InputError.at(Location(source=side), f"git does not show it: {reason}")
+    if len(done.stdout) > MAX_BYTES or b"\0" in done.stdout:
+        raise InputError.at(Location(source=side), "too large or a binary file; a schema.json or schema.ts is expected")
     kind = SourceKind.JSON_SCHEMA if path.endswith(".json") else SourceKind.TYPESCRIPT
     return SourceText(name=side, kind=kind, data=done.stdout)

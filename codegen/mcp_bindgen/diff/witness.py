@@ -1,98 +1,141 @@
 """Find a message that proves a break: valid for its sender, refused by its receiver.
 
 Candidates are built along the way from the root of the message to the changed value, the rest of it as small as the
-sender's schema allows, and judged by `jsonschema` against the schemas of both sides.
+sender's schema allows, and judged by `jsonschema` against the schemas of both sides. A message that is refused for
+another reason than the change proves nothing about it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.protocols import Validator
 
-from mcp_bindgen.diff.compare import leaves
+from mcp_bindgen.diff.builder import ANY_KEY, Builder
+from mcp_bindgen.diff.compare import TRAVELS, renamed_methods
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Travel, breaks
+from mcp_bindgen.diff.outside import FRAME, FRAMES
 from mcp_bindgen.emit.json_schema import json_schema, reference
-from mcp_bindgen.ir.nodes import (
-    Direction,
-    Kind,
-    ListOf,
-    Literal,
-    MapOf,
-    Method,
-    Primitive,
-    Protocol,
-    Ref,
-    Struct,
-    TypeRef,
-    Union,
-)
+from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, TypeRef, Union
 
-MAX_CANDIDATES = 500
-MAX_LENGTH = 10_000
-"""The longest list or text that is tried, in items or characters."""
+MAX_CANDIDATES = 200
 
-_NUMBER = re.compile(r"-?\d+")
-_ANYTHING: tuple[Any, ...] = (None, True, 1, 1.5, "text", [], {})
+_ELSEWHERE = ("property-moved",)
+"""Rules whose change is refused at another place than where the way leads."""
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class Witnesses:
     """Finds witnesses for the findings between two revisions."""
 
     def __init__(self, old: Protocol, new: Protocol) -> None:
-        self._old = _Side(old)
-        self._new = _Side(new)
+        self._old = _Side(old, {})
+        self._new = _Side(new, renamed_methods(old, new))
 
     def testify(self, finding: Finding) -> Finding:
-        """Return the finding with a message for each pair of peers that it breaks; where there is none, it says so."""
-        found = {pair: message for pair in sorted(finding.breaks) if (message := self._witness(finding, pair))}
-        return replace(finding, witnesses=found, unproven=finding.breaks - found.keys())
+        """Return the finding with a message for each pair of peers that it breaks; where there is none, it says why."""
+        found: dict[Pair, Any] = {}
+        reasons: dict[Pair, str] = {}
+        for pair in sorted(finding.breaks):
+            if finding.rule.unprovable:
+                reasons[pair] = finding.rule.unprovable
+                continue
+            message, tried = self._witness(finding, pair)
+            if message is not None:
+                found[pair] = message
+            else:
+                has_forms = any(
+                    side.has_forms(carrier) for side in (self._old, self._new) for carrier in finding.carriers
+                )
+                reasons[pair] = _reason(finding, tried, has_forms)
+        return replace(finding, witnesses=found, unproven=frozenset(reasons), why_unproven=reasons)
 
-    def _witness(self, finding: Finding, pair: Pair) -> Any:
-        hints = tuple(int(number) for number in _NUMBER.findall(f"{finding.old} {finding.new}"))
+    def _witness(self, finding: Finding, pair: Pair) -> tuple[Any, int]:
+        """Return a message that proves the break, or None and how many its sender could send in vain."""
+        numbers = tuple(float(number) for number in _NUMBER.findall(f"{finding.old} {finding.new}")[:10])
+        valid = 0
         for carrier, way in sorted(finding.carriers.items()):
             if pair not in breaks(finding.rule.change, carrier.travel):
                 continue
             from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
             sender, receiver = (self._old, self._new) if from_old else (self._new, self._old)
-            for message in islice(sender.messages(carrier, way, hints), MAX_CANDIDATES):
-                refused = not receiver.accepts(carrier, message)
-                if sender.accepts(carrier, message) and (refused or finding.is_about_method):
-                    return message
-        return None
+            steps = tuple(map(_turned, way)) if from_old else way
+            for message in islice(sender.messages(carrier, steps, numbers), MAX_CANDIDATES):
+                if sender.accepts(carrier, message, whole=True):
+                    valid += 1
+                    if finding.is_about_method:
+                        refused = not receiver.accepts(carrier, message, whole=True)
+                    else:
+                        refused = receiver.refuses(carrier, message, () if finding.rule.id in _ELSEWHERE else steps)
+                    if refused:
+                        return message, valid
+        return None, valid
+
+
+def _reason(finding: Finding, tried: int, has_forms: bool) -> str:
+    if not tried:
+        return "no message that the sender may send was found to lead there"
+    messages = "the one message" if tried == 1 else f"each of the {tried} messages"
+    steps = {step.kind for way in finding.carriers.values() for step in way}
+    why = ", as another form that it knows" if has_forms or "member" in steps else ""
+    return f"the receiver takes {messages} that the sender was found to be able to send there{why}"
 
 
 class _Side:
-    """One revision, as a sender and as a receiver."""
+    """One revision, as a sender and as a receiver; `names` are the methods that carriers call otherwise."""
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: Protocol, names: Mapping[str, str]) -> None:
         self._protocol = protocol
         self._methods = {method.name: method for method in protocol.methods}
+        self._methods |= {other: self._methods[name] for other, name in names.items()}
         self._document: Any = Draft202012Validator(json_schema(protocol))
         self._validators: dict[tuple[str, str], Validator] = {}
 
-    def accepts(self, carrier: Carrier, message: dict[str, Any]) -> bool:
-        """Whether this side takes the message: it knows the method on that way, and the payload is valid."""
+    def accepts(self, carrier: Carrier, message: dict[str, Any], *, whole: bool) -> bool:
+        """Whether this side takes the payload of a message; `whole` asks for the frame and the method too."""
+        if carrier.part == FRAME:
+            return self._validator(None, FRAME).is_valid(message)
         method = self._methods.get(carrier.method)
-        if method is None:
+        if method is None or (whole and not _takes_frame(method, carrier, message)):
             return False
         if carrier.part not in message:
             return not method.params_required
         return self._validator(method, carrier.part).is_valid(message[carrier.part])
 
-    def _validator(self, method: Method, part: str) -> Validator:
-        key = (method.name, part)
+    def has_forms(self, carrier: Carrier) -> bool:
+        """Whether the payload may be one of several types."""
+        method = self._methods.get(carrier.method)
+        return method is not None and len(_payload(method, carrier.part)) > 1
+
+    def refuses(self, carrier: Carrier, message: dict[str, Any], way: tuple[Step, ...]) -> bool:
+        """Whether this side refuses the payload of a message for what is at the end of the way."""
+        if self.accepts(carrier, message, whole=False):
+            return False
+        method = self._methods.get(carrier.method)
+        if carrier.part != FRAME and (method is None or carrier.part not in message):
+            return not way
+        payload = message if carrier.part == FRAME else message[carrier.part]
+        validator = self._validator(None if carrier.part == FRAME else method, carrier.part)
+        return any(_is_about(error, way) for error in _all(validator.iter_errors(payload)))
+
+    def _validator(self, method: Method | None, part: str) -> Validator:
+        key = (method.name if method else "", part)
         if key not in self._validators:
             branches = [{"$ref": reference(name)} for name in _payload(method, part)]
             schema: Any = {"anyOf": branches} if branches else True
             self._validators[key] = self._document.evolve(schema=schema)
         return self._validators[key]
 
-    def messages(self, carrier: Carrier, way: tuple[Step, ...], hints: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    def messages(self, carrier: Carrier, way: tuple[Step, ...], numbers: tuple[float, ...]) -> Iterator[dict[str, Any]]:
         """Iterate over messages that are worth a try."""
+        builder = Builder(self._protocol, numbers)
+        if carrier.part == FRAME:
+            yield from (message for message in builder.along(Ref(name=FRAMES), way))
+            return
         method = self._methods.get(carrier.method)
         if method is None:
             return
@@ -102,96 +145,67 @@ class _Side:
             envelope["id"] = 1
         if carrier.part == "params":
             envelope["method"] = method.name
-            yield envelope
+            if not way:
+                yield envelope
         names = _payload(method, carrier.part)
         if names:
-            builder = _Builder(self._protocol, hints)
-            for payload in builder.along(Union(members=tuple(Ref(name=name) for name in names)), way):
-                yield {**envelope, carrier.part: payload}
+            type_: TypeRef = Union(members=tuple(Ref(name=name) for name in names))
+            yield from ({**envelope, carrier.part: payload} for payload in builder.along(type_, way))
 
 
-class _Builder:
-    """Builds values of one protocol's types."""
+def _takes_frame(method: Method, carrier: Carrier, message: dict[str, Any]) -> bool:
+    """Whether the method goes that way, in such a frame, under that name."""
+    is_embedded = "jsonrpc" not in message
+    if is_embedded != (method.direction is Direction.EMBEDDED):
+        return False
+    if carrier.part != "params":
+        return True
+    is_known = message["method"] == method.name and carrier.travel in TRAVELS[method.direction]
+    return is_known and (is_embedded or ("id" in message) == method.is_request)
 
-    def __init__(self, protocol: Protocol, hints: tuple[int, ...]) -> None:
-        self._protocol = protocol
-        self._sizes = sorted({size + more for size in hints for more in (-1, 0, 1)})
 
-    def along(self, type_: TypeRef, way: tuple[Step, ...]) -> Iterator[Any]:
-        """Iterate over values in which the way leads somewhere, and at its end over all that may stand there."""
-        if not way:
-            yield from self._samples(type_)
+def _turned(step: Step) -> Step:
+    """Return a step by the names of the old side."""
+    return replace(step, name=step.was, was=step.name) if step.was else step
+
+
+def _all(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
+    """Iterate over errors, and over those of the branches of a union."""
+    for error in errors:
+        yield error
+        yield from _all(error.context or ())
+
+
+def _is_about(error: ValidationError, way: tuple[Step, ...]) -> bool:
+    """Whether an error is at the end of the way or below it, or at the object that lacks or refuses the member."""
+    there: list[str | int] = []
+    for step in way:
+        if step.kind == "item":
+            there.append(0)
+        elif step.kind != "member":
+            there.append(step.name if step.kind == "field" else ANY_KEY)
+    at = list(error.absolute_path)
+    if at[: len(there)] == there:
+        return True
+    is_of_object = error.validator in ("required", "additionalProperties")
+    return is_of_object and at == there[:-1] and any(f"'{name}'" in error.message for name in _names(way))
+
+
+def _names(way: tuple[Step, ...]) -> Iterator[str]:
+    """Iterate over the names that the last member of the way may have."""
+    for step in reversed(way):
+        if step.kind == "field":
+            yield from (step.name, step.was)
             return
-        step, rest = way[0], way[1:]
-        options = list(leaves(type_, self._protocol))
-        if step.kind == "member":
-            chosen = [leaf for leaf in options if isinstance(leaf, Ref) and leaf.name == step.name]
-            for leaf in chosen or options:
-                yield from self.along(leaf, rest)
+        if step.kind == "value":
+            yield ANY_KEY
             return
-        for leaf in options:
-            match self._protocol.resolve(leaf):
-                case Struct() as struct if step.kind == "field":
-                    yield from self._with_field(struct, step.name, rest)
-                case ListOf(item=item) if step.kind == "item":
-                    yield from ([value] for value in self.along(item, rest))
-                case MapOf(value=inner) if step.kind == "value":
-                    yield from ({"key": value} for value in self.along(inner, rest))
-                case _:
-                    continue
-
-    def _with_field(self, struct: Struct, name: str, rest: tuple[Step, ...]) -> Iterator[Any]:
-        smallest = self._smallest(Ref(name=struct.name))
-        field = struct.field(name)
-        if field is None or not field.required:
-            yield smallest
-        if field is not None:
-            yield from ({**smallest, name: value} for value in self.along(field.type, rest))
-
-    def _samples(self, type_: TypeRef) -> Iterator[Any]:
-        for leaf in leaves(type_, self._protocol):
-            target = self._protocol.resolve(leaf)
-            yield self._smallest(leaf)
-            match target:
-                case Primitive(kind=Kind.ANY):
-                    yield from _ANYTHING
-                case Primitive(kind=Kind.STRING, known=known):
-                    yield from (*known, "", "text", *("x" * size for size in self._sizes if 0 <= size <= MAX_LENGTH))
-                case Primitive(kind=Kind.INTEGER):
-                    yield from (-1, 1, *self._sizes)
-                case Primitive(kind=Kind.NUMBER):
-                    yield from (-1, 1, 1.5, *self._sizes)
-                case Literal(values=values):
-                    yield from values
-                case ListOf(item=item):
-                    one = self._smallest(item)
-                    yield from ([one] * size for size in (1, *self._sizes) if 0 <= size <= MAX_LENGTH)
-                case MapOf(value=value):
-                    yield {"key": self._smallest(value)}
-                case _:
-                    continue
-
-    def _smallest(self, type_: TypeRef, depth: int = 0) -> Any:
-        """Return a small value of a type; one that is not quite valid is found out later."""
-        leaf = next(leaves(type_, self._protocol))
-        match self._protocol.resolve(leaf):
-            case Struct(fields=fields):
-                required = fields if depth < 20 else ()
-                return {f.wire_name: self._smallest(f.type, depth + 1) for f in required if f.required}
-            case Literal(values=values):
-                return values[0]
-            case Primitive(kind=kind, bounds=bounds):
-                if kind in (Kind.INTEGER, Kind.NUMBER):
-                    return max(0, int(bounds.minimum or 0))
-                return {Kind.BOOLEAN: True, Kind.NULL: None}.get(kind, "x" * (bounds.min_length or 1))
-            case ListOf(item=item, bounds=bounds):
-                return [self._smallest(item, depth + 1) for _ in range(min(bounds.min_items or 0, 100))]
-            case _:
-                return {}
 
 
-def _payload(method: Method, part: str) -> tuple[str, ...]:
-    """The types that one half of a method's exchange may have."""
+def _payload(method: Method | None, part: str) -> tuple[str, ...]:
+    """The types that one part of a method's exchange may have."""
+    if method is None:
+        return (FRAMES,)
     if part == "params":
         return (method.params,) if method.params else ()
     return (method.result, *method.alternatives) if method.result else ()

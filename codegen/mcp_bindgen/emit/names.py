@@ -34,7 +34,9 @@ RESERVED_RECORDS = frozenset(
     )
 )
 """Names that every generated table of methods defines itself."""
-RESERVED_STUBS = frozenset(("implemented",))
+RESERVED_STUBS = frozenset(
+    "capabilities connected connection has implemented notifications open options set_roots".split()
+)
 """Names that the bases of generated stubs and handlers define themselves."""
 MAX_LENGTH = 200
 """How long a name of the schema may be that becomes one of Python, in characters: it may also name a file."""

@@ -10,7 +10,7 @@ from mcp_bindgen.emit.layout import assign_modules
 from mcp_bindgen.emit.models import ModelViews
 from mcp_bindgen.emit.names import Names
 from mcp_bindgen.emit.render import render
-from mcp_bindgen.emit.stubs import CLIENT_ANSWERS, CLIENT_SENDS, SERVER_SENDS, StubViews
+from mcp_bindgen.emit.stubs import CLIENT_SENDS, SERVER_SENDS, StubViews
 from mcp_bindgen.emit.tables import constant_items, error_items, method_records
 from mcp_bindgen.emit.text import docstring
 from mcp_bindgen.emit.types import Speller, prelude
@@ -138,23 +138,22 @@ class _Pages:
         return tuple(Import(module=module, names=tuple(sorted(used[module]))) for module in sorted(used))
 
     def _client(self) -> Iterator[Item]:
-        yield self._stubs.caller(
-            "Client", "A server, as a client sees it: one method for each that a server answers.", CLIENT_SENDS
-        )
+        doc = "A server, as a client sees it: one method for each that a server answers."
+        yield self._stubs.caller("Client", '_stub.ClientStub["ClientHandlers"]', doc, CLIENT_SENDS)
         yield self._stubs.context(
             "ClientContext", "Client", "server", "What a client's handler knows of the message it answers."
         )
         doc = "What a client answers: override the methods that yours supports."
-        yield self._stubs.handlers("ClientHandlers", "ClientContext", doc, CLIENT_ANSWERS)
+        yield self._stubs.handlers("ClientHandlers", "_stub.Handlers", "ClientContext", "Client", doc)
 
     def _server(self) -> Iterator[Item]:
         doc = "A client, as a server sees it: one method for each that a client answers."
-        yield self._stubs.caller("ConnectedClient", doc, SERVER_SENDS)
+        yield self._stubs.caller("ConnectedClient", "_stub.Stub", doc, SERVER_SENDS)
         yield self._stubs.context(
             "Context", "ConnectedClient", "client", "What a server's handler knows of the message it answers."
         )
         doc = "What a server answers: override the methods that yours supports."
-        yield self._stubs.handlers("Server", "Context", doc, CLIENT_SENDS)
+        yield self._stubs.handlers("Server", "_stub.ServerHandlers", "Context", "ConnectedClient", doc)
 
     def _binding(self) -> Item:
         arguments = (

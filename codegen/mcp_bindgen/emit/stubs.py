@@ -11,7 +11,10 @@ from mcp_bindgen.ir.nodes import Direction, Field, ListOf, Literal, Method, Prot
 
 CLIENT_SENDS = (Direction.CLIENT_TO_SERVER, Direction.BOTH)
 SERVER_SENDS = (Direction.SERVER_TO_CLIENT, Direction.BOTH)
-CLIENT_ANSWERS = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
+_ANSWERS = {
+    "_stub.ServerHandlers": CLIENT_SENDS,
+    "_stub.Handlers": (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED),
+}
 
 _META = "_meta"
 _OWN = frozenset(("self", "meta", "options", "result_type"))
@@ -39,16 +42,17 @@ class StubViews:
         self._speller = speller
         self._iterators = self._name_iterators()
 
-    def caller(self, name: str, doc: str, sends: Sequence[Direction]) -> Item:
-        """Make the class whose methods call the peer."""
-        lines: list[str] = []
+    def caller(self, name: str, base: str, doc: str, sends: Sequence[Direction]) -> Item:
+        """Make the class whose methods call the peer; `base` is the class of the runtime that it extends."""
+        lines = ["    __binding__: _ClassVar[_stub.Binding] = _BINDING", ""]
         for method in self._protocol.methods:
             if method.direction in sends:
                 lines += self._request(method) if method.is_request else self._notify(method)
-        return Item(name=name, head=f"class {name}(_stub.Stub):", doc="\n".join(docstring(doc, 4)), lines=tuple(lines))
+        return Item(name=name, head=f"class {name}({base}):", doc="\n".join(docstring(doc, 4)), lines=tuple(lines))
 
-    def handlers(self, name: str, context: str, doc: str, answers: Sequence[Direction]) -> Item:
-        """Make the class whose methods answer the peer."""
+    def handlers(self, name: str, base: str, context: str, peer: str, doc: str) -> Item:
+        """Make the class whose methods answer the peer; `base` is the class of the runtime that it extends."""
+        answers = _ANSWERS[base]
         table: list[str] = []
         lines: list[str] = []
         for method in self._protocol.methods:
@@ -58,6 +62,9 @@ class StubViews:
                 table.append(f"            {method.name!r}: {handler!r},")
                 lines += self._handler(method, handler, context)
         head = [
+            "    __binding__: _ClassVar[_stub.Binding] = _BINDING",
+            f"    __context__: _ClassVar[_type[_stub.Context[_Any]]] = {context}",
+            f"    __peer__: _ClassVar[_type[_stub.Stub]] = {peer}",
             "    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(",
             "        {",
             *table,
@@ -67,7 +74,7 @@ class StubViews:
         ]
         return Item(
             name=name,
-            head=f"class {name}(_stub.Handlers):",
+            head=f"class {name}({base}):",
             doc="\n".join(docstring(doc, 4)),
             lines=(*head, *lines),
         )

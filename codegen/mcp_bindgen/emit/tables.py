@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mcp_bindgen.emit.names import Names, camel
 from mcp_bindgen.emit.text import docstring
 from mcp_bindgen.emit.view import Item
-from mcp_bindgen.ir.nodes import Constant, Direction, Method, Protocol
+from mcp_bindgen.ir.nodes import Constant, Direction, Method, Protocol, Ref, Struct, Union
 
 _FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "payload", "deprecated")
 _LOOKUPS = {
@@ -52,12 +52,34 @@ def _record(method: Method, protocol: Protocol, names: Names) -> Item:
     if method.alternatives:
         arguments.append(f"alternatives=({''.join(f'{_wire_type(names.classes[a])}, ' for a in method.alternatives)})")
     arguments += [f"{flag}=True" for flag in _FLAGS if getattr(method, flag)]
+    if method.capability:
+        arguments.append(f"capability={method.capability!r}")
+    if gated := _gated_members(method, protocol):
+        arguments.append(f"gated={gated!r}")
     doc = protocol.definitions[method.message].doc
     return Item(
         name=name,
         head=f"{name}: _Final[{kind}] = {kind.partition('[')[0]}({', '.join(arguments)})",
         doc="\n".join(docstring(doc, 0)),
     )
+
+
+def _gated_members(method: Method, protocol: Protocol) -> dict[str, str]:
+    """The members of the params, or of any form of them, that need a capability."""
+    if method.params is None:
+        return {}
+    forms = _forms(method.params, protocol)
+    rows = ((member.partition("."), path) for member, path in protocol.capabilities.items())
+    return {member: path for (form, _, member), path in rows if form in forms}
+
+
+def _forms(name: str, protocol: Protocol) -> set[str]:
+    """The names of the structs that a type may be."""
+    target = protocol.resolve(Ref(name=name))
+    if isinstance(target, Struct):
+        return {target.name}
+    members = target.members if isinstance(target, Union) else ()
+    return {form for member in members if isinstance(member, Ref) for form in _forms(member.name, protocol)}
 
 
 def _wire_type(name: str) -> str:

@@ -57,6 +57,7 @@ PRELUDE: Mapping[str, str] = {
     "_method": "from mcp_runtime import method as _method",
     "_stub": "from mcp_runtime import stub as _stub",
     "_methods": "from . import methods as _methods",
+    "_BINDING": "from .binding import BINDING as _BINDING",
 }
 """Private alias -> the statement that makes it."""
 
@@ -100,6 +101,11 @@ _ARGUMENTS: Mapping[str, str] = {
 }
 
 
+_FIRST_MATCH = "_m.LEFT_TO_RIGHT"
+_BEST_MATCH = "_m.MOST_MEMBERS"
+_UNTAGGED = (_FIRST_MATCH, _BEST_MATCH)
+
+
 @dataclass(frozen=True, slots=True)
 class Speller:
     """Spells the types of one protocol.
@@ -124,8 +130,10 @@ class Speller:
             case MapOf(value=value, bounds=bounds):
                 return _constrained(f"_dict[_str, {self.annotation(value)}]", bounds)
             case Union(members=members):
-                spelled = " | ".join(self.annotation(member) for member in self._ordered(members))
-                return f"_Annotated[{spelled}, {self._union_mode(members)}]"
+                mode = self._union_mode(members)
+                flat = self._ordered(tuple(self._flattened(members)) if mode in _UNTAGGED else members)
+                spelled = " | ".join(self.annotation(member) for member in flat)
+                return f"_Annotated[{spelled}, {mode}]"
             case Intersection() | ObjectOf():
                 raise AssertionError("build leaves neither intersections nor inline objects")
 
@@ -172,13 +180,31 @@ class Speller:
                 return (4 if kind is Kind.ANY else 3 if kind is Kind.NULL else 1, int(kind is Kind.NUMBER))
             case Struct(fields=fields):
                 constants = sum(isinstance(f.type, Literal) and f.required for f in fields)
-                return (2, -100 * constants - 10 * sum(f.required for f in fields) - len(fields))
+                return (2, len(fields) - 1000 * sum(f.required for f in fields) - 100_000 * constants)
             case _:
                 return (2, 1)
 
-    def _union_mode(self, members: Iterable[TypeRef]) -> str:
+    def _union_mode(self, members: Collection[TypeRef]) -> str:
         tag = self._discriminator(list(members))
-        return f"_m.Tagged({tag!r})" if tag else "_m.LEFT_TO_RIGHT"
+        if tag:
+            return f"_m.Tagged({tag!r})"
+        structs = [leaf for leaf in self._leaves(members) if isinstance(leaf, Struct)]
+        # Two that demand the same take each other's values; what tells them apart is what else they know.
+        return _BEST_MATCH if len({_demands(struct) for struct in structs}) < len(structs) else _FIRST_MATCH
+
+    def _flattened(self, members: Iterable[TypeRef]) -> Iterator[TypeRef]:
+        """Put the members of a union of objects in its place: what is most specific may be among them."""
+        for member in members:
+            target = self.protocol.resolve(member)
+            if isinstance(target, Union) and self._is_untagged(target):
+                yield from self._flattened(target.members)
+            else:
+                yield member
+
+    def _is_untagged(self, union: Union) -> bool:
+        """Whether a union has objects as members that nothing tells apart at once."""
+        is_of_objects = any(isinstance(leaf, Struct) for leaf in self._leaves(union.members))
+        return is_of_objects and self._discriminator(list(union.members)) is None
 
     def _discriminator(self, members: list[TypeRef]) -> str | None:
         """Find the member that every struct of a union requires with a constant of its own."""
@@ -200,6 +226,13 @@ class Speller:
                 yield from self._leaves(target.members)
             else:
                 yield target
+
+
+def _demands(struct: Struct) -> frozenset[tuple[str, object]]:
+    """What a struct asks of a value: the names of the members that it requires, and their types where constant."""
+    return frozenset(
+        (f.wire_name, f.type if isinstance(f.type, Literal) else None) for f in struct.fields if f.required
+    )
 
 
 def _constant(struct: Struct, wire_name: str) -> str | int | None:

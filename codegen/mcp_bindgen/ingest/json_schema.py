@@ -74,11 +74,15 @@ _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaDocument:
-    """What one schema.json says: its definitions by name, in the order of the file."""
+    """What one schema.json says: its definitions by name, in the order of the file.
+
+    `dialect` is the ``$schema`` that it states, without the empty fragment; empty if it states none.
+    """
 
     source: str
     container: str
     declarations: Mapping[str, Declaration]
+    dialect: str = ""
 
     def location(self, name: str = "") -> Location:
         """Return the place of a definition in the file, or of the definitions."""
@@ -109,7 +113,8 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
             where.child("$schema"), f"{_spell(dialect)} is not understood; use one of {', '.join(DIALECTS)}"
         )
     reader = _Reader(source, container, cast(Node, root[container]), diagnostics)
-    return SchemaDocument(source=source, container=container, declarations=reader.read())
+    stated = dialect.rstrip("#") if "$schema" in root and isinstance(dialect, str) else ""
+    return SchemaDocument(source=source, container=container, declarations=reader.read(), dialect=stated)
 
 
 class _Reader:
@@ -298,6 +303,7 @@ class _Reader:
                 for name, child in (properties | dict.fromkeys(undeclared, rest)).items()
             ),
             extra=extra,
+            indexed="additionalProperties" in node,
         )
 
     def _field(self, name: str, node: object, required: bool, where: Location, depth: int) -> Field:

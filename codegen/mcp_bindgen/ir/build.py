@@ -123,7 +123,7 @@ class _Builder:
             for f in type_.fields
         )
         extra = self._lift(type_.extra, name, "Extra", f"{path}.*", declaration) if type_.extra else None
-        self._definitions[name] = replace(shell, fields=fields, extra=extra)
+        self._definitions[name] = replace(shell, fields=fields, extra=extra, indexed=type_.indexed)
 
     def _objectified(self, type_: TypeRef, declaration: Declaration) -> TypeRef:
         """Turn an intersection into an object that extends its named members and has the members of the others."""
@@ -192,7 +192,7 @@ class _Builder:
         if struct.name in done:
             return done[struct.name]
         fields: dict[str, Field] = {}
-        extra = struct.extra
+        extra, indexed = struct.extra, struct.indexed
         for base in struct.bases:
             parent = self._base_struct(base.name)
             if isinstance(parent, Struct):
@@ -200,10 +200,11 @@ class _Builder:
                 inherited = {f.wire_name: f for f in parent.fields if f.wire_name not in base.omitted}
                 fields = {**fields, **{n: _both(fields[n], f) if n in fields else f for n, f in inherited.items()}}
                 extra = parent.extra if extra is not None and is_any(extra) else extra
+                indexed = indexed or parent.indexed
             elif isinstance(parent, Alias) and isinstance(parent.type, MapOf) and extra is not None and is_any(extra):
                 extra = parent.type.value
         fields |= {f.wire_name: f for f in struct.fields}
-        done[struct.name] = replace(struct, fields=tuple(fields.values()), extra=extra)
+        done[struct.name] = replace(struct, fields=tuple(fields.values()), extra=extra, indexed=indexed)
         return done[struct.name]
 
     def _base_struct(self, name: str) -> Definition | None:

@@ -21,7 +21,20 @@ def document(protocol: Protocol, book: DocBook) -> tuple[Protocol, tuple[str, ..
     missing += [name for name, d in definitions.items() if not d.doc]
     constants = tuple(replace(c, doc=c.doc or _line(book.constant(c.name))) for c in protocol.constants)
     missing += [c.name for c in constants if not c.doc]
-    return replace(protocol, definitions=definitions, constants=constants), tuple(missing)
+    documented = replace(protocol, definitions=definitions, constants=constants)
+    silent = frozenset(name for name, doc in _docs(protocol) if not doc)
+    glossed = frozenset(name for name, doc in _docs(documented) if doc and name in silent)
+    return replace(documented, glossed=glossed), tuple(missing)
+
+
+def _docs(protocol: Protocol) -> Iterator[tuple[str, str]]:
+    """Iterate over everything that can be described, each by its name, and what describes it."""
+    for name, definition in protocol.definitions.items():
+        yield name, definition.doc
+        for field in definition.fields if isinstance(definition, Struct) else ():
+            yield f"{name}.{field.wire_name}", field.doc
+    for constant in protocol.constants:
+        yield constant.name, constant.doc
 
 
 def _documented(definition: Definition, protocol: Protocol, book: DocBook, missing: list[str]) -> Definition:

@@ -164,7 +164,7 @@ class _Lowering:
             return MapOf(value=extra)
         known: Mapping[str, Field] = flat.fields if flat else {}
         fields = tuple(self._member(member, known.get(member.name)) for member in ts.members)
-        return ObjectOf(fields=fields, extra=extra)
+        return ObjectOf(fields=fields, extra=extra, indexed=ts.index is not None)
 
     def _member(self, ts: TsMember, hint: Field | None) -> Field:
         return Field(

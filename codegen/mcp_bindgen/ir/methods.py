@@ -187,7 +187,10 @@ class _Derivation:
     def _alternatives(self, message: Struct, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
         response = self._definitions.get(f"{result}Response")
         stated = response.field("result") if isinstance(response, Struct) else None
-        members = stated.type.members if stated and isinstance(stated.type, Union) else ()
+        type_ = stated.type if stated else None
+        while isinstance(type_, Ref) and isinstance(alias := self._definitions.get(type_.name), Alias):
+            type_ = alias.type
+        members = type_.members if isinstance(type_, Union) else ()
         named = [name for member in members if (name := reference(member)) and name != result]
         prose = [p.result for p in PAIRINGS if p.if_params_have in params and p.result in self._definitions]
         return (*named, *prose)

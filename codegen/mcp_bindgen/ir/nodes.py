@@ -139,12 +139,14 @@ class Base:
 class ObjectOf:
     """An object type with declared members (front ends only: `build` turns it into a `Struct`).
 
-    `extra` is the type of the members that are not declared; None closes the object.
+    `extra` is the type of the members that are not declared; None closes the object. `indexed` is true if the schema
+    says so itself, by an index signature or `additionalProperties`, and is not open by silence: the same messages.
     """
 
     fields: tuple[Field, ...]
     bases: tuple[Base, ...] = ()
     extra: "TypeRef | None" = Primitive(kind=Kind.ANY)
+    indexed: bool = field(default=False, compare=False)
 
 
 TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union | Intersection | ObjectOf
@@ -172,7 +174,7 @@ class Struct:
     """An object type with a name: every member it has, those of its bases included.
 
     `own` names the members that it declares itself. `holder` is the path of the member it was declared in, when the
-    schema has it inline (``Tool.inputSchema``), else empty.
+    schema has it inline (``Tool.inputSchema``), else empty. `extra` and `indexed` are those of `ObjectOf`.
     """
 
     name: str
@@ -180,6 +182,7 @@ class Struct:
     own: tuple[str, ...]
     bases: tuple[Base, ...] = ()
     extra: TypeRef | None = ANY
+    indexed: bool = field(default=False, compare=False)
     doc: str = ""
     deprecated: bool = False
     internal: bool = False
@@ -236,7 +239,8 @@ class Method:
     """One method of the protocol; `result` is None for a notification.
 
     `params` names the type of its parameters, None when the schema gives the message none. `alternatives` are the
-    other results that its request may get.
+    other results that its request may get. `capability` is the path of what the side that it begins with must have
+    declared before the message may be sent (``server.tools``), empty if nothing.
     """
 
     name: str
@@ -252,6 +256,7 @@ class Method:
     multi_round_trip: bool = False
     payload: bool = False
     deprecated: bool = False
+    capability: str = ""
 
     @property
     def is_request(self) -> bool:
@@ -261,10 +266,11 @@ class Method:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A file that the IR was built from, and the sha256 of its bytes in hexadecimal."""
+    """A file that the IR was built from, the sha256 of its bytes in hexadecimal, and what it is (``schema.json``)."""
 
     name: str
     sha256: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,7 +289,12 @@ class Erratum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """One revision of the protocol: the root of the IR."""
+    """One revision of the protocol: the root of the IR.
+
+    `capabilities` says for members of params (``CallToolRequestParams.task``) which capability they need. `dialect` and
+    `container` are what its schema.json calls itself and where it keeps its definitions, empty if there is none.
+    `glossed` names what docs.toml describes because the input does not: definitions, members, constants.
+    """
 
     revision: str
     era: Era
@@ -292,6 +303,10 @@ class Protocol:
     constants: tuple[Constant, ...]
     sources: tuple[Source, ...]
     errata: tuple[Erratum, ...] = field(default=())
+    capabilities: Mapping[str, str] = field(default_factory=dict[str, str])
+    dialect: str = ""
+    container: str = ""
+    glossed: frozenset[str] = frozenset()
 
     def structs(self) -> Iterator[Struct]:
         """Iterate over the object types, in the order of the definitions."""

@@ -126,7 +126,7 @@ class JSONRPCResponse(_m.WireModel):
 
 
 JSONRPCMessage: _TypeAlias = _Annotated[
-    JSONRPCRequest | JSONRPCResponse | JSONRPCError | JSONRPCNotification, _m.LEFT_TO_RIGHT
+    JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification, _m.LEFT_TO_RIGHT
 ]
 """Anything that may travel between client and server as a unit.
 
@@ -159,14 +159,14 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 ServerResult: _TypeAlias = _Annotated[
     InitializeResult
+    | CompleteResult
+    | ReadResourceResult
     | GetPromptResult
     | ListPromptsResult
     | ListResourcesResult
     | ListResourceTemplatesResult
     | CallToolResult
     | ListToolsResult
-    | CompleteResult
-    | ReadResourceResult
     | EmptyResult,
     _m.LEFT_TO_RIGHT,
 ]

@@ -68,6 +68,7 @@ LOGGING_SET_LEVEL: _Final[_method.RequestMethod[SetLevelRequestParams, EmptyResu
     params=_method.WireType(_PACKAGE, "SetLevelRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.logging",
 )
 """Tells the server how severe a log message must be to be sent (`logging/setLevel`)."""
 
@@ -87,6 +88,7 @@ PROMPTS_GET: _Final[_method.RequestMethod[GetPromptRequestParams, GetPromptResul
     params=_method.WireType(_PACKAGE, "GetPromptRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "GetPromptResult"),
+    capability="server.prompts",
 )
 """Fetches one prompt with its arguments filled in (`prompts/get`)."""
 
@@ -97,6 +99,7 @@ PROMPTS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListPromptsRe
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListPromptsResult"),
     paginated=True,
+    capability="server.prompts",
 )
 """Asks the server which prompts it offers, page by page (`prompts/list`)."""
 
@@ -107,6 +110,7 @@ RESOURCES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListResourc
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListResourcesResult"),
     paginated=True,
+    capability="server.resources",
 )
 """Asks the server what it has to read, page by page (`resources/list`)."""
 
@@ -117,6 +121,7 @@ RESOURCES_READ: _Final[_method.RequestMethod[ReadResourceRequestParams, ReadReso
     params=_method.WireType(_PACKAGE, "ReadResourceRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "ReadResourceResult"),
+    capability="server.resources",
 )
 """Fetches the contents behind a URI (`resources/read`)."""
 
@@ -127,6 +132,7 @@ RESOURCES_SUBSCRIBE: _Final[_method.RequestMethod[SubscribeRequestParams, EmptyR
     params=_method.WireType(_PACKAGE, "SubscribeRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.resources.subscribe",
 )
 """Asks to be told whenever one resource changes (`resources/subscribe`)."""
 
@@ -138,6 +144,7 @@ RESOURCES_TEMPLATES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, L
         params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
         result=_method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
         paginated=True,
+        capability="server.resources",
     )
 )
 """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
@@ -149,6 +156,7 @@ RESOURCES_UNSUBSCRIBE: _Final[_method.RequestMethod[UnsubscribeRequestParams, Em
     params=_method.WireType(_PACKAGE, "UnsubscribeRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.resources.subscribe",
 )
 """Ends the watching of one resource (`resources/unsubscribe`)."""
 
@@ -158,6 +166,7 @@ ROOTS_LIST: _Final[_method.RequestMethod[RequestParams, ListRootsResult]] = _met
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "RequestParams"),
     result=_method.WireType(_PACKAGE, "ListRootsResult"),
+    capability="client.roots",
 )
 """Asks the client which directories and files the server may work on (`roots/list`)."""
 
@@ -169,6 +178,7 @@ SAMPLING_CREATE_MESSAGE: _Final[_method.RequestMethod[CreateMessageRequestParams
         params=_method.WireType(_PACKAGE, "CreateMessageRequestParams"),
         params_required=True,
         result=_method.WireType(_PACKAGE, "CreateMessageResult"),
+        capability="client.sampling",
     )
 )
 """Asks the client to have its language model write something; the user should be able to review it."""
@@ -180,6 +190,7 @@ TOOLS_CALL: _Final[_method.RequestMethod[CallToolRequestParams, CallToolResult]]
     params=_method.WireType(_PACKAGE, "CallToolRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "CallToolResult"),
+    capability="server.tools",
 )
 """Runs one of the server's tools by name, with arguments (`tools/call`)."""
 
@@ -190,6 +201,7 @@ TOOLS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListToolsResult
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListToolsResult"),
     paginated=True,
+    capability="server.tools",
 )
 """Asks the server what the model can call, page by page (`tools/list`)."""
 
@@ -217,6 +229,7 @@ NOTIFICATIONS_MESSAGE: _Final[_method.NotificationMethod[LoggingMessageNotificat
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "LoggingMessageNotificationParams"),
         params_required=True,
+        capability="server.logging",
     )
 )
 """A log message from server to client; `logging/setLevel` sets the least severity that is sent."""
@@ -235,6 +248,7 @@ NOTIFICATIONS_PROMPTS_LIST_CHANGED: _Final[_method.NotificationMethod[Notificati
     message="PromptListChangedNotification",
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="server.prompts.listChanged",
 )
 """Says that `prompts/list` would now give another answer; sent without being asked."""
 
@@ -244,6 +258,7 @@ NOTIFICATIONS_RESOURCES_LIST_CHANGED: _Final[_method.NotificationMethod[Notifica
         message="ResourceListChangedNotification",
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "NotificationParams"),
+        capability="server.resources.listChanged",
     )
 )
 """Says that `resources/list` would now give another answer; sent without being asked."""
@@ -255,6 +270,7 @@ NOTIFICATIONS_RESOURCES_UPDATED: _Final[_method.NotificationMethod[ResourceUpdat
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "ResourceUpdatedNotificationParams"),
         params_required=True,
+        capability="server.resources.subscribe",
     )
 )
 """Says that something the client watches has changed and may be read again; needs `resources/subscribe` first."""
@@ -264,6 +280,7 @@ NOTIFICATIONS_ROOTS_LIST_CHANGED: _Final[_method.NotificationMethod[Notification
     message="RootsListChangedNotification",
     direction=_method.Direction.CLIENT_TO_SERVER,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="client.roots.listChanged",
 )
 """Says that `roots/list` would now give another answer; a client that declared it must send this."""
 
@@ -272,6 +289,7 @@ NOTIFICATIONS_TOOLS_LIST_CHANGED: _Final[_method.NotificationMethod[Notification
     message="ToolListChangedNotification",
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="server.tools.listChanged",
 )
 """Says that `tools/list` would now give another answer; sent without being asked."""
 

@@ -141,7 +141,7 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 
 JSONRPCMessage: _TypeAlias = _Annotated[
-    JSONRPCRequest | JSONRPCResponse | JSONRPCError | JSONRPCNotification | JSONRPCBatchRequest | JSONRPCBatchResponse,
+    JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification | JSONRPCBatchRequest | JSONRPCBatchResponse,
     _m.LEFT_TO_RIGHT,
 ]
 """Anything that may travel between client and server as a unit.
@@ -175,14 +175,14 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 ServerResult: _TypeAlias = _Annotated[
     InitializeResult
+    | CompleteResult
+    | ReadResourceResult
     | GetPromptResult
     | ListPromptsResult
     | ListResourceTemplatesResult
     | ListResourcesResult
     | CallToolResult
     | ListToolsResult
-    | CompleteResult
-    | ReadResourceResult
     | EmptyResult,
     _m.LEFT_TO_RIGHT,
 ]

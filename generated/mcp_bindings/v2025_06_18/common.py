@@ -209,7 +209,7 @@ class TextContent(_m.WireModel):
 
 
 ContentBlock: _TypeAlias = _Annotated[
-    ResourceLink | ImageContent | AudioContent | TextContent | EmbeddedResource, _m.Tagged("type")
+    ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, _m.Tagged("type")
 ]
 """One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
 

@@ -68,7 +68,7 @@ class CompleteRequestParams(_m.WireModel):
 
     meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    ref: _Annotated[PromptReference | ResourceTemplateReference, _m.Tagged("type")]
+    ref: _Annotated[ResourceTemplateReference | PromptReference, _m.Tagged("type")]
     """The prompt, or the template of resources, whose value is being typed."""
     argument: CompleteRequestParamsArgument
     """The value being typed: its name, and the letters so far."""

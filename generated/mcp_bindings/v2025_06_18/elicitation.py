@@ -90,7 +90,7 @@ class StringSchema(_m.WireModel):
 
 
 PrimitiveSchemaDefinition: _TypeAlias = _Annotated[
-    EnumSchema | StringSchema | NumberSchema | BooleanSchema, _m.LEFT_TO_RIGHT
+    EnumSchema | BooleanSchema | NumberSchema | StringSchema, _m.LEFT_TO_RIGHT
 ]
 """One field of an elicitation form; fields hold plain values or choices and never nest.
 

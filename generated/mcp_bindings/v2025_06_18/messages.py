@@ -129,7 +129,7 @@ class JSONRPCResponse(_m.WireModel):
 
 
 JSONRPCMessage: _TypeAlias = _Annotated[
-    JSONRPCRequest | JSONRPCResponse | JSONRPCError | JSONRPCNotification, _m.LEFT_TO_RIGHT
+    JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification, _m.LEFT_TO_RIGHT
 ]
 """Anything that may travel between client and server as a unit.
 
@@ -164,14 +164,14 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 ServerResult: _TypeAlias = _Annotated[
     InitializeResult
-    | CallToolResult
+    | CompleteResult
+    | ReadResourceResult
     | GetPromptResult
     | ListPromptsResult
     | ListResourceTemplatesResult
     | ListResourcesResult
     | ListToolsResult
-    | CompleteResult
-    | ReadResourceResult
+    | CallToolResult
     | EmptyResult,
     _m.LEFT_TO_RIGHT,
 ]

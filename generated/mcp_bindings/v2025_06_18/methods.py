@@ -56,6 +56,7 @@ COMPLETION_COMPLETE: _Final[_method.RequestMethod[CompleteRequestParams, Complet
     params=_method.WireType(_PACKAGE, "CompleteRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "CompleteResult"),
+    capability="server.completions",
 )
 """Asks for ways to finish a value the user is typing (`completion/complete`)."""
 
@@ -66,6 +67,7 @@ ELICITATION_CREATE: _Final[_method.RequestMethod[ElicitRequestParams, ElicitResu
     params=_method.WireType(_PACKAGE, "ElicitRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "ElicitResult"),
+    capability="client.elicitation",
 )
 """Asks the user for input through the client (`elicitation/create`)."""
 
@@ -86,6 +88,7 @@ LOGGING_SET_LEVEL: _Final[_method.RequestMethod[SetLevelRequestParams, EmptyResu
     params=_method.WireType(_PACKAGE, "SetLevelRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.logging",
 )
 """Tells the server how severe a log message must be to be sent (`logging/setLevel`)."""
 
@@ -105,6 +108,7 @@ PROMPTS_GET: _Final[_method.RequestMethod[GetPromptRequestParams, GetPromptResul
     params=_method.WireType(_PACKAGE, "GetPromptRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "GetPromptResult"),
+    capability="server.prompts",
 )
 """Fetches one prompt with its arguments filled in (`prompts/get`)."""
 
@@ -115,6 +119,7 @@ PROMPTS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListPromptsRe
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListPromptsResult"),
     paginated=True,
+    capability="server.prompts",
 )
 """Asks the server which prompts it offers, page by page (`prompts/list`)."""
 
@@ -125,6 +130,7 @@ RESOURCES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListResourc
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListResourcesResult"),
     paginated=True,
+    capability="server.resources",
 )
 """Asks the server what it has to read, page by page (`resources/list`)."""
 
@@ -135,6 +141,7 @@ RESOURCES_READ: _Final[_method.RequestMethod[ReadResourceRequestParams, ReadReso
     params=_method.WireType(_PACKAGE, "ReadResourceRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "ReadResourceResult"),
+    capability="server.resources",
 )
 """Fetches the contents behind a URI (`resources/read`)."""
 
@@ -145,6 +152,7 @@ RESOURCES_SUBSCRIBE: _Final[_method.RequestMethod[SubscribeRequestParams, EmptyR
     params=_method.WireType(_PACKAGE, "SubscribeRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.resources.subscribe",
 )
 """Asks to be told whenever one resource changes (`resources/subscribe`)."""
 
@@ -156,6 +164,7 @@ RESOURCES_TEMPLATES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, L
         params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
         result=_method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
         paginated=True,
+        capability="server.resources",
     )
 )
 """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
@@ -167,6 +176,7 @@ RESOURCES_UNSUBSCRIBE: _Final[_method.RequestMethod[UnsubscribeRequestParams, Em
     params=_method.WireType(_PACKAGE, "UnsubscribeRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.resources.subscribe",
 )
 """Ends the watching of one resource (`resources/unsubscribe`)."""
 
@@ -176,6 +186,7 @@ ROOTS_LIST: _Final[_method.RequestMethod[RequestParams, ListRootsResult]] = _met
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "RequestParams"),
     result=_method.WireType(_PACKAGE, "ListRootsResult"),
+    capability="client.roots",
 )
 """Asks the client which directories and files the server may work on (`roots/list`)."""
 
@@ -187,6 +198,7 @@ SAMPLING_CREATE_MESSAGE: _Final[_method.RequestMethod[CreateMessageRequestParams
         params=_method.WireType(_PACKAGE, "CreateMessageRequestParams"),
         params_required=True,
         result=_method.WireType(_PACKAGE, "CreateMessageResult"),
+        capability="client.sampling",
     )
 )
 """Asks the client to have its language model write something; the user should be able to review it."""
@@ -198,6 +210,7 @@ TOOLS_CALL: _Final[_method.RequestMethod[CallToolRequestParams, CallToolResult]]
     params=_method.WireType(_PACKAGE, "CallToolRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "CallToolResult"),
+    capability="server.tools",
 )
 """Runs one of the server's tools by name, with arguments (`tools/call`)."""
 
@@ -208,6 +221,7 @@ TOOLS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListToolsResult
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListToolsResult"),
     paginated=True,
+    capability="server.tools",
 )
 """Asks the server what the model can call, page by page (`tools/list`)."""
 
@@ -235,6 +249,7 @@ NOTIFICATIONS_MESSAGE: _Final[_method.NotificationMethod[LoggingMessageNotificat
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "LoggingMessageNotificationParams"),
         params_required=True,
+        capability="server.logging",
     )
 )
 """A log message from server to client; `logging/setLevel` sets the least severity that is sent."""
@@ -253,6 +268,7 @@ NOTIFICATIONS_PROMPTS_LIST_CHANGED: _Final[_method.NotificationMethod[Notificati
     message="PromptListChangedNotification",
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="server.prompts.listChanged",
 )
 """Says that `prompts/list` would now give another answer; sent without being asked."""
 
@@ -262,6 +278,7 @@ NOTIFICATIONS_RESOURCES_LIST_CHANGED: _Final[_method.NotificationMethod[Notifica
         message="ResourceListChangedNotification",
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "NotificationParams"),
+        capability="server.resources.listChanged",
     )
 )
 """Says that `resources/list` would now give another answer; sent without being asked."""
@@ -273,6 +290,7 @@ NOTIFICATIONS_RESOURCES_UPDATED: _Final[_method.NotificationMethod[ResourceUpdat
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "ResourceUpdatedNotificationParams"),
         params_required=True,
+        capability="server.resources.subscribe",
     )
 )
 """Says that something the client watches has changed and may be read again; needs `resources/subscribe` first."""
@@ -282,6 +300,7 @@ NOTIFICATIONS_ROOTS_LIST_CHANGED: _Final[_method.NotificationMethod[Notification
     message="RootsListChangedNotification",
     direction=_method.Direction.CLIENT_TO_SERVER,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="client.roots.listChanged",
 )
 """Says that `roots/list` would now give another answer; a client that declared it must send this."""
 
@@ -290,6 +309,7 @@ NOTIFICATIONS_TOOLS_LIST_CHANGED: _Final[_method.NotificationMethod[Notification
     message="ToolListChangedNotification",
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="server.tools.listChanged",
 )
 """Says that `tools/list` would now give another answer; sent without being asked."""
 

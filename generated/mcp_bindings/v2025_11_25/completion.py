@@ -65,7 +65,7 @@ class CompleteRequestParams(RequestParams):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
     """
 
-    ref: _Annotated[PromptReference | ResourceTemplateReference, _m.Tagged("type")]
+    ref: _Annotated[ResourceTemplateReference | PromptReference, _m.Tagged("type")]
     """The prompt, or the template of resources, whose value is being typed."""
     argument: CompleteRequestParamsArgument
     """The value being typed: its name, and the letters so far."""

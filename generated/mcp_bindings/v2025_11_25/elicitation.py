@@ -132,7 +132,7 @@ class UntitledMultiSelectEnumSchema(_m.WireModel):
 
 
 MultiSelectEnumSchema: _TypeAlias = _Annotated[
-    UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema, _m.LEFT_TO_RIGHT
+    UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema, _m.MOST_MEMBERS
 ]
 """A form field where the user picks any number of fixed options.
 
@@ -198,7 +198,12 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#singleselect
 
 
 EnumSchema: _TypeAlias = _Annotated[
-    LegacyTitledEnumSchema | SingleSelectEnumSchema | MultiSelectEnumSchema, _m.LEFT_TO_RIGHT
+    UntitledSingleSelectEnumSchema
+    | TitledSingleSelectEnumSchema
+    | LegacyTitledEnumSchema
+    | UntitledMultiSelectEnumSchema
+    | TitledMultiSelectEnumSchema,
+    _m.MOST_MEMBERS,
 ]
 """A field of an elicitation form where the user picks from fixed options, one or several.
 
@@ -249,7 +254,15 @@ class StringSchema(_m.WireModel):
 
 
 PrimitiveSchemaDefinition: _TypeAlias = _Annotated[
-    StringSchema | NumberSchema | BooleanSchema | EnumSchema, _m.LEFT_TO_RIGHT
+    UntitledSingleSelectEnumSchema
+    | TitledSingleSelectEnumSchema
+    | LegacyTitledEnumSchema
+    | UntitledMultiSelectEnumSchema
+    | TitledMultiSelectEnumSchema
+    | BooleanSchema
+    | NumberSchema
+    | StringSchema,
+    _m.MOST_MEMBERS,
 ]
 """One field of an elicitation form; fields hold plain values or choices and never nest.
 

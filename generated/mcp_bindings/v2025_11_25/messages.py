@@ -112,11 +112,11 @@ ClientResult: _TypeAlias = _Annotated[
     | GetTaskResult
     | CancelTaskResult
     | CreateMessageResult
-    | ListTasksResult
     | ListRootsResult
+    | ListTasksResult
     | EmptyResult
     | GetTaskPayloadResult,
-    _m.LEFT_TO_RIGHT,
+    _m.MOST_MEMBERS,
 ]
 """Any answer a client may give to a server's request.
 
@@ -183,7 +183,9 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrespo
 """
 
 
-JSONRPCMessage: _TypeAlias = _Annotated[JSONRPCRequest | JSONRPCNotification | JSONRPCResponse, _m.LEFT_TO_RIGHT]
+JSONRPCMessage: _TypeAlias = _Annotated[
+    JSONRPCResultResponse | JSONRPCRequest | JSONRPCNotification | JSONRPCErrorResponse, _m.LEFT_TO_RIGHT
+]
 """Anything that may travel between client and server as a unit.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcmessage
@@ -239,18 +241,18 @@ ServerResult: _TypeAlias = _Annotated[
     GetTaskResult
     | CancelTaskResult
     | InitializeResult
-    | CallToolResult
+    | CompleteResult
+    | ReadResourceResult
     | GetPromptResult
     | ListPromptsResult
     | ListResourceTemplatesResult
     | ListResourcesResult
     | ListToolsResult
     | ListTasksResult
-    | CompleteResult
-    | ReadResourceResult
+    | CallToolResult
     | EmptyResult
     | GetTaskPayloadResult,
-    _m.LEFT_TO_RIGHT,
+    _m.MOST_MEMBERS,
 ]
 """Any answer a server may give to a client's request.
 

@@ -67,6 +67,7 @@ COMPLETION_COMPLETE: _Final[_method.RequestMethod[CompleteRequestParams, Complet
     params=_method.WireType(_PACKAGE, "CompleteRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "CompleteResult"),
+    capability="server.completions",
 )
 """Asks for ways to finish a value the user is typing (`completion/complete`)."""
 
@@ -79,6 +80,12 @@ ELICITATION_CREATE: _Final[_method.RequestMethod[ElicitRequestParams, ElicitResu
     result=_method.WireType(_PACKAGE, "ElicitResult"),
     alternatives=(_method.WireType(_PACKAGE, "CreateTaskResult"),),
     task_augmentable=True,
+    capability="client.elicitation",
+    gated={
+        "requestedSchema": "client.elicitation.form",
+        "task": "client.tasks.requests.elicitation.create",
+        "url": "client.elicitation.url",
+    },
 )
 """Asks the user for input through the client (`elicitation/create`)."""
 
@@ -99,6 +106,7 @@ LOGGING_SET_LEVEL: _Final[_method.RequestMethod[SetLevelRequestParams, EmptyResu
     params=_method.WireType(_PACKAGE, "SetLevelRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.logging",
 )
 """Tells the server how severe a log message must be to be sent (`logging/setLevel`)."""
 
@@ -118,6 +126,7 @@ PROMPTS_GET: _Final[_method.RequestMethod[GetPromptRequestParams, GetPromptResul
     params=_method.WireType(_PACKAGE, "GetPromptRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "GetPromptResult"),
+    capability="server.prompts",
 )
 """Fetches one prompt with its arguments filled in (`prompts/get`)."""
 
@@ -128,6 +137,7 @@ PROMPTS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListPromptsRe
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListPromptsResult"),
     paginated=True,
+    capability="server.prompts",
 )
 """Asks the server which prompts it offers, page by page (`prompts/list`)."""
 
@@ -138,6 +148,7 @@ RESOURCES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListResourc
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListResourcesResult"),
     paginated=True,
+    capability="server.resources",
 )
 """Asks the server what it has to read, page by page (`resources/list`)."""
 
@@ -148,6 +159,7 @@ RESOURCES_READ: _Final[_method.RequestMethod[ReadResourceRequestParams, ReadReso
     params=_method.WireType(_PACKAGE, "ReadResourceRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "ReadResourceResult"),
+    capability="server.resources",
 )
 """Fetches the contents behind a URI (`resources/read`)."""
 
@@ -158,6 +170,7 @@ RESOURCES_SUBSCRIBE: _Final[_method.RequestMethod[SubscribeRequestParams, EmptyR
     params=_method.WireType(_PACKAGE, "SubscribeRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.resources.subscribe",
 )
 """Asks to be told whenever one resource changes (`resources/subscribe`)."""
 
@@ -169,6 +182,7 @@ RESOURCES_TEMPLATES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, L
         params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
         result=_method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
         paginated=True,
+        capability="server.resources",
     )
 )
 """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
@@ -180,6 +194,7 @@ RESOURCES_UNSUBSCRIBE: _Final[_method.RequestMethod[UnsubscribeRequestParams, Em
     params=_method.WireType(_PACKAGE, "UnsubscribeRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "EmptyResult"),
+    capability="server.resources.subscribe",
 )
 """Ends the watching of one resource (`resources/unsubscribe`)."""
 
@@ -189,6 +204,7 @@ ROOTS_LIST: _Final[_method.RequestMethod[RequestParams, ListRootsResult]] = _met
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "RequestParams"),
     result=_method.WireType(_PACKAGE, "ListRootsResult"),
+    capability="client.roots",
 )
 """Asks the client which directories and files the server may work on (`roots/list`)."""
 
@@ -202,6 +218,12 @@ SAMPLING_CREATE_MESSAGE: _Final[_method.RequestMethod[CreateMessageRequestParams
         result=_method.WireType(_PACKAGE, "CreateMessageResult"),
         alternatives=(_method.WireType(_PACKAGE, "CreateTaskResult"),),
         task_augmentable=True,
+        capability="client.sampling",
+        gated={
+            "task": "client.tasks.requests.sampling.createMessage",
+            "toolChoice": "client.sampling.tools",
+            "tools": "client.sampling.tools",
+        },
     )
 )
 """Asks the client to have its language model write something; the user should be able to review it."""
@@ -213,6 +235,7 @@ TASKS_CANCEL: _Final[_method.RequestMethod[CancelTaskRequestParams, CancelTaskRe
     params=_method.WireType(_PACKAGE, "CancelTaskRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "CancelTaskResult"),
+    capability="receiver.tasks.cancel",
 )
 """Stops a task that has not ended yet (`tasks/cancel`)."""
 
@@ -223,6 +246,7 @@ TASKS_GET: _Final[_method.RequestMethod[GetTaskRequestParams, GetTaskResult]] = 
     params=_method.WireType(_PACKAGE, "GetTaskRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "GetTaskResult"),
+    capability="receiver.tasks",
 )
 """Asks how a task is doing (`tasks/get`); meant for polling."""
 
@@ -233,6 +257,7 @@ TASKS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListTasksResult
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListTasksResult"),
     paginated=True,
+    capability="receiver.tasks.list",
 )
 """Asks for the tasks known to the other side, page by page (`tasks/list`)."""
 
@@ -244,6 +269,7 @@ TASKS_RESULT: _Final[_method.RequestMethod[GetTaskPayloadRequestParams, GetTaskP
     params_required=True,
     result=_method.WireType(_PACKAGE, "GetTaskPayloadResult"),
     payload=True,
+    capability="receiver.tasks",
 )
 """Waits for a task to end and fetches what its original request produced (`tasks/result`)."""
 
@@ -256,6 +282,8 @@ TOOLS_CALL: _Final[_method.RequestMethod[CallToolRequestParams, CallToolResult]]
     result=_method.WireType(_PACKAGE, "CallToolResult"),
     alternatives=(_method.WireType(_PACKAGE, "CreateTaskResult"),),
     task_augmentable=True,
+    capability="server.tools",
+    gated={"task": "server.tasks.requests.tools.call"},
 )
 """Runs one of the server's tools by name, with arguments (`tools/call`)."""
 
@@ -266,6 +294,7 @@ TOOLS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListToolsResult
     params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
     result=_method.WireType(_PACKAGE, "ListToolsResult"),
     paginated=True,
+    capability="server.tools",
 )
 """Asks the server what the model can call, page by page (`tools/list`)."""
 
@@ -285,6 +314,7 @@ NOTIFICATIONS_ELICITATION_COMPLETE: _Final[_method.NotificationMethod[Elicitatio
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "ElicitationCompleteNotificationParams"),
         params_required=True,
+        capability="client.elicitation.url",
     )
 )
 """Tells the client that the user has finished on the web page; unknown identifiers are ignored."""
@@ -304,6 +334,7 @@ NOTIFICATIONS_MESSAGE: _Final[_method.NotificationMethod[LoggingMessageNotificat
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "LoggingMessageNotificationParams"),
         params_required=True,
+        capability="server.logging",
     )
 )
 """A log message from server to client; `logging/setLevel` sets the least severity that is sent."""
@@ -322,6 +353,7 @@ NOTIFICATIONS_PROMPTS_LIST_CHANGED: _Final[_method.NotificationMethod[Notificati
     message="PromptListChangedNotification",
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="server.prompts.listChanged",
 )
 """Says that `prompts/list` would now give another answer; sent without being asked."""
 
@@ -331,6 +363,7 @@ NOTIFICATIONS_RESOURCES_LIST_CHANGED: _Final[_method.NotificationMethod[Notifica
         message="ResourceListChangedNotification",
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "NotificationParams"),
+        capability="server.resources.listChanged",
     )
 )
 """Says that `resources/list` would now give another answer; sent without being asked."""
@@ -342,6 +375,7 @@ NOTIFICATIONS_RESOURCES_UPDATED: _Final[_method.NotificationMethod[ResourceUpdat
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "ResourceUpdatedNotificationParams"),
         params_required=True,
+        capability="server.resources.subscribe",
     )
 )
 """Says that something the client watches has changed and may be read again; needs `resources/subscribe` first."""
@@ -351,6 +385,7 @@ NOTIFICATIONS_ROOTS_LIST_CHANGED: _Final[_method.NotificationMethod[Notification
     message="RootsListChangedNotification",
     direction=_method.Direction.CLIENT_TO_SERVER,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="client.roots.listChanged",
 )
 """Says that `roots/list` would now give another answer; a client that declared it must send this."""
 
@@ -370,6 +405,7 @@ NOTIFICATIONS_TOOLS_LIST_CHANGED: _Final[_method.NotificationMethod[Notification
     message="ToolListChangedNotification",
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="server.tools.listChanged",
 )
 """Says that `tools/list` would now give another answer; sent without being asked."""
 

@@ -25,6 +25,7 @@ from typing import overload as _overload
 from mcp_runtime import errors as _errors
 from mcp_runtime import stub as _stub
 from . import methods as _methods
+from .binding import BINDING as _BINDING
 
 if _typing.TYPE_CHECKING:
     from .common import (
@@ -80,6 +81,8 @@ if _typing.TYPE_CHECKING:
 
 class ConnectedClient(_stub.Stub):
     """A client, as a server sees it: one method for each that a client answers."""
+
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
 
     @_overload
     async def elicit(
@@ -447,9 +450,12 @@ class Context(_stub.Context[ConnectedClient]):
         return self.peer
 
 
-class Server(_stub.Handlers):
+class Server(_stub.ServerHandlers):
     """What a server answers: override the methods that yours supports."""
 
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __context__: _ClassVar[_type[_stub.Context[_Any]]] = Context
+    __peer__: _ClassVar[_type[_stub.Stub]] = ConnectedClient
     __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
         {
             "completion/complete": "complete",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from builtins import dict as _dict
 from builtins import str as _str
+from builtins import type as _type
 from collections.abc import AsyncIterator as _AsyncIterator
 from collections.abc import Mapping as _Mapping
 from types import MappingProxyType as _MappingProxyType
@@ -19,6 +20,7 @@ from typing import ClassVar as _ClassVar
 from mcp_runtime import errors as _errors
 from mcp_runtime import stub as _stub
 from . import methods as _methods
+from .binding import BINDING as _BINDING
 
 if _typing.TYPE_CHECKING:
     from .common import (
@@ -59,8 +61,10 @@ if _typing.TYPE_CHECKING:
     from .tools import CallToolResult, ListToolsResult
 
 
-class Client(_stub.Stub):
+class Client(_stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
+
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
 
     async def complete(
         self,
@@ -323,6 +327,9 @@ class ClientContext(_stub.Context[Client]):
 class ClientHandlers(_stub.Handlers):
     """What a client answers: override the methods that yours supports."""
 
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __context__: _ClassVar[_type[_stub.Context[_Any]]] = ClientContext
+    __peer__: _ClassVar[_type[_stub.Stub]] = Client
     __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
         {
             "elicitation/create": "elicit",

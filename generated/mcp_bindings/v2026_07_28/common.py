@@ -347,7 +347,7 @@ class TextContent(_m.WireModel):
 
 
 ContentBlock: _TypeAlias = _Annotated[
-    ResourceLink | ImageContent | AudioContent | TextContent | EmbeddedResource, _m.Tagged("type")
+    ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, _m.Tagged("type")
 ]
 """One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
 
@@ -398,7 +398,7 @@ class ToolUseContent(_m.WireModel):
 
 
 SamplingMessageContentBlock: _TypeAlias = _Annotated[
-    ToolUseContent | ToolResultContent | ImageContent | AudioContent | TextContent, _m.Tagged("type")
+    ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, _m.Tagged("type")
 ]
 """Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
 

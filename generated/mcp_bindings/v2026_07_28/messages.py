@@ -277,7 +277,9 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcrespo
 """
 
 
-JSONRPCMessage: _TypeAlias = _Annotated[JSONRPCRequest | JSONRPCNotification | JSONRPCResponse, _m.LEFT_TO_RIGHT]
+JSONRPCMessage: _TypeAlias = _Annotated[
+    JSONRPCResultResponse | JSONRPCRequest | JSONRPCNotification | JSONRPCErrorResponse, _m.LEFT_TO_RIGHT
+]
 """Anything that may travel between client and server as a unit.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcmessage
@@ -439,18 +441,18 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 ServerResult: _TypeAlias = _Annotated[
     DiscoverResult
+    | ReadResourceResult
     | ListPromptsResult
     | ListResourceTemplatesResult
     | ListResourcesResult
     | ListToolsResult
-    | ReadResourceResult
-    | CallToolResult
-    | GetPromptResult
-    | CompleteResult
     | SubscriptionsListenResult
-    | InputRequiredResult
-    | EmptyResult,
-    _m.LEFT_TO_RIGHT,
+    | CompleteResult
+    | GetPromptResult
+    | CallToolResult
+    | EmptyResult
+    | InputRequiredResult,
+    _m.MOST_MEMBERS,
 ]
 """Any answer a server may give to a client's request.
 

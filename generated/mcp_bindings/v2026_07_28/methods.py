@@ -49,6 +49,7 @@ COMPLETION_COMPLETE: _Final[_method.RequestMethod[CompleteRequestParams, Complet
     params=_method.WireType(_PACKAGE, "CompleteRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "CompleteResult"),
+    capability="server.completions",
 )
 """Asks for ways to finish a value the user is typing (`completion/complete`)."""
 
@@ -59,6 +60,8 @@ ELICITATION_CREATE: _Final[_method.RequestMethod[ElicitRequestParams, ElicitResu
     params=_method.WireType(_PACKAGE, "ElicitRequestParams"),
     params_required=True,
     result=_method.WireType(_PACKAGE, "ElicitResult"),
+    capability="client.elicitation",
+    gated={"requestedSchema": "client.elicitation.form", "url": "client.elicitation.url"},
 )
 """Question inside an `InputRequiredResult`: get input from the user."""
 
@@ -71,6 +74,7 @@ PROMPTS_GET: _Final[_method.RequestMethod[GetPromptRequestParams, GetPromptResul
     result=_method.WireType(_PACKAGE, "GetPromptResult"),
     alternatives=(_method.WireType(_PACKAGE, "InputRequiredResult"),),
     multi_round_trip=True,
+    capability="server.prompts",
 )
 """Fetches one prompt with its arguments filled in (`prompts/get`)."""
 
@@ -83,6 +87,7 @@ PROMPTS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListPromptsRe
     result=_method.WireType(_PACKAGE, "ListPromptsResult"),
     paginated=True,
     cacheable=True,
+    capability="server.prompts",
 )
 """Asks the server which prompts it offers, page by page (`prompts/list`)."""
 
@@ -95,6 +100,7 @@ RESOURCES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListResourc
     result=_method.WireType(_PACKAGE, "ListResourcesResult"),
     paginated=True,
     cacheable=True,
+    capability="server.resources",
 )
 """Asks the server what it has to read, page by page (`resources/list`)."""
 
@@ -108,6 +114,7 @@ RESOURCES_READ: _Final[_method.RequestMethod[ReadResourceRequestParams, ReadReso
     alternatives=(_method.WireType(_PACKAGE, "InputRequiredResult"),),
     cacheable=True,
     multi_round_trip=True,
+    capability="server.resources",
 )
 """Fetches the contents behind a URI (`resources/read`)."""
 
@@ -121,6 +128,7 @@ RESOURCES_TEMPLATES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, L
         result=_method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
         paginated=True,
         cacheable=True,
+        capability="server.resources",
     )
 )
 """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
@@ -132,6 +140,7 @@ ROOTS_LIST: _Final[_method.RequestMethod[ListRootsRequestParams, ListRootsResult
     params=_method.WireType(_PACKAGE, "ListRootsRequestParams"),
     result=_method.WireType(_PACKAGE, "ListRootsResult"),
     deprecated=True,
+    capability="client.roots",
 )
 """Question inside an `InputRequiredResult`: which directories and files may the server work on."""
 
@@ -144,6 +153,8 @@ SAMPLING_CREATE_MESSAGE: _Final[_method.RequestMethod[CreateMessageRequestParams
         params_required=True,
         result=_method.WireType(_PACKAGE, "CreateMessageResult"),
         deprecated=True,
+        capability="client.sampling",
+        gated={"toolChoice": "client.sampling.tools", "tools": "client.sampling.tools"},
     )
 )
 """Question inside an `InputRequiredResult`: have the client's language model write something."""
@@ -180,6 +191,7 @@ TOOLS_CALL: _Final[_method.RequestMethod[CallToolRequestParams, CallToolResult]]
     result=_method.WireType(_PACKAGE, "CallToolResult"),
     alternatives=(_method.WireType(_PACKAGE, "InputRequiredResult"),),
     multi_round_trip=True,
+    capability="server.tools",
 )
 """Runs one of the server's tools by name, with arguments (`tools/call`)."""
 
@@ -192,6 +204,7 @@ TOOLS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListToolsResult
     result=_method.WireType(_PACKAGE, "ListToolsResult"),
     paginated=True,
     cacheable=True,
+    capability="server.tools",
 )
 """Asks the server what the model can call, page by page (`tools/list`)."""
 
@@ -214,6 +227,7 @@ NOTIFICATIONS_MESSAGE: _Final[_method.NotificationMethod[LoggingMessageNotificat
         params=_method.WireType(_PACKAGE, "LoggingMessageNotificationParams"),
         params_required=True,
         deprecated=True,
+        capability="server.logging",
     )
 )
 """A log message from server to client; sent only for requests whose `_meta` names a log level."""
@@ -232,6 +246,7 @@ NOTIFICATIONS_PROMPTS_LIST_CHANGED: _Final[_method.NotificationMethod[Notificati
     message="PromptListChangedNotification",
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="server.prompts.listChanged",
 )
 """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only."""
 
@@ -241,6 +256,7 @@ NOTIFICATIONS_RESOURCES_LIST_CHANGED: _Final[_method.NotificationMethod[Notifica
         message="ResourceListChangedNotification",
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "NotificationParams"),
+        capability="server.resources.listChanged",
     )
 )
 """Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams only."""
@@ -252,6 +268,7 @@ NOTIFICATIONS_RESOURCES_UPDATED: _Final[_method.NotificationMethod[ResourceUpdat
         direction=_method.Direction.SERVER_TO_CLIENT,
         params=_method.WireType(_PACKAGE, "ResourceUpdatedNotificationParams"),
         params_required=True,
+        capability="server.resources.subscribe",
     )
 )
 """Says that something named in `resourceSubscriptions` has changed and may be read again."""
@@ -272,6 +289,7 @@ NOTIFICATIONS_TOOLS_LIST_CHANGED: _Final[_method.NotificationMethod[Notification
     message="ToolListChangedNotification",
     direction=_method.Direction.SERVER_TO_CLIENT,
     params=_method.WireType(_PACKAGE, "NotificationParams"),
+    capability="server.tools.listChanged",
 )
 """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only."""
 

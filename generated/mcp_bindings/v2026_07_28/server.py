@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from builtins import float as _float
 from builtins import str as _str
+from builtins import type as _type
 from collections.abc import Mapping as _Mapping
 from types import MappingProxyType as _MappingProxyType
 import typing as _typing
@@ -18,6 +19,7 @@ from typing import ClassVar as _ClassVar
 from mcp_runtime import errors as _errors
 from mcp_runtime import stub as _stub
 from . import methods as _methods
+from .binding import BINDING as _BINDING
 
 if _typing.TYPE_CHECKING:
     from .common import (
@@ -45,6 +47,8 @@ if _typing.TYPE_CHECKING:
 
 class ConnectedClient(_stub.Stub):
     """A client, as a server sees it: one method for each that a client answers."""
+
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
 
     async def notify_cancelled(
         self, *, request_id: RequestId, reason: _str | None = None, meta: NotificationMetaObject | None = None
@@ -154,9 +158,12 @@ class Context(_stub.Context[ConnectedClient]):
         return self.peer
 
 
-class Server(_stub.Handlers):
+class Server(_stub.ServerHandlers):
     """What a server answers: override the methods that yours supports."""
 
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __context__: _ClassVar[_type[_stub.Context[_Any]]] = Context
+    __peer__: _ClassVar[_type[_stub.Stub]] = ConnectedClient
     __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
         {
             "completion/complete": "complete",

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from builtins import int as _int
 from builtins import str as _str
+from builtins import type as _type
 from collections.abc import Mapping as _Mapping
 from types import MappingProxyType as _MappingProxyType
 import typing as _typing
+from typing import Any as _Any
 from typing import ClassVar as _ClassVar
 from mcp_runtime import errors as _errors
 from mcp_runtime import stub as _stub
 from . import methods as _methods
+from .binding import BINDING as _BINDING
 
 if _typing.TYPE_CHECKING:
     from .common import PaginatedRequestParams
@@ -25,6 +28,8 @@ if _typing.TYPE_CHECKING:
 
 class ConnectedClient(_stub.Stub):
     """A client, as a server sees it: one method for each that a client answers."""
+
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
 
     async def notify_moon_rose(self, *, at: _int) -> None:
         """Method ``notifications/moons/rose``."""
@@ -43,9 +48,12 @@ class Context(_stub.Context[ConnectedClient]):
         return self.peer
 
 
-class Server(_stub.Handlers):
+class Server(_stub.ServerHandlers):
     """What a server answers: override the methods that yours supports."""
 
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __context__: _ClassVar[_type[_stub.Context[_Any]]] = Context
+    __peer__: _ClassVar[_type[_stub.Stub]] = ConnectedClient
     __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
         {
             "initialize": "initialize",

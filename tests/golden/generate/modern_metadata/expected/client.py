@@ -10,6 +10,7 @@ from __future__ import annotations
 from builtins import int as _int
 from builtins import list as _list
 from builtins import str as _str
+from builtins import type as _type
 from collections.abc import Mapping as _Mapping
 from types import MappingProxyType as _MappingProxyType
 import typing as _typing
@@ -20,6 +21,7 @@ from typing import overload as _overload
 from mcp_runtime import model as _m
 from mcp_runtime import stub as _stub
 from . import methods as _methods
+from .binding import BINDING as _BINDING
 
 if _typing.TYPE_CHECKING:
     from .common import RequestMetaObject
@@ -27,8 +29,10 @@ if _typing.TYPE_CHECKING:
     from .server_ import DiscoverResult
 
 
-class Client(_stub.Stub):
+class Client(_stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
+
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
 
     @_overload
     async def ask(
@@ -86,4 +90,7 @@ class ClientContext(_stub.Context[Client]):
 class ClientHandlers(_stub.Handlers):
     """What a client answers: override the methods that yours supports."""
 
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __context__: _ClassVar[_type[_stub.Context[_Any]]] = ClientContext
+    __peer__: _ClassVar[_type[_stub.Stub]] = Client
     __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType({})

@@ -8,19 +8,24 @@
 from __future__ import annotations
 
 from builtins import str as _str
+from builtins import type as _type
 from collections.abc import Mapping as _Mapping
 from types import MappingProxyType as _MappingProxyType
 import typing as _typing
+from typing import Any as _Any
 from typing import ClassVar as _ClassVar
 from mcp_runtime import stub as _stub
 from . import methods as _methods
+from .binding import BINDING as _BINDING
 
 if _typing.TYPE_CHECKING:
     from .initialize import InitializeResult
 
 
-class Client(_stub.Stub):
+class Client(_stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
+
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
 
     async def initialize(self, *, protocol_version: _str, options: _stub.CallOptions | None = None) -> InitializeResult:
         """First request of a session: the client offers a protocol version and tells what it can do.
@@ -45,4 +50,7 @@ class ClientContext(_stub.Context[Client]):
 class ClientHandlers(_stub.Handlers):
     """What a client answers: override the methods that yours supports."""
 
+    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __context__: _ClassVar[_type[_stub.Context[_Any]]] = ClientContext
+    __peer__: _ClassVar[_type[_stub.Stub]] = Client
     __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType({})

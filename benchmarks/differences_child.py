@@ -1,0 +1,28 @@
+"""One run of all comparisons in its own process: prints as JSON the CPU seconds of each pair of revisions.
+
+Loading the two sides counts too, so that a pair costs what the command costs beyond its start.
+"""
+
+import json
+from itertools import pairwise
+from time import process_time
+
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.definitions import compare_definitions
+from mcp_bindgen.diff.witness import Witnesses
+from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.load import load_released
+
+
+def seconds(old: str, new: str) -> float:
+    load_released.cache_clear()
+    start = process_time()
+    before, after = load_released(old), load_released(new)
+    testimony = Witnesses(before, after)
+    for finding in compare(before, after):
+        testimony.testify(finding)
+    compare_definitions(before, after)
+    return process_time() - start
+
+
+print(json.dumps({f"{old} {new}": seconds(old, new) for old, new in pairwise(released())}))

@@ -1,0 +1,66 @@
+"""`mcp-bindgen migrate`: a guide from one revision to another, in Markdown."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcp_bindgen.cli.options import QuietOption, VerboseOption, complete_revision
+from mcp_bindgen.cli.output import answer, answer_verbatim, report, write_file
+from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
+
+
+def migrate(
+    *,
+    old: Annotated[
+        str,
+        typer.Argument(
+            help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.", autocompletion=complete_revision
+        ),
+    ],
+    new: Annotated[str, typer.Argument(help="The same, for the other side.", autocompletion=complete_revision)],
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the guide there, whole or not at all.")
+    ] = None,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write a migration guide: for client authors, for server authors, and for code that uses the bindings."""
+    diagnostics = Diagnostics()
+    text = _guide(old, new, diagnostics)
+    if output is not None:
+        write_file(output, text)
+        if not quiet:
+            answer(f"wrote {output}")
+    else:
+        answer_verbatim(text)
+    if not quiet:
+        report(diagnostics, verbose=verbose)
+
+
+def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
+    from mcp_bindgen.diff.accepted import Accepted
+    from mcp_bindgen.diff.author import verdict
+    from mcp_bindgen.diff.compare import compare
+    from mcp_bindgen.diff.definitions import compare_definitions
+    from mcp_bindgen.diff.impact.run import touches
+    from mcp_bindgen.diff.migrate import Guide
+    from mcp_bindgen.diff.report.lens import Lens
+    from mcp_bindgen.diff.report.model import Side, make_report
+    from mcp_bindgen.diff.samples import Samples
+    from mcp_bindgen.diff.side import UNNAMED, load_side
+    from mcp_bindgen.diff.witness import Witnesses
+
+    with refuse_endless_chains(f"{old} and {new}"):
+        before, after = load_side(old, diagnostics), load_side(new, diagnostics)
+        witnesses = Witnesses(before, after)
+        on_the_wire = (witnesses.testify(finding) for finding in compare(before, after))
+        findings = (*on_the_wire, *compare_definitions(before, after))
+    sides = [
+        Side(name=name, revision=side.revision, sources=side.sources, dated=side.revision != UNNAMED)
+        for name, side in ((old, before), (new, after))
+    ]
+    found = make_report(
+        findings, old=sides[0], new=sides[1], lens=Lens(), accepted=Accepted(), author=verdict(findings)
+    )
+    return Guide(found, Samples(before, after), touches(findings, before, after)).render()

@@ -1,0 +1,76 @@
+"""`mcp-bindgen rules`: the catalogue of the changes that a comparison can find.
+
+The JSON answer is a list of objects, one for each rule, with ``id``, ``view``, ``severity`` (of a finding that nothing
+keeps from being met), ``change`` (``none``, ``narrows``, ``widens`` or ``both``), ``breaks`` (for each way that a value
+may go, the pairs of peers that break), ``breaks_source``, ``purpose``, ``advice``, ``mirror`` and ``unmirrored`` (null
+where the rule has the other).
+"""
+
+import json
+from collections.abc import Sequence
+from difflib import get_close_matches
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcp_bindgen.cli.options import QuietOption
+from mcp_bindgen.cli.output import answer, write_file
+from mcp_bindgen.diagnostics import InputError, Location
+
+if TYPE_CHECKING:
+    from mcp_bindgen.diff.rule import Rule
+
+
+class RulesFormat(StrEnum):
+    """Who reads the catalogue: a person, a program, or the project's documentation."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def complete_rule(incomplete: str) -> list[str]:
+    """Complete the id of a rule for the shell."""
+    from mcp_bindgen.diff.catalogue import CATALOGUE
+
+    return [rule.id for rule in CATALOGUE if rule.id.startswith(incomplete)]
+
+
+def rules(
+    *,
+    id_: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="By default every rule.", autocompletion=complete_rule)
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, whole or not at all.")] = None,
+    quiet: QuietOption = False,
+    format_: Annotated[RulesFormat, typer.Option("--format", help="Who reads the catalogue.")] = RulesFormat.TEXT,
+) -> None:
+    """List the rules of `diff`: what each finds, who breaks, and what to do."""
+    from mcp_bindgen.diff.catalogue import CATALOGUE
+    from mcp_bindgen.diff.report import rules as spell
+
+    found = _chosen(id_, CATALOGUE)
+    match format_:
+        case RulesFormat.JSON:
+            text = json.dumps([spell.as_json(rule) for rule in found], indent=2) + "\n"
+        case RulesFormat.MARKDOWN:
+            text = spell.markdown(found)
+        case RulesFormat.TEXT:
+            text = "\n".join(spell.text(found)) + "\n"
+    if output:
+        write_file(output, text)
+    elif not quiet or format_ is not RulesFormat.TEXT:
+        answer(text)
+
+
+def _chosen(id_: str | None, catalogue: "Sequence[Rule]") -> "Sequence[Rule]":
+    if id_ is None:
+        return catalogue
+    found = [rule for rule in catalogue if rule.id == id_]
+    if not found:
+        close = get_close_matches(id_, [rule.id for rule in catalogue], 3)
+        hint = f"close to it: {', '.join(close)}" if close else "`mcp-bindgen rules` lists them"
+        raise InputError.at(Location(source=id_), f"there is no such rule; {hint}")
+    return found

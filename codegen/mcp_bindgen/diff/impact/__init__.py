@@ -1,0 +1,1 @@
+"""Which lines of a user's own Python code the differences between two revisions touch."""

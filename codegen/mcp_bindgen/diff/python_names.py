@@ -1,0 +1,179 @@
+"""What a finding is called in the generated bindings: the Python names of the side that the user's code is written for.
+
+A name is a class, alias or constant of the package (``Tool``), or a member of one: an attribute
+(``Tool.annotations``), a method of a stub (``Client.ping``), a handler (``Server.ping``), or a record in the table of
+methods (``METHODS.ping``).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.diff.finding import Carrier, Finding, Subject, Travel
+from mcp_bindgen.diff.rule import Change, View
+from mcp_bindgen.emit.names import Names
+from mcp_bindgen.ir.nodes import Direction, Protocol, Struct
+
+RECORDS = "METHODS"
+"""The owner of the names of records."""
+EXTRA = "model_extra"
+"""The attribute that holds the members which a class does not declare."""
+
+_STUBS = {Travel.TO_SERVER: "Client", Travel.TO_CLIENT: "ConnectedClient"}
+_HANDLERS = {Travel.TO_SERVER: "Server", Travel.TO_CLIENT: "ClientHandlers"}
+_SENT = {
+    Travel.TO_SERVER: (Direction.CLIENT_TO_SERVER, Direction.BOTH),
+    Travel.TO_CLIENT: (Direction.SERVER_TO_CLIENT, Direction.BOTH),
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PythonName:
+    """A name of the package, or a member of one."""
+
+    owner: str
+    member: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.member}" if self.member else self.owner
+
+
+class PythonNames:
+    """The Python names of one side of a comparison."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._names = Names(protocol, protocol.revision, Diagnostics())
+        self._methods = {method.name: method for method in protocol.methods}
+
+    def of_finding(self, finding: Finding, new: "PythonNames") -> Iterator[PythonName]:
+        """Iterate over what a finding means in the bindings of this side, the old one.
+
+        Args:
+            finding: the change.
+            new: the names of the other side; what it still has is not gone.
+        """
+        if finding.rule.id == "method-renamed":
+            yield PythonName(RECORDS, finding.old)
+        elif finding.is_about_method or finding.rule.id.startswith("notification-method-"):
+            yield from self._of_messages(finding, new)
+        elif finding.rule.id == "base-removed":
+            yield from self._of_definition(finding.old)
+        elif finding.rule.id == "result-alternative-added":
+            yield from (self.handler(carrier) for carrier in finding.carriers)
+        elif finding.rule.id == "result-alternative-removed":
+            yield from self._of_definition(finding.old)
+        else:
+            yield from self._of_place(finding)
+
+    def stub(self, carrier: Carrier) -> PythonName:
+        """Return the method of the stub by which the request or notification of a carrier is sent."""
+        method = self._methods[carrier.method]
+        prefix = "" if method.is_request else "notify_"
+        return PythonName(_STUBS[_asked(carrier)], f"{prefix}{self._names.stubs[method.name]}")
+
+    def handler(self, carrier: Carrier) -> PythonName:
+        """Return the handler that takes the request or notification of a carrier."""
+        method = self._methods[carrier.method]
+        prefix = "" if method.is_request else "on_"
+        return PythonName(_HANDLERS[_asked(carrier)], f"{prefix}{self._names.stubs[method.name]}")
+
+    def sends(self, method: str, travel: Travel) -> bool:
+        """Whether this side's revision has a method that is sent that way."""
+        known = self._methods.get(method)
+        return known is not None and known.direction in _SENT[travel]
+
+    def answers(self, method: str, travel: Travel) -> bool:
+        """Whether this side's revision has a handler for a method that comes that way, embedded ones included."""
+        embedded = travel is Travel.TO_CLIENT and self._is(method, Direction.EMBEDDED)
+        return embedded or self.sends(method, travel)
+
+    def has(self, method: str) -> bool:
+        """Whether this side's revision has a method of that name."""
+        return method in self._methods
+
+    def attribute(self, definition: str, wire_name: str) -> PythonName | None:
+        """Return the attribute that holds a member of a definition, None if there is no such member."""
+        struct = self._struct(definition)
+        if struct is None or struct.field(wire_name) is None:
+            return None
+        return PythonName(self._names.classes[struct.name], self._names.attribute(struct, wire_name))
+
+    def _is(self, method: str, direction: Direction) -> bool:
+        return method in self._methods and self._methods[method].direction is direction
+
+    def _struct(self, definition: str) -> Struct | None:
+        found = self._protocol.definitions.get(definition)
+        return found if isinstance(found, Struct) else None
+
+    def _of_messages(self, finding: Finding, new: "PythonNames") -> Iterator[PythonName]:
+        for carrier in finding.carriers:
+            if carrier.method not in self._methods:
+                continue
+            if not new.sends(carrier.method, carrier.travel):
+                yield self.stub(carrier)
+            if not new.answers(carrier.method, carrier.travel):
+                yield self.handler(carrier)
+            if not new.has(carrier.method):
+                yield PythonName(RECORDS, carrier.method)
+
+    def _of_definition(self, definition: str) -> Iterator[PythonName]:
+        spelled = self._names.classes.get(definition) or self._names.constants.get(definition)
+        if spelled:
+            yield PythonName(spelled)
+
+    def _of_place(self, finding: Finding) -> Iterator[PythonName]:
+        subject = self.subject(finding)
+        struct = self._struct(subject.definition)
+        if subject.member and struct is not None:
+            name = self.attribute(struct.name, subject.member)
+            yield name or PythonName(self._names.classes[struct.name], subject.member)
+            if subject.member == "params":
+                yield from self._handlers_of(struct.name)
+        elif finding.methods and finding.rule.view is View.WIRE:
+            yield from self._peers(finding)
+        else:
+            yield from self._of_definition(subject.definition)
+
+    def _handlers_of(self, message: str) -> Iterator[PythonName]:
+        for method in self._protocol.methods:
+            for travel in Travel:
+                if method.message == message and self.answers(method.name, travel):
+                    yield self.handler(Carrier(method.name, "params", travel))
+
+    def _peers(self, finding: Finding) -> Iterator[PythonName]:
+        """The methods of stubs and handlers that a change of whole params or a whole result concerns.
+
+        What narrows concerns the sender, what widens the receiver.
+        """
+        for carrier in finding.carriers:
+            if carrier.method not in self._methods:
+                continue
+            receives = carrier.part == "params"
+            concerned = {
+                receives if change is Change.WIDENS else not receives
+                for change in (Change.WIDENS, Change.NARROWS)
+                if change in finding.rule.change
+            }
+            for handler in sorted(concerned):
+                yield self.handler(carrier) if handler else self.stub(carrier)
+
+    def subject(self, finding: Finding) -> Subject:
+        """Return the definition and the member that a finding is about, as this side calls them."""
+        if finding.before is not None:
+            return finding.before
+        definition, dot, member = finding.place.partition(".")
+        if not dot:
+            rest = definition.endswith("{}") and self._struct(definition.removesuffix("{}")) is not None
+            return Subject(definition=definition.removesuffix("{}"), member=EXTRA if rest else "")
+        member = member.removesuffix("{}").removesuffix("[]").removesuffix("{}").removesuffix("[]")
+        if self.attribute(definition, member) is None and "/" not in member:
+            member = member.partition(".")[0]
+        return Subject(definition=definition, member=member)
+
+
+def _asked(carrier: Carrier) -> Travel:
+    """The way that the request of a carrier goes: a result comes the other way."""
+    if carrier.part == "params":
+        return carrier.travel
+    return Travel.TO_CLIENT if carrier.travel is Travel.TO_SERVER else Travel.TO_SERVER

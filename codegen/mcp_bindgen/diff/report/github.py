@@ -1,0 +1,48 @@
+"""The report as workflow commands, which GitHub Actions turns into annotations on the lines of a change."""
+
+from collections.abc import Iterator
+
+from mcp_bindgen.diff.report import words
+from mcp_bindgen.diff.report.model import Judged, Report
+from mcp_bindgen.diff.report.text import verdicts
+from mcp_bindgen.diff.rule import Severity
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def render(report: Report, *, everything: bool) -> str:
+    """Return one command per line, the worst first; accepted findings are notices, as is all of no consequence."""
+    return "".join(f"{line}\n" for line in _lines(report, everything))
+
+
+def command(name: str, properties: dict[str, str], message: str) -> str:
+    """Return a workflow command, escaped as the runner reads it."""
+    spelled = ",".join(f"{key}={value.translate(_PROPERTY)}" for key, value in properties.items())
+    return f"::{name} {spelled}::{message.translate(_DATA)}"
+
+
+def _lines(report: Report, everything: bool) -> Iterator[str]:
+    told = [words.headline(report), *(f"{whom}: {verdict}" for whom, verdict in verdicts(report))]
+    yield command("notice", {"title": "mcp-bindgen diff"}, "\n".join(words.plain(line) for line in told))
+    for judged in report.findings:
+        if everything or (judged.severity is not Severity.INFO and not judged.accepted):
+            yield _finding(report, judged)
+    for stale in report.stale:
+        message = f"row {stale.row.number} ({stale.row.rule}, {stale.row.path}) {stale.why}"
+        yield command("warning", {"title": "stale", "file": report.accepted_file}, words.plain(message))
+
+
+def _finding(report: Report, judged: Judged) -> str:
+    finding = judged.finding
+    properties = {"title": f"{finding.rule.id}: {words.short(words.plain(finding.place))}"}
+    if judged.where:
+        properties |= {"file": judged.where.source, "line": str(judged.where.line)}
+    role = words.tag(judged, report.lens)
+    parts = [f"{words.reading(finding)}."]
+    parts += [f"Breaks: {role}."] if role else []
+    parts += [f"Behind {names}."] if (names := words.gates([judged])) else []
+    parts += [f"Accepted: {judged.reason}."] if judged.accepted else []
+    message = words.plain(" ".join([*parts, finding.rule.purpose, finding.rule.advice]))
+    return command("notice" if judged.accepted else _COMMANDS[judged.severity], properties, message)

@@ -1,0 +1,278 @@
+"""The report as one HTML file that needs nothing else: readable without scripts, filtered with them, printable.
+
+Every text goes through the templates' autoescape; the style sheet and the script are ours, and the page's policy
+(Content-Security-Policy) admits these two by their digests and nothing else.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from mcp_bindgen.diff.finding import Pair, Subject
+from mcp_bindgen.diff.report import words
+from mcp_bindgen.diff.report.model import Judged, Report, by_method
+from mcp_bindgen.diff.report.text import verdicts
+from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.emit.header import tool_version
+from mcp_bindgen.paths import shipped
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One entry of a filter: its value, and how many findings have it."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One verdict: a number or a mark, whom it is for, and the lines that it says."""
+
+    figure: str
+    whom: str
+    lines: tuple[str, ...]
+    tone: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one side says; `absent` is the class of a side that has nothing of the kind.
+
+    `subject` is what the side calls the thing, empty where that is its place.
+    """
+
+    revision: str
+    subject: str
+    text: str
+    absent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """A message that proves a break, and between whom."""
+
+    between: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One finding; `role_words` and `method_words` are lists with a line for each entry, for the filters."""
+
+    fingerprint: str
+    state: str
+    place: str
+    view: str
+    roles: tuple[str, ...]
+    role_words: str
+    method_words: str
+    methods: tuple[str, ...]
+    badges: tuple[str, ...]
+    sides: tuple[Reading, ...]
+    witnesses: tuple[Witness, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The findings of one rule that matter equally."""
+
+    rule: str
+    severity: str
+    mark: str
+    purpose: str
+    advice: str
+    total: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodRow:
+    """How many errors and warnings a method's messages carry."""
+
+    name: str
+    errors: int
+    warnings: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HtmlPage:
+    """Everything that the template inserts."""
+
+    title: str
+    old: str
+    new: str
+    policy: str
+    style: "Markup"
+    script: "Markup"
+    counts: str
+    cards: tuple[Card, ...]
+    remarks: tuple[str, ...]
+    severities: tuple[Choice, ...]
+    roles: tuple[Choice, ...]
+    views: tuple[Choice, ...]
+    methods: tuple[Choice, ...]
+    rows: tuple[MethodRow, ...]
+    groups: tuple[Group, ...]
+    stale: tuple[str, ...]
+    tool: str
+
+
+def render(report: Report, *, everything: bool = True) -> str:
+    """Return the page; it always holds everything."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(shipped("templates") / "report"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("diff.html.j2").render(page=make_page(report))
+
+
+def make_page(report: Report) -> HtmlPage:
+    """Return what the template inserts."""
+    from markupsafe import Markup
+
+    folder = shipped("templates") / "report"
+    style, script = ((folder / name).read_text("utf-8") for name in ("diff.css", "diff.js"))
+    rows = by_method(report.findings)
+    views = {judged.rule.view for judged in report.findings}
+    title, _, counts = words.headline(report).rpartition(": ")
+    return HtmlPage(
+        title=words.plain(title),
+        old=words.plain(report.old.label),
+        new=words.plain(report.new.label),
+        policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'",
+        style=Markup(style),
+        script=Markup(script),
+        counts=counts,
+        cards=tuple(_cards(report)),
+        remarks=tuple(_remarks(report)),
+        severities=tuple(
+            Choice(value=severity, label=f"{severity} ({report.count(severity)})")
+            for severity in Severity
+            if report.count(severity)
+        )
+        + ((Choice(value="accepted", label=f"accepted ({report.accepted})"),) if report.accepted else ()),
+        roles=tuple(Choice(value=verdict.role, label=f"breaks a {verdict.role}") for verdict in report.peers),
+        views=tuple(Choice(value=view, label=f"{view} view") for view in View if view in views),
+        methods=tuple(Choice(value=name, label=words.short(name)) for name in _all_methods(report)),
+        rows=tuple(MethodRow(name=words.plain(name), errors=errors, warnings=mild) for name, errors, mild in rows),
+        groups=tuple(_groups(report)),
+        stale=tuple(
+            words.plain(
+                f"{report.accepted_file} row {stale.row.number} ({stale.row.rule}, {stale.row.path}) {stale.why}"
+            )
+            for stale in report.stale
+        ),
+        tool=f"mcp-bindgen {tool_version()}",
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _all_methods(report: Report) -> Sequence[str]:
+    return sorted({words.plain(method) for judged in report.findings for method in judged.finding.methods})
+
+
+def _cards(report: Report) -> Iterator[Card]:
+    for verdict in report.peers if report.lens.view is not View.SOURCE else ():
+        lines = (f"written for {verdict.ours}", f"against a {verdict.theirs} {words.other(verdict.role)}")
+        yield Card(
+            figure=str(verdict.breaks),
+            whom=f"{verdict.role} {'break' if verdict.breaks == 1 else 'breaks'}",
+            lines=tuple(words.plain(line) for line in (*lines, *words.less(verdict))),
+            tone="bad" if verdict.breaks > verdict.accepted else "good",
+        )
+    if report.lens.view is not View.WIRE:
+        yield Card(
+            figure=str(report.source_breaks),
+            whom="source changes",
+            lines=("Python source that uses the bindings may break on them",),
+            tone="mild" if report.source_breaks else "good",
+        )
+    figure, tone = ("same date", "good") if report.author.compatible else ("new date", "bad")
+    sentence = words.plain(report.author.sentence)
+    yield Card(figure=figure, whom="schema author", lines=(sentence,), tone=tone)
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    for whom, verdict in verdicts(report):
+        if whom == "version":
+            yield f"Version: {verdict}."
+
+
+def _groups(report: Report) -> Iterator[Group]:
+    for (accepted, severity, rule), group in groupby(
+        report.findings, key=lambda judged: (judged.accepted, judged.severity, judged.rule)
+    ):
+        entries = tuple(_entry(report, judged) for judged in group)
+        yield Group(
+            rule=rule.id,
+            severity="accepted" if accepted else severity,
+            mark=f"accepted {severity}" if accepted else severity,
+            purpose=rule.purpose,
+            advice=rule.advice,
+            total=words.counted(len(entries), "finding"),
+            entries=entries,
+        )
+
+
+def _entry(report: Report, judged: Judged) -> Entry:
+    finding = judged.finding
+    roles = tuple(sorted({report.lens.role_in(pair).value for pair in judged.broken}))
+    gates = words.gates([judged])
+    unproven = [f"{pair}: {words.unproven(finding, pair)}" for pair in sorted(finding.unproven)]
+    where = [f"at {judged.where.source}:{judged.where.line}"] if judged.where else []
+    reason = [f"accepted: {judged.reason}"] if judged.accepted else []
+    return Entry(
+        fingerprint=finding.fingerprint,
+        state="accepted" if judged.accepted else judged.severity,
+        place=words.plain(finding.place),
+        view=finding.rule.view,
+        roles=roles,
+        role_words="\n".join(roles),
+        method_words="\n".join(words.plain(method) for method in finding.methods),
+        methods=tuple(words.plain(method) for method in words.carriers(finding)),
+        badges=tuple([f"breaks {role}" for role in roles] + ([words.plain(f"behind {gates}")] if gates else [])),
+        sides=(
+            _reading(report.old.label, finding.before, finding.old, finding.place),
+            _reading(report.new.label, finding.after, finding.new, finding.place),
+        ),
+        witnesses=tuple(_witnesses(judged)),
+        notes=tuple(words.plain(note) for note in (*reason, *unproven, *where)),
+    )
+
+
+def _reading(revision: str, subject: Subject | None, text: str, place: str) -> Reading:
+    parts = [subject.definition, subject.member] if subject else []
+    name = ".".join(part for part in parts if part)
+    absent = text == words.NOTHING
+    return Reading(
+        revision=words.plain(revision),
+        subject=words.plain(name) if name != place else "",
+        text="nothing of the kind" if absent else words.plain(text),
+        absent="absent" if absent else "present",
+    )
+
+
+def _witnesses(judged: Judged) -> Iterator[Witness]:
+    finding = judged.finding
+    for pair in Pair:
+        if pair in finding.witnesses:
+            message = json.dumps(finding.witnesses[pair], ensure_ascii=False, indent=2)
+            yield Witness(between=pair, message="\n".join(words.plain(line) for line in message.split("\n")))

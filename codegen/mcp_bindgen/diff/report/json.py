@@ -1,0 +1,132 @@
+"""The report as a JSON document for programs; diff.schema.json, beside this module, describes it."""
+
+import json
+from typing import Any
+
+from mcp_bindgen.diff.accepted import Stale
+from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.report.model import Judged, Report, Side, by_method, causes
+from mcp_bindgen.diff.report.words import gate
+from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.emit.header import tool_version
+
+FORMAT = 1
+"""The number of the document's shape: one more whenever a program that reads it would have to change."""
+
+
+def render(report: Report, *, everything: bool = True) -> str:
+    """Return the document; it always holds everything."""
+    return json.dumps(as_json(report), indent=2) + "\n"
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return the report as JSON values."""
+    lens = report.lens
+    number = {
+        judged.finding.fingerprint: index
+        for index, cause in enumerate(causes(report.findings))
+        for judged in cause.findings
+    }
+    return {
+        "format": FORMAT,
+        "tool": {"name": "mcp-bindgen", "version": tool_version()},
+        "old": _side(report.old),
+        "new": _side(report.new),
+        "options": {
+            "view": lens.view.value if lens.view else "all",
+            "role": lens.role.value if lens.role else None,
+            "peer": lens.peer.value,
+            "assume_gates": lens.assume_gates,
+            "fail_on": lens.fail_on.value if lens.fail_on else None,
+        },
+        "verdict": _verdict(report),
+        "counts": {severity.value: report.count(severity) for severity in Severity} | {"accepted": report.accepted},
+        "methods": [
+            {"method": method, "errors": errors, "warnings": warnings}
+            for method, errors, warnings in by_method(report.findings)
+        ],
+        "findings": [_finding(judged, number[judged.finding.fingerprint]) for judged in report.findings],
+        "accepted": {"file": report.accepted_file or None, "stale": [_stale(stale) for stale in report.stale]},
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    sources = [{"name": source.name, "sha256": source.sha256} for source in side.sources]
+    return {"name": side.name, "revision": side.revision if side.dated else None, "sources": sources}
+
+
+def _verdict(report: Report) -> dict[str, Any]:
+    return {
+        "peers": [
+            {
+                "pair": pair.value,
+                "role": verdict.role.value,
+                "written_for": verdict.ours,
+                "against": verdict.theirs,
+                "breaks": verdict.breaks,
+                "gated": verdict.gated,
+                "accepted": verdict.accepted,
+            }
+            for pair, verdict in zip(report.lens.pairs, report.peers, strict=True)
+        ],
+        "source": {"breaks": report.source_breaks},
+        "version": gate(report.old, report.new),
+        "author": {
+            "compatible": report.author.compatible,
+            "sentence": report.author.sentence,
+            "deciding": sorted({finding.fingerprint for finding in report.author.deciding}),
+            "doubtful": sorted({finding.fingerprint for finding in report.author.doubtful}),
+        },
+    }
+
+
+def _finding(judged: Judged, cause: int) -> dict[str, Any]:
+    finding, rule, where = judged.finding, judged.rule, judged.where
+    return {
+        "fingerprint": finding.fingerprint,
+        "cause": cause,
+        "rule": rule.id,
+        "view": rule.view.value,
+        "severity": judged.severity.value,
+        "ungated_severity": finding.severity.value,
+        "gated_severity": finding.gated_severity.value,
+        "accepted": judged.reason or None,
+        "place": finding.place,
+        "now": finding.now or finding.place,
+        "pointer": finding.pointer,
+        "location": {"file": where.source, "line": where.line} if where else None,
+        "before": _subject(finding.before),
+        "after": _subject(finding.after),
+        "old": finding.old,
+        "new": finding.new,
+        "methods": list(finding.methods),
+        "carriers": _carriers(finding),
+        "breaks": sorted(pair.value for pair in finding.proven),
+        "unproven": {pair.value: finding.why_unproven.get(pair, "") for pair in sorted(finding.unproven)},
+        "breaks_source": rule.breaks_source,
+        "gates": {pair.value: finding.gates[pair] for pair in sorted(finding.gates)},
+        "purpose": rule.purpose,
+        "advice": rule.advice,
+        "witnesses": {pair.value: finding.witnesses[pair] for pair in sorted(finding.witnesses)},
+    }
+
+
+def _subject(subject: Subject | None) -> dict[str, str] | None:
+    return {"definition": subject.definition, "member": subject.member} if subject else None
+
+
+def _carriers(finding: Finding) -> list[dict[str, str]]:
+    return [
+        {
+            "method": carrier.method,
+            "part": carrier.part,
+            "travel": carrier.travel.value,
+            "way": "".join(str(step) for step in way),
+        }
+        for carrier, way in sorted(finding.carriers.items())
+    ]
+
+
+def _stale(stale: Stale) -> dict[str, Any]:
+    row = stale.row
+    return {"row": row.number, "rule": row.rule, "path": row.path, "reason": row.reason, "why": stale.why}

@@ -1,0 +1,213 @@
+"""What a report says, whatever its format: a verdict per role, and findings by cause and by method."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.diff.accepted import Accepted, Stale
+from mcp_bindgen.diff.author import Verdict
+from mcp_bindgen.diff.catalogue import CATALOGUE
+from mcp_bindgen.diff.finding import Finding, Pair
+from mcp_bindgen.diff.report.lens import RANK, Lens, Peer, Role
+from mcp_bindgen.diff.report.places import SourceFile
+from mcp_bindgen.diff.rule import Rule, Severity, View
+from mcp_bindgen.ir.nodes import Source
+
+_ORDER: Mapping[str, int] = {rule.id: number for number, rule in enumerate(CATALOGUE)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a comparison: what the user named, the revision it is, and the files it was read from.
+
+    `file` is the file that findings can be located in, None for a released revision. `dated` is false for a schema
+    that does not say of which revision it is.
+    """
+
+    name: str
+    revision: str
+    sources: tuple[Source, ...] = ()
+    file: SourceFile | None = None
+    dated: bool = True
+
+    @property
+    def label(self) -> str:
+        """What the report calls the side."""
+        if self.name == self.revision or not self.dated:
+            return self.name
+        return f"{self.revision} ({self.name})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A finding, and what the report makes of it.
+
+    `broken` are the pairs of peers that it breaks, of those that the reader asked for. `reason` says why it is
+    accepted, empty if it is not. `fails` says whether it is at the threshold.
+    """
+
+    finding: Finding
+    severity: Severity
+    broken: tuple[Pair, ...]
+    reason: str
+    fails: bool
+    where: Location | None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that found it."""
+        return self.finding.rule
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it is accepted."""
+        return bool(self.reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerVerdict:
+    """How many findings break one pair of peers: all of them, those behind a capability, and those accepted."""
+
+    role: Role
+    ours: str
+    theirs: str
+    breaks: int
+    gated: int
+    accepted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Findings that are one change: the same rule on members of the same name, with the same readings."""
+
+    findings: tuple[Judged, ...]
+
+    @property
+    def first(self) -> Judged:
+        """One of the findings; what they share can be read from it."""
+        return self.findings[0]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods whose messages carry any of the findings, sorted."""
+        return tuple(sorted({method for judged in self.findings for method in judged.finding.methods}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The findings between two revisions that a reader asked for, the worst first, and what follows from them."""
+
+    old: Side
+    new: Side
+    lens: Lens
+    findings: tuple[Judged, ...]
+    author: Verdict
+    accepted_file: str = ""
+    stale: tuple[Stale, ...] = ()
+
+    @property
+    def peers(self) -> tuple[PeerVerdict, ...]:
+        """The verdict for each role that was asked for."""
+        sides = (self.old.label, self.new.label)
+        ours, theirs = sides if self.lens.peer is Peer.NEWER else sides[::-1]
+        found: list[PeerVerdict] = []
+        for pair in self.lens.pairs:
+            broken = [judged for judged in self.findings if pair in judged.broken]
+            found.append(
+                PeerVerdict(
+                    role=self.lens.role_in(pair),
+                    ours=ours,
+                    theirs=theirs,
+                    breaks=len(broken),
+                    gated=sum(pair in judged.finding.gates for judged in broken),
+                    accepted=sum(judged.accepted for judged in broken),
+                )
+            )
+        return tuple(found)
+
+    @property
+    def source_breaks(self) -> int:
+        """How many findings may break Python source that uses the bindings."""
+        return sum(judged.rule.breaks_source for judged in self.findings)
+
+    def count(self, severity: Severity) -> int:
+        """Count the findings of a severity that are not accepted."""
+        return sum(judged.severity is severity and not judged.accepted for judged in self.findings)
+
+    @property
+    def accepted(self) -> int:
+        """How many findings are accepted."""
+        return sum(judged.accepted for judged in self.findings)
+
+    @property
+    def needs_new_revision(self) -> bool:
+        """Whether a finding that is not accepted demands a new revision."""
+        accepted = {judged.finding.fingerprint for judged in self.findings if judged.accepted}
+        return not self.author.compatible and any(f.fingerprint not in accepted for f in self.author.deciding)
+
+    @property
+    def fails(self) -> bool:
+        """Whether a finding is at the threshold."""
+        return any(judged.fails for judged in self.findings)
+
+
+def make_report(
+    findings: Sequence[Finding], *, old: Side, new: Side, lens: Lens, accepted: Accepted, author: Verdict
+) -> Report:
+    """Return the report on all the findings between two sides, as a reader asked for it."""
+    shown = [_judge(finding, lens, accepted, (new, old)) for finding in findings if lens.shows(finding)]
+    return Report(
+        old=old,
+        new=new,
+        lens=lens,
+        findings=tuple(sorted(shown, key=_worst_first)),
+        author=author,
+        accepted_file=accepted.source,
+        stale=accepted.stale(findings),
+    )
+
+
+def causes(findings: Iterable[Judged]) -> tuple[Cause, ...]:
+    """Group findings by cause, the worst first."""
+    groups: dict[tuple[object, ...], list[Judged]] = {}
+    for judged in findings:
+        finding = judged.finding
+        _, dot, member = finding.place.rpartition(".")
+        same = (member, finding.old, finding.new) if dot else ()
+        gated = tuple(sorted(finding.gates.items()))
+        key = (judged.severity, finding.rule.id, judged.reason, judged.broken, gated, *same)
+        groups.setdefault(key, []).append(judged)
+    return tuple(Cause(findings=tuple(group)) for group in groups.values())
+
+
+def by_method(findings: Iterable[Judged]) -> tuple[tuple[str, int, int], ...]:
+    """Return how many errors and warnings each method's messages carry, the worst first; accepted ones do not count."""
+    counts: dict[str, list[int]] = {}
+    for judged in findings:
+        if judged.severity is Severity.INFO or judged.accepted:
+            continue
+        for method in judged.finding.methods:
+            counts.setdefault(method, [0, 0])[RANK[judged.severity]] += 1
+    found = [(method, errors, warnings) for method, (errors, warnings) in counts.items()]
+    return tuple(sorted(found, key=lambda row: (-row[1], -row[2], row[0])))
+
+
+def _judge(finding: Finding, lens: Lens, accepted: Accepted, sides: tuple[Side, Side]) -> Judged:
+    severity = lens.severity(finding)
+    row = accepted.row_of(finding)
+    file = next((side.file for side in sides if side.file), None)
+    return Judged(
+        finding=finding,
+        severity=severity,
+        broken=lens.broken(finding),
+        reason=row.reason if row else "",
+        fails=row is None and lens.counts(severity),
+        where=file.locate(finding.pointer) if file else None,
+    )
+
+
+def _worst_first(judged: Judged) -> tuple[object, ...]:
+    finding = judged.finding
+    is_source = finding.rule.view is View.SOURCE
+    rank = (judged.accepted, RANK[judged.severity], is_source, _ORDER[finding.rule.id])
+    return (*rank, [pair.value for pair in judged.broken], finding.place, finding.old, finding.new)

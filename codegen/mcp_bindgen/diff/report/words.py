@@ -1,0 +1,149 @@
+"""How a report puts things in words, whatever its format. Nothing here is escaped for a format."""
+
+from collections.abc import Iterable, Sequence
+
+from mcp_bindgen.diagnostics import printable
+from mcp_bindgen.diff.finding import Finding, Pair
+from mcp_bindgen.diff.report.lens import Lens, Role
+from mcp_bindgen.diff.report.model import Cause, Judged, PeerVerdict, Report, Side
+from mcp_bindgen.diff.rule import Severity
+
+MAX_NAMES = 3
+"""How many names a line lists before it only counts the rest."""
+MAX_SUBJECTS = 8
+"""How many names a line lists that is about nothing else."""
+MAX_METHODS = 2
+"""How many methods a line lists; of more it tells the number alone."""
+MAX_READING = 120
+"""How many characters of a reading a line shows."""
+NOTHING = "-"
+"""How a finding spells that a side has nothing of the kind."""
+
+
+def plain(text: str) -> str:
+    """Return text of an input as one line without control characters."""
+    return printable(text).replace("\n", "\\n")
+
+
+def short(text: str, limit: int = MAX_READING) -> str:
+    """Cut a text that is too long for a line."""
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def counted(number: int, noun: str) -> str:
+    """Spell a number of things: ``no breaks``, ``1 break``."""
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
+    """List names, of many only the first."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def headline(report: Report) -> str:
+    """Return one line: the two sides and how many findings of which severity there are."""
+    counts = [counted(report.count(severity), severity.value) for severity in Severity if report.count(severity)]
+    if report.accepted:
+        counts.append(f"{report.accepted} accepted")
+    return f"{report.old.label} to {report.new.label}: {', '.join(counts) or 'no change'}"
+
+
+def who(verdict: PeerVerdict) -> str:
+    """Say which two peers a verdict is about."""
+    return f"a {verdict.role} written for {verdict.ours} against a {verdict.theirs} {other(verdict.role)}"
+
+
+def other(role: Role) -> Role:
+    """Return the role of the other end."""
+    return Role.SERVER if role is Role.CLIENT else Role.CLIENT
+
+
+def how_many(verdict: PeerVerdict) -> str:
+    """Say how many breaks a verdict counts, and how many of them matter less."""
+    return ", ".join([counted(verdict.breaks, "break"), *less(verdict)])
+
+
+def less(verdict: PeerVerdict) -> list[str]:
+    """Say how many breaks of a verdict matter less, and why."""
+    some = f"{verdict.gated} of them" if verdict.gated < verdict.breaks else "all" * (verdict.breaks > 1)
+    gated = [f"{some} behind a capability".strip()] if verdict.gated else []
+    return gated + ([f"{verdict.accepted} accepted"] if verdict.accepted else [])
+
+
+def source_verdict(report: Report) -> str:
+    """Say how many findings concern Python source."""
+    return f"{counted(report.source_breaks, 'change')} may break it" if report.source_breaks else "no change breaks it"
+
+
+def gate(old: Side, new: Side) -> str:
+    """Say what the negotiation of a version means for the findings."""
+    if not (old.dated and new.dated):
+        return "one side has no date: if it keeps that of the other, no negotiation keeps the two apart"
+    if old.revision == new.revision:
+        return f"both sides say {old.revision}, so no negotiation keeps them apart"
+    return "peers that agree on one date and keep to it never meet these breaks; those that mix dates do"
+
+
+def tag(judged: Judged, lens: Lens) -> str:
+    """Name the role that a finding breaks: client, server, both, or nothing."""
+    roles = {lens.role_in(pair).value for pair in judged.broken}
+    return "both" if len(roles) > 1 else "".join(roles)
+
+
+def reading(finding: Finding) -> str:
+    """Say what changed: the one reading there is, or both with an arrow between them."""
+    sides = [short(side) for side in (finding.old, finding.new) if side != NOTHING]
+    return " -> ".join(sides)
+
+
+def what(cause: Cause) -> str:
+    """Say what a cause is about: the one place, or the member and the definitions that have it, or names."""
+    first = cause.first.finding
+    owner, dot, member = first.place.rpartition(".")
+    if not dot:
+        return listed(sorted({_name(judged.finding) for judged in cause.findings}), MAX_SUBJECTS)
+    if len(cause.findings) == 1:
+        return f"{owner}.{member}: {reading(first)}"
+    owners = sorted({judged.finding.place.rpartition(".")[0] for judged in cause.findings})
+    return f"{member}: {reading(first)}, in {listed(owners)}"
+
+
+def methods(cause: Cause) -> str:
+    """List the methods that carry a cause, or count them; say nothing if the cause is about methods."""
+    names = method_names(cause)
+    return f"{len(names)} methods" if len(names) > MAX_METHODS else ", ".join(names)
+
+
+def method_names(cause: Cause) -> list[str]:
+    """List the methods that carry a cause, none if the cause is about methods."""
+    return sorted({name for judged in cause.findings for name in carriers(judged.finding)})
+
+
+def carriers(finding: Finding) -> tuple[str, ...]:
+    """List the methods that carry a finding, unless the finding is about the one method itself."""
+    return () if set(finding.methods) <= {_name(finding)} else finding.methods
+
+
+def gates(findings: Iterable[Judged]) -> str:
+    """Name the capabilities that findings are behind, for the pairs that they break."""
+    found = {judged.finding.gates.get(pair, "") for judged in findings for pair in judged.broken}
+    return listed(sorted(gate.removeprefix("capability:") for gate in found if gate))
+
+
+def subject(finding: Finding) -> str:
+    """Name what a finding is about, in as few words as can be."""
+    return finding.place if "." in finding.place else _name(finding)
+
+
+def unproven(finding: Finding, pair: Pair) -> str:
+    """Say that nothing proves a break, and why."""
+    why = finding.why_unproven.get(pair)
+    return f"no message that shows it was found{f': {why}' if why else ''}"
+
+
+def _name(finding: Finding) -> str:
+    """Name what a finding without a member is about: the method, the alternative; its place too if that says more."""
+    text = reading(finding)
+    says_it_all = finding.methods or finding.place in (finding.old, finding.new)
+    return text if says_it_all else f"{finding.place}: {text}"

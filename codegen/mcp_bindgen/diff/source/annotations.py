@@ -1,0 +1,165 @@
+"""Compare what two revisions say beside their types: descriptions, deprecations, dialect, date."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.side import UNNAMED
+from mcp_bindgen.diff.source.matched import NOTHING, Matched, declared_fields, is_inline, is_typescript
+from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
+
+MAX_EXCERPT = 80
+"""How many characters of a description a finding shows, beginning near the first one that changed."""
+CONTEXT = 20
+"""How many of them may stand before it."""
+
+_REQUIREMENT = re.compile(r"\b(?:(?:MUST|SHALL|SHOULD)(?: NOT)?|MAY)\b")
+"""The words of RFC 2119 that MCP uses; as RFC 8174 has it, only in capitals do they ask for something."""
+_REVISION_IN_LINK = re.compile(r"(?<=/)(?:\d{4}-\d{2}-\d{2}|draft|latest)(?![\w.-])")
+
+
+_ERROR_CODES = range(-32768, -31999)
+"""What JSON-RPC reserves for codes of errors (specification of JSON-RPC 2.0, section 5.1)."""
+_REVISION = "LATEST_PROTOCOL_VERSION"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What stands beside a type: the words of the input file itself, and whether it is deprecated."""
+
+    subject: Subject
+    doc: str
+    deprecated: bool
+
+
+def compare_annotations(sides: Matched) -> Iterator[Finding]:
+    """Iterate over the changes of what stands beside the types, for all definitions that both sides have.
+
+    Descriptions are compared if both sides have some of their own: the shipped structures have none, and how this
+    project describes them is no change of the protocol.
+    """
+    prose = _has_prose(sides.old) and _has_prose(sides.new)
+    tags = _has_tags(sides.old, sides.new)
+    for old, new in sides.pairs():
+        for before, after in _said(old, new, sides):
+            if tags and before.deprecated != after.deprecated:
+                words = ["deprecated" if side.deprecated else NOTHING for side in (before, after)]
+                rule = "deprecated-added" if after.deprecated else "deprecated-removed"
+                yield sides.finding(rule, words[0], words[1], before.subject, after.subject)
+            if prose and before.doc != after.doc and not _is_lost(before, after, sides):
+                rule, *words = _reworded(before.doc, after.doc)
+                yield sides.finding(rule, words[0], words[1], before.subject, after.subject)
+
+
+def _said(old: Definition, new: Definition, sides: Matched) -> Iterator[tuple[Said, Said]]:
+    """Iterate over what is said of two definitions and of their members; an inline object has its member's words."""
+    if not is_inline(old) and not is_inline(new):
+        yield _of(old, None, sides.old), _of(new, None, sides.new)
+    if isinstance(old, Struct) and isinstance(new, Struct):
+        for field, other in declared_fields(old, new):
+            yield _of(old, field, sides.old), _of(new, other, sides.new)
+
+
+def _of(definition: Definition, field: Field | None, protocol: Protocol) -> Said:
+    subject = Subject(definition=definition.name, member=field.wire_name if field else "")
+    of = field or definition
+    name = f"{definition.name}.{field.wire_name}" if field else definition.name
+    own = "" if name in protocol.glossed else " ".join(of.doc.split())
+    return Said(subject=subject, doc=own, deprecated=of.deprecated)
+
+
+def _is_lost(old: Said, new: Said, sides: Matched) -> bool:
+    """Whether one side is silent on a name for another definition, where draft-07 leaves no room for words."""
+    for said, protocol in (old, sides.old), (new, sides.new):
+        definition = protocol.definitions[said.subject.definition]
+        bare = not said.subject.member and isinstance(definition, Alias) and isinstance(definition.type, Ref)
+        if bare and not said.doc and protocol.container:
+            return True
+    return False
+
+
+def _has_prose(protocol: Protocol) -> bool:
+    """Whether the file that a revision was read from describes anything itself."""
+    for name, definition in protocol.definitions.items():
+        fields = definition.fields if isinstance(definition, Struct) else ()
+        docs = {name: definition.doc, **{f"{name}.{f.wire_name}": f.doc for f in fields}}
+        if any(doc and key not in protocol.glossed for key, doc in docs.items()):
+            return True
+    return False
+
+
+def _has_tags(old: Protocol, new: Protocol) -> bool:
+    """Whether both sides can say what is deprecated: the tag is in schema.ts alone, unless a schema.json adds it."""
+    knows = [is_typescript(side) for side in (old, new)]
+    return knows[0] == knows[1] or all(knows[i] or _deprecates(side) for i, side in enumerate((old, new)))
+
+
+def _deprecates(protocol: Protocol) -> bool:
+    return any(d.deprecated for d in protocol.definitions.values()) or any(
+        field.deprecated for struct in protocol.structs() for field in struct.fields
+    )
+
+
+def _reworded(old: str, new: str) -> tuple[str, str, str]:
+    """Return the rule that two descriptions fall under, and what to show of them."""
+    before, after = Counter(_REQUIREMENT.findall(old)), Counter(_REQUIREMENT.findall(new))
+    if before != after:
+        return "description-requirements-changed", _counted(before), _counted(after)
+    if not old or not new:
+        rule = "description-removed" if old else "description-added"
+        return rule, _excerpt(old, 0) or NOTHING, _excerpt(new, 0) or NOTHING
+    start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    start = old.rfind(" ", 0, max(0, start - CONTEXT)) + 1
+    linked = _REVISION_IN_LINK.sub("", old) == _REVISION_IN_LINK.sub("", new)
+    rule = "description-links-changed" if linked else "description-changed"
+    return rule, _excerpt(old, start), _excerpt(new, start)
+
+
+def _excerpt(text: str, start: int) -> str:
+    shown = text[start : start + MAX_EXCERPT]
+    return f"{'...' if start else ''}{shown}{'...' if start + MAX_EXCERPT < len(text) else ''}"
+
+
+def _counted(words: Counter[str]) -> str:
+    return ", ".join(f"{word} {number}" for word, number in sorted(words.items())) or NOTHING
+
+
+def compare_files(sides: Matched, *, changed: bool) -> Iterator[Finding]:
+    """Iterate over the changes of the schema as a file: its dialect, its container, the revision that it is.
+
+    `changed` says whether anything else is another: only then does it matter that a revision has two texts.
+    """
+    old, new = sides.old, sides.new
+    if old.dialect and new.dialect and old.dialect != new.dialect:
+        yield sides.general("dialect-changed", "$schema", old.dialect, new.dialect, "/$schema")
+    if old.container and new.container and old.container != new.container:
+        rule = "definitions-container-renamed"
+        yield sides.general(rule, new.container, old.container, new.container, f"/{new.container}")
+    yield from _constants(sides)
+    if UNNAMED in (old.revision, new.revision):
+        return
+    if old.revision != new.revision:
+        yield sides.general("protocol-version-changed", "revision", old.revision, new.revision)
+    elif changed and _digests(old) != _digests(new):
+        yield sides.general("same-revision-changed", "revision", _digests(old), _digests(new))
+
+
+def _constants(sides: Matched) -> Iterator[Finding]:
+    """Compare the constants that only schema.ts has, but for codes of errors, which are sent, and the revision."""
+    if not (is_typescript(sides.old) and is_typescript(sides.new)):
+        return
+    before, after = ({c.name: json.dumps(c.value) for c in side.constants} for side in (sides.old, sides.new))
+    codes = {c.name for side in (sides.old, sides.new) for c in side.constants if c.value in _ERROR_CODES}
+    for name in sorted((before.keys() | after.keys()) - codes - {_REVISION}):
+        was, is_ = before.get(name, NOTHING), after.get(name, NOTHING)
+        verb = "added" if name not in before else "removed" if name not in after else "changed"
+        if was != is_:
+            subjects = [Subject(definition=name) if name in side else None for side in (before, after)]
+            yield replace(sides.finding(f"constant-{verb}", was, is_, subjects[0], subjects[1]), pointer="")
+
+
+def _digests(protocol: Protocol) -> str:
+    return ", ".join(f"{source.kind} {source.sha256[:16]}" for source in protocol.sources)

@@ -1,0 +1,173 @@
+"""Compare what definitions say that no message carries in both revisions: abstract bases, envelopes, kinds of errors.
+
+What a message carries, the wire view follows from its root; these definitions are compared by themselves, with rules
+of their own (``member-now-required`` and the like): a wire rule would promise that some peer is concerned.
+"""
+
+from collections.abc import Iterator
+
+from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.leaves import leaves
+from mcp_bindgen.diff.outside import FRAMES
+from mcp_bindgen.diff.source.equality import Equality
+from mcp_bindgen.diff.source.matched import NOTHING, Matched
+from mcp_bindgen.ir.build import references
+from mcp_bindgen.ir.names import lineage, method_constant
+from mcp_bindgen.ir.nodes import Alias, Definition, Field, Literal, MapOf, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.spell import spell
+
+_RESULTS = ("ClientResult", "ServerResult")
+"""The unions that list all results."""
+_BY_METHOD = ("params", "result")
+"""The members of a frame whose type depends on the method."""
+
+
+class Bodies:
+    """Compares the matched definitions of two revisions by what they say, but for the names that they use."""
+
+    def __init__(self, sides: Matched) -> None:
+        self._sides = sides
+        self._equality = Equality(sides.old, sides.new, sides.matching.pairs)
+        self._pairs = frozenset(sides.matching.pairs)
+
+    def differ(self) -> bool:
+        """Whether any two matched definitions say different things, or any method does."""
+        if self._sides.old.methods != self._sides.new.methods:
+            return True
+        return any(not self._same(old, new) for old, new in self._sides.pairs())
+
+    def _same(self, old: Definition, new: Definition) -> bool:
+        if isinstance(old, Struct) and isinstance(new, Struct):
+            return self._equality.alike(old, new)
+        types = [d.type if isinstance(d, Alias) else Ref(name=d.name) for d in (old, new)]
+        return self._equality.same(types[0], types[1])
+
+    def compare(self) -> Iterator[Finding]:
+        """Iterate over the changes of matched definitions that no message carries in both revisions."""
+        carried = _carried(self._sides)
+        for old, new in self._sides.pairs():
+            if old.name in carried[0] and new.name in carried[1]:
+                continue
+            if isinstance(old, Struct) and isinstance(new, Struct):
+                yield from self._structs(old, new)
+            elif isinstance(old, Alias) and isinstance(new, Alias) and not self._same(old, new):
+                subjects = Subject(definition=old.name), Subject(definition=new.name)
+                yield self._sides.finding("alias-changed", *self._difference(old.type, new.type), *subjects)
+
+    def _difference(self, old: TypeRef, new: TypeRef) -> tuple[str, str]:
+        """Spell two types, or where both are unions only the members that the other lacks."""
+        before, after = list(leaves(old, self._sides.old)), list(leaves(new, self._sides.new))
+        gone = [a for a in before if not any(self._equality.same(a, b) for b in after)]
+        come = [b for b in after if not any(self._equality.same(a, b) for a in before)]
+        if len(gone) == len(before) and len(come) == len(after):
+            return spell(old), spell(new)
+        return " | ".join(map(spell, gone)) or NOTHING, " | ".join(map(spell, come)) or NOTHING
+
+    def _structs(self, old: Struct, new: Struct) -> Iterator[Finding]:
+        before, after = ({f.wire_name: f for f in side.fields} for side in (old, new))
+        for name in sorted(before.keys() | after.keys()):
+            if not self._is_of_bases(old, new, name):
+                yield from self._members(before.get(name), after.get(name), old.name, new.name)
+
+    def _is_of_bases(self, old: Struct, new: Struct, name: str) -> bool:
+        """Whether both sides have the member, or lack it, as their bases do: then it is the bases that are compared."""
+        if name in old.own or name in new.own:
+            return False
+        before, after = _owner(old, name, self._sides.old), _owner(new, name, self._sides.new)
+        if before and after:
+            return (before, after) in self._pairs
+        if before:
+            ancestors = lineage(new.name, self._sides.new.definitions)
+            return any((before, ancestor) in self._pairs for ancestor in ancestors)
+        ancestors = lineage(old.name, self._sides.old.definitions)
+        return any((ancestor, after) in self._pairs for ancestor in ancestors)
+
+    def _members(self, old: Field | None, new: Field | None, before: str, after: str) -> Iterator[Finding]:
+        here = Subject(definition=before, member=old.wire_name) if old else None
+        there = Subject(definition=after, member=new.wire_name) if new else None
+        if old is None or new is None:
+            needed = any(_is_demanded(side) for side in (old, new) if side)
+            rule = f"member-{'added' if new else 'removed'}-{'required' if needed else 'optional'}"
+            words = [spell(side.type) if side else NOTHING for side in (old, new)]
+            yield self._sides.finding(rule, words[0], words[1], here, there)
+            return
+        if old.required != new.required:
+            words = ["required" if side.required else "optional" for side in (old, new)]
+            rule = "member-now-required" if new.required else "member-now-optional"
+            yield self._sides.finding(rule, words[0], words[1], here, there)
+        if not self._equality.same(old.type, new.type) and not self._became(old.type, new.type):
+            yield self._sides.finding("member-type-changed", spell(old.type), spell(new.type), here, there)
+
+    def _became(self, old: TypeRef, new: TypeRef) -> bool:
+        """Whether a dict became a class or a class a dict, which has a rule of its own."""
+        kinds = {type(self._sides.old.resolve(old)), type(self._sides.new.resolve(new))}
+        return kinds == {Struct, MapOf}
+
+
+def _is_demanded(field: Field) -> bool:
+    """Whether a constructor wants the member: a constant it fills in itself."""
+    return field.required and not (isinstance(field.type, Literal) and len(field.type.values) == 1)
+
+
+def _owner(struct: Struct, name: str, protocol: Protocol) -> str:
+    """The nearest base that declares a member, empty if the struct lacks it."""
+    for base in lineage(struct.name, protocol.definitions):
+        definition = protocol.definitions.get(base)
+        if isinstance(definition, Struct) and name in definition.own:
+            return base
+    return ""
+
+
+def _carried(sides: Matched) -> tuple[set[str], set[str]]:
+    """Return the definitions that the methods of both revisions carry, and those that only say which methods exist."""
+    common = {m.name for m in sides.old.methods} & {m.name for m in sides.new.methods}
+    return _reached(sides.old, common), _reached(sides.new, common)
+
+
+def _reached(protocol: Protocol, methods: set[str]) -> set[str]:
+    pending: list[str] = []
+    for method in protocol.methods:
+        if method.name in methods:
+            pending += [n for n in (method.params, method.result, *method.alternatives) if n]
+    reached: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name not in reached and name in protocol.definitions:
+            reached.add(name)
+            pending += {ref for type_ in _types(protocol.definitions[name]) for ref in references(type_)}
+    messages = {name for name, definition in protocol.definitions.items() if method_constant(definition)}
+    return reached | messages | _lists(protocol, messages) | _frames(protocol)
+
+
+def _lists(protocol: Protocol, messages: set[str]) -> set[str]:
+    """The unions that list messages or results: which of them there are, the wire view tells."""
+    found = set[str](_RESULTS)
+    for name, definition in protocol.definitions.items():
+        names = set(references(definition.type)) if isinstance(definition, Alias) else set[str]()
+        if names and names <= messages:
+            found.add(name)
+    return found
+
+
+def _frames(protocol: Protocol) -> set[str]:
+    """The frames of JSON-RPC and what they hold, but for what depends on the method."""
+    pending, found = [FRAMES], set[str]()
+    while pending:
+        name = pending.pop()
+        if name in protocol.definitions and name not in found:
+            found.add(name)
+            definition = protocol.definitions[name]
+            if isinstance(definition, Alias):
+                pending += references(definition.type)
+            else:
+                pending += (n for f in definition.fields if f.wire_name not in _BY_METHOD for n in references(f.type))
+    return found
+
+
+def _types(definition: Definition) -> Iterator[TypeRef]:
+    if isinstance(definition, Alias):
+        yield definition.type
+        return
+    yield from (field.type for field in definition.fields)
+    if definition.extra is not None:
+        yield definition.extra

@@ -1,0 +1,62 @@
+"""Find definitions and their members in the schema.json that a revision was read from."""
+
+from collections.abc import Iterator
+
+from mcp_bindgen.diagnostics import escape_pointer
+from mcp_bindgen.ir.nodes import Definition, ListOf, MapOf, Protocol, Ref, Struct, TypeRef, Union
+
+
+class Pointers:
+    """JSON pointers (RFC 6901) into the schema.json of one revision.
+
+    An object that stands inline is found in the member that holds it. Behind a union or an intersection the way ends:
+    the IR does not know in which order the file lists their members. A revision that was read from a schema.ts alone
+    is taken to keep its definitions under ``$defs``.
+    """
+
+    def __init__(self, protocol: Protocol) -> None:
+        container = f"/{protocol.container or '$defs'}"
+        self._protocol = protocol
+        self._inline: dict[str, str] = {}
+        self._container = container
+        for name, definition in protocol.definitions.items():
+            for pointer, type_ in self._slots(name, definition):
+                for deeper, found in self._held(pointer, type_):
+                    self._inline.setdefault(found, deeper)
+
+    def of(self, name: str, member: str = "") -> str:
+        """Return where a definition is, or a member of it."""
+        here = self._inline.get(name, f"{self._container}/{escape_pointer(name)}")
+        return f"{here}/properties/{escape_pointer(member)}" if member and not self._is_joined(name) else here
+
+    def _is_joined(self, name: str) -> bool:
+        """Whether it is an intersection that stands inline: its members are in one of the schemas below ``allOf``."""
+        definition = self._protocol.definitions.get(name)
+        return isinstance(definition, Struct) and bool(definition.holder and definition.bases)
+
+    def _slots(self, name: str, definition: Definition) -> Iterator[tuple[str, TypeRef]]:
+        if not isinstance(definition, Struct):
+            yield self.of(name), definition.type
+            return
+        for field in definition.fields:
+            if field.wire_name in definition.own:
+                yield self.of(name, field.wire_name), field.type
+        if definition.extra is not None:
+            yield f"{self.of(name)}/additionalProperties", definition.extra
+
+    def _held(self, pointer: str, type_: TypeRef) -> Iterator[tuple[str, str]]:
+        """Iterate over the inline objects in a type, each with where it is."""
+        match type_:
+            case Ref(name=name):
+                definition = self._protocol.definitions[name]
+                if isinstance(definition, Struct) and definition.holder:
+                    yield pointer, name
+            case ListOf(item=item):
+                yield from self._held(f"{pointer}/items", item)
+            case MapOf(value=value):
+                yield from self._held(f"{pointer}/additionalProperties", value)
+            case Union(members=members):
+                for member in members:
+                    yield from ((pointer, name) for _, name in self._held(pointer, member))
+            case _:
+                return

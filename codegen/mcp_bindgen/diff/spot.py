@@ -1,0 +1,98 @@
+"""Where a comparison has come to: the place as each side calls it, the message, and the way from its root."""
+
+from dataclasses import dataclass, replace
+
+from mcp_bindgen.diagnostics import escape_pointer
+from mcp_bindgen.diff.finding import Carrier, Step, Subject
+from mcp_bindgen.ir.nodes import Alias, Protocol, Ref, Struct, TypeRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """A place on one side, by the names of that side.
+
+    `pointer` leads to it in the side's schema.json. Within a union that stands inline it is `fixed`: the IR no longer
+    knows in which order the file has the members.
+    """
+
+    place: str
+    subject: Subject
+    pointer: str = ""
+    fixed: bool = False
+
+    def on(self, place: str, pointer: str = "") -> "End":
+        """Return the end that is called by that place and is so much deeper in the file."""
+        return replace(self, place=place, pointer=self.pointer if self.fixed else self.pointer + pointer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """Where a comparison has come to on both sides.
+
+    `needs` are the capabilities without which the way is not gone. `in_capabilities` is true within what a peer says
+    that it can do.
+    """
+
+    before: End
+    after: End
+    carrier: Carrier
+    way: tuple[Step, ...] = ()
+    needs: frozenset[str] = frozenset()
+    in_capabilities: bool = False
+
+    def item(self) -> "Spot":
+        """Return the spot of the items of a list."""
+        return self._deeper("[]", "/items", Step("item"))
+
+    def value(self) -> "Spot":
+        """Return the spot of the members of an object that are not declared."""
+        return self._deeper("{}", "/additionalProperties", Step("value"))
+
+    def _deeper(self, mark: str, pointer: str, step: Step) -> "Spot":
+        before, after = (end.on(end.place + mark, pointer) for end in (self.before, self.after))
+        return replace(self, before=before, after=after, way=(*self.way, step))
+
+    def member(self, old: TypeRef, new: TypeRef) -> "Spot":
+        """Return the spot of a member of a union."""
+        names = [type_.name for type_ in (new, old) if isinstance(type_, Ref)]
+        way = (*self.way, _step("member", names[0], names[-1])) if names else self.way
+        before, after = replace(self.before, fixed=True), replace(self.after, fixed=True)
+        return replace(self, way=way, before=before, after=after)
+
+    def field(self, old: str, new: str) -> "Spot":
+        """Return the spot of a member of an object, by its names on both sides."""
+        before, after = _field(self.before, old), _field(self.after, new)
+        return replace(self, before=before, after=after, way=(*self.way, _step("field", new, old)))
+
+
+def _step(kind: str, new: str, old: str) -> Step:
+    return Step(kind, new, old if old != new else "")
+
+
+def _field(end: End, name: str) -> End:
+    subject = Subject(definition=end.subject.definition, member=name)
+    return replace(end.on(f"{end.place}.{name}", f"/properties/{escape_pointer(name)}"), subject=subject)
+
+
+def pointer_to(name: str) -> str:
+    """Return the place of a definition in a schema.json."""
+    return f"/$defs/{escape_pointer(name)}"
+
+
+def through(end: End, type_: TypeRef, protocol: Protocol) -> End:
+    """Follow references in the file; an object that stands inline is where the reference to it is."""
+    while isinstance(type_, Ref):
+        definition = protocol.definitions[type_.name]
+        if isinstance(definition, Struct) and definition.holder:
+            return end
+        end = replace(end, pointer=pointer_to(type_.name), fixed=False)
+        if not isinstance(definition, Alias):
+            return end
+        type_ = definition.type
+    return end
+
+
+def root(name: str, member: str = "") -> End:
+    """Return the end at a definition, or at a member of one."""
+    end = End(place=name, subject=Subject(definition=name), pointer=pointer_to(name))
+    return _field(end, member) if member else end

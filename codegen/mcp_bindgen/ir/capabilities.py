@@ -1,0 +1,61 @@
+"""Which capability a message needs: the rows of schema/capabilities.toml that a revision has a place for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mcp_bindgen.ir.nodes import Definition, MapOf, Method, Protocol, Ref, Struct, TypeRef
+
+_DECLARERS: Mapping[str, tuple[str, ...]] = {
+    "server": ("ServerCapabilities",),
+    "client": ("ClientCapabilities",),
+    "receiver": ("ServerCapabilities", "ClientCapabilities"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapabilityBook:
+    """Paths of capabilities (``server.tools.listChanged``), by method, and by member (``SomeParams.task``)."""
+
+    methods: Mapping[str, str]
+    members: Mapping[str, str]
+
+
+def add_capabilities(protocol: Protocol, book: CapabilityBook) -> Protocol:
+    """Return the protocol with the capabilities that its methods and the members of its params need."""
+    methods = tuple(
+        replace(method, capability=_if_declared(book.methods, method, protocol)) for method in protocol.methods
+    )
+    members = {
+        member: path
+        for member, path in book.members.items()
+        if _has_member(member, protocol.definitions) and is_declarable(path, protocol)
+    }
+    return replace(protocol, methods=methods, capabilities=members)
+
+
+def _if_declared(rows: Mapping[str, str], method: Method, protocol: Protocol) -> str:
+    path = rows.get(method.name, "")
+    return path if path and is_declarable(path, protocol) else ""
+
+
+def _has_member(member: str, definitions: Mapping[str, Definition]) -> bool:
+    definition = definitions.get(member.partition(".")[0])
+    return isinstance(definition, Struct) and definition.field(member.partition(".")[2]) is not None
+
+
+def is_declarable(path: str, protocol: Protocol) -> bool:
+    """Whether the capabilities of a revision have a place for a path; an object of any members has none by itself."""
+    declarer, _, rest = path.partition(".")
+    return all(_leads(Ref(name=name), rest.split("."), protocol) for name in _DECLARERS[declarer])
+
+
+def _leads(type_: TypeRef, steps: Sequence[str], protocol: Protocol) -> bool:
+    if not steps:
+        return True
+    if isinstance(type_, Ref) and type_.name not in protocol.definitions:
+        return False
+    target = protocol.resolve(type_)
+    if isinstance(target, MapOf) or not isinstance(target, Struct):
+        return False
+    field = target.field(steps[0])
+    return field is not None and _leads(field.type, steps[1:], protocol)

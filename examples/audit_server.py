@@ -1,0 +1,56 @@
+"""A server with a middleware of its own: it writes down who did what, how long that took and how it ended."""
+
+import sys
+import time
+from typing import Any
+
+from mcp_bindings.v2025_11_25 import (
+    CallToolRequestParams,
+    CallToolResult,
+    Context,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Server,
+    TextContent,
+    Tool,
+    ToolInputSchema,
+)
+from mcp_runtime.context import Exchange
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.settings import Proceed
+from mcp_runtime.transports.stdio import serve_stdio
+
+
+async def audit(exchange: Exchange, proceed: Proceed) -> Any:
+    """Write a line for every request and notification, in either direction."""
+    begun = time.perf_counter()
+    outcome = "failed"
+    try:
+        result = await proceed()
+        outcome = "ok"
+        return result
+    except PeerError as error:
+        outcome = f"error {error.code}"
+        raise
+    finally:
+        who = exchange.connection.peer_info.get("name", "?")
+        milliseconds = (time.perf_counter() - begun) * 1000
+        print(f"AUDIT {who} {exchange.way} {exchange.method.name} {outcome} {milliseconds:.1f} ms", file=sys.stderr)
+
+
+class Vault(Server):
+    options = ServerOptions(name="vault", middleware=(audit,))
+
+    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="open", input_schema=ToolInputSchema())])
+
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
+        if params.name != "open":
+            raise PeerError(-32602, f"unknown tool {params.name}")
+        await ctx.log("notice", "the vault was opened")
+        return CallToolResult(content=[TextContent(text="open")])
+
+
+if __name__ == "__main__":
+    serve_stdio(Vault())

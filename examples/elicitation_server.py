@@ -1,0 +1,110 @@
+"""A server that asks people: in a form how they want their tea, and on a web page of its own for a secret."""
+
+import asyncio
+from html import escape
+from typing import Any
+
+from mcp_bindings.v2025_11_25 import (
+    CallToolRequestParams,
+    CallToolResult,
+    Context,
+    CreateTaskResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Server,
+    TextContent,
+    Tool,
+    ToolInputSchema,
+)
+from mcp_runtime.elicitation import Action, ask_form
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.stub import CallOptions
+from mcp_runtime.transports.stdio import serve_stdio
+from mcp_runtime.url_elicitation import UrlElicitations
+
+TEA = {
+    "type": "object",
+    "properties": {
+        "kind": {"type": "string", "title": "Which tea?", "enum": ["green", "black"], "default": "black"},
+        "cups": {"type": "integer", "title": "How many cups?", "minimum": 1, "maximum": 4, "default": 1},
+        "with": {"type": "array", "title": "With what?", "items": {"type": "string", "enum": ["milk", "sugar"]}},
+        "hot": {"type": "boolean", "title": "Hot?", "default": True},
+    },
+    "required": ["kind", "cups"],
+}
+PATIENCE = CallOptions(timeout=300)
+
+
+class Kitchen(Server):
+    options = ServerOptions(name="kitchen", version="1.0")
+
+    def __init__(self) -> None:
+        self.pages = UrlElicitations()
+        self.keys: dict[str, bool] = {}
+        self.web: asyncio.Server | None = None
+
+    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
+        return ListToolsResult(
+            tools=[
+                Tool(name="tea", description="Makes tea.", input_schema=ToolInputSchema()),
+                Tool(name="cellar", description="Fetches wine from the cellar.", input_schema=ToolInputSchema()),
+            ]
+        )
+
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult | CreateTaskResult:
+        match params.name:
+            case "tea":
+                answer = await ask_form(ctx.client, "How do you take your tea?", TEA, options=PATIENCE)
+                if answer.action is not Action.ACCEPT:
+                    return _said("No tea then.")
+                return _said(f"{answer.content['cups']} x {answer.content['kind']}")
+            case "cellar":
+                if not any(self.keys.values()):
+                    raise await self.ask_for_key(ctx)
+                return _said("A bottle of 1982.")
+            case _:
+                raise PeerError(-32602, "there is no such tool")
+
+    async def ask_for_key(self, ctx: Context) -> PeerError:
+        """Return the error that sends the person to our page, where the key never passes through the client.
+
+        This server has one user, at the same machine. Others have to find out at the page who it is that opens it, and
+        must not believe the URL, which anybody may have been tricked to open.
+        """
+        if self.web is None:
+            self.web = await asyncio.start_server(self.page, "127.0.0.1", 0)
+        port = self.web.sockets[0].getsockname()[1]
+        page = self.pages.begin(
+            ctx.client, message="Type the key of the cellar.", url=f"http://127.0.0.1:{port}/key?e={{id}}"
+        )
+        self.keys[page.id] = False
+        return self.pages.required(ctx.client, page)
+
+    async def page(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request of a browser: the form, or what was typed into it."""
+        line = (await reader.readline()).decode("latin-1")
+        _, _, id_ = line.split(" ")[1].partition("?e=")
+        known = id_ in self.keys
+        if known and line.startswith("POST"):
+            self.keys[id_] = True
+            await self.pages.complete(id_)
+            text = "Thank you. You can close this page."
+        else:
+            form = (
+                f'<form method="post" action="/key?e={escape(id_)}"><input type="password"><button>Send</button></form>'
+            )
+            text = form if known else "There is nothing to do here."
+        body = text.encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+
+
+def _said(text: str, **more: Any) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], **more)
+
+
+if __name__ == "__main__":
+    serve_stdio(Kitchen())

@@ -1,0 +1,36 @@
+"""A client that waits for as long as a server asks it to, and then tries again."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mcp_bindings.v2025_11_25 import CallToolResult, Client
+from mcp_runtime.errors import PeerError
+from mcp_runtime.middleware.rate_limit import RATE_LIMITED
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = Path(__file__).with_name("rate_limit_server.py")
+
+
+async def lookup(client: Client) -> CallToolResult:
+    """Call the tool until the server has time for it."""
+    while True:
+        try:
+            return await client.call_tool(name="lookup")
+        except PeerError as error:
+            if error.code != RATE_LIMITED:
+                raise
+            print(error)
+            await asyncio.sleep(error.data["retryAfter"])
+
+
+async def main() -> None:
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        client = await Client.open(peer)
+        for number in range(1, 6):
+            await lookup(client)
+            print("call", number, "done")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

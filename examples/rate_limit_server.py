@@ -1,0 +1,30 @@
+"""A server that lets each client call its tools three times at once, and then five times per second."""
+
+from mcp_bindings.v2025_11_25 import (
+    CallToolRequestParams,
+    CallToolResult,
+    Context,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Server,
+    TextContent,
+    Tool,
+    ToolInputSchema,
+)
+from mcp_runtime.middleware.rate_limit import RateLimit
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+
+class Lookup(Server):
+    options = ServerOptions(middleware=(RateLimit(rate=5, burst=3, methods=["tools/call"]),))
+
+    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="lookup", input_schema=ToolInputSchema())])
+
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
+        return CallToolResult(content=[TextContent(text="found")])
+
+
+if __name__ == "__main__":
+    serve_stdio(Lookup())

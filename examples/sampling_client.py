@@ -1,0 +1,81 @@
+"""A client whose model is asked, and whose answers leave, only after the person at the terminal has agreed.
+
+Run it in a terminal: python examples/sampling_client.py osmosis
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from terminal import ask
+
+from mcp_bindings.v2025_11_25 import (
+    Client,
+    ClientContext,
+    ClientHandlers,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    CreateTaskResult,
+    SamplingMessage,
+    TextContent,
+)
+from mcp_runtime.sampling import Denied, reviewed
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = Path(__file__).with_name("sampling_server.py")
+YES = "[y]es, [n]o, or other words to send instead:"
+
+
+def text_of(message: SamplingMessage | CreateMessageResult) -> str:
+    blocks = message.content if isinstance(message.content, list) else [message.content]
+    return "\n".join(block.text if isinstance(block, TextContent) else f"<{block.type}>" for block in blocks)
+
+
+async def before(params: CreateMessageRequestParams) -> CreateMessageRequestParams | Denied:
+    """Show the request; the last message can be replaced."""
+    shown = "\n".join(f"{message.role}: {text_of(message)}" for message in params.messages)
+    system = f"\nsystem: {params.system_prompt}" if params.system_prompt else ""
+    answer = await ask(f"The server wants your model to answer this:{system}\n{shown}", f"Ask the model? {YES}")
+    if answer is None or answer.lower() in ("", "n", "no"):
+        return Denied(reason="there is nobody to ask" if answer is None else "")
+    if answer.lower() in ("y", "yes"):
+        return params
+    edited = SamplingMessage(role="user", content=TextContent(text=answer))
+    return params.model_copy(update={"messages": [*params.messages[:-1], edited]})
+
+
+async def after(params: CreateMessageRequestParams, result: CreateMessageResult) -> CreateMessageResult | Denied:
+    """Show what the model said; it can be replaced too."""
+    answer = await ask(f"Your model answers:\n{text_of(result)}", f"Send this to the server? {YES}")
+    if answer is None or answer.lower() in ("", "n", "no"):
+        return Denied()
+    if answer.lower() in ("y", "yes"):
+        return result
+    return result.model_copy(update={"content": TextContent(text=answer)})
+
+
+async def model(params: CreateMessageRequestParams) -> CreateMessageResult:
+    """Stand in for a language model."""
+    question = text_of(params.messages[-1])
+    said = TextContent(text=f"Nobody knows, though you asked so nicely: {question!r}.")
+    return CreateMessageResult(role="assistant", model="shrug-1", content=said, stop_reason="endTurn")
+
+
+class Host(ClientHandlers):
+    async def create_message(
+        self, params: CreateMessageRequestParams, ctx: ClientContext
+    ) -> CreateMessageResult | CreateTaskResult:
+        return await reviewed(model, before=before, after=after)(params)
+
+
+async def main(word: str) -> None:
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        client = await Client.open(peer, handlers=Host())
+        result = await client.call_tool(name="explain", arguments={"word": word})
+        [said] = result.content
+        assert isinstance(said, TextContent)
+        print("refused:" if result.is_error else "explained:", said.text)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

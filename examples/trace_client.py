@@ -1,0 +1,30 @@
+"""A client that shows every message of a conversation, with times, and without the secrets in it."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from mcp_bindings.v2025_11_25 import Client
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.trace import Kind, Traced, Tracer
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = Path(__file__).with_name("trace_server.py")
+
+
+def show(record: Traced) -> None:
+    """Print one message: a line, and for requests what they ask."""
+    print(record)
+    if record.kind is Kind.REQUEST and record.message is not None:
+        print("   ", json.dumps(record.message["params"]))
+
+
+async def main() -> None:
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        client = await Client.open(peer, options=ClientOptions(trace=Tracer(show)))
+        await client.call_tool(name="login", arguments={"user": "ada", "password": "lovelace"})
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,30 @@
+"""A client that checks the results of tools, and sees what a server says to arguments that are wrong."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mcp_bindings.v2025_11_25 import Client
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import PeerError
+from mcp_runtime.middleware.validate import Validate
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = Path(__file__).with_name("validation_server.py")
+
+
+async def main() -> None:
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        client = await Client.open(peer, options=ClientOptions(middleware=(Validate(),)))
+        result = await client.call_tool(name="sum", arguments={"a": 1, "b": 2.5})
+        print(result.structured_content)
+        # A model can read this, and correct itself.
+        print((await client.call_tool(name="sum", arguments={"a": 1, "b": "two"})).content[0])
+        try:
+            await client.get_prompt(name="explain-code")
+        except PeerError as error:
+            print(error)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

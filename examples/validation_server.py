@@ -1,0 +1,54 @@
+"""A server whose tool and prompt get valid arguments only, and whose results keep what its schemas promise."""
+
+from mcp_bindings.v2025_11_25 import (
+    CallToolRequestParams,
+    CallToolResult,
+    Context,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    Server,
+    TextContent,
+    Tool,
+    ToolInputSchema,
+    ToolOutputSchema,
+)
+from mcp_runtime.middleware.validate import Validate
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+NUMBER = {"type": "number"}
+SUM = Tool(
+    name="sum",
+    input_schema=ToolInputSchema(properties={"a": NUMBER, "b": NUMBER}, required=["a", "b"]),
+    output_schema=ToolOutputSchema(properties={"sum": NUMBER}, required=["sum"]),
+)
+EXPLAIN = Prompt(name="explain-code", arguments=[PromptArgument(name="code", required=True)])
+
+
+class Calculator(Server):
+    options = ServerOptions(middleware=(Validate(),))
+
+    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
+        return ListToolsResult(tools=[SUM])
+
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
+        arguments = params.arguments or {}
+        total = arguments["a"] + arguments["b"]  # both are there, and both are numbers
+        return CallToolResult(content=[TextContent(text=str(total))], structured_content={"sum": total})
+
+    async def list_prompts(self, params: PaginatedRequestParams | None, ctx: Context) -> ListPromptsResult:
+        return ListPromptsResult(prompts=[EXPLAIN])
+
+    async def get_prompt(self, params: GetPromptRequestParams, ctx: Context) -> GetPromptResult:
+        code = (params.arguments or {})["code"]
+        return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(text=f"Explain: {code}"))])
+
+
+if __name__ == "__main__":
+    serve_stdio(Calculator())

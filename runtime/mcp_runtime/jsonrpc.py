@@ -1,0 +1,310 @@
+"""JSON-RPC 2.0 messages as MCP uses them: read one text, write one text.
+
+What is read is I-JSON (RFC 7493): unique names, finite numbers, no lone surrogates, nested at most `MAX_DEPTH` deep.
+What lies outside is refused here, before any model sees it.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
+
+from pydantic_core import from_json, to_json
+
+Id: TypeAlias = int | str
+
+MAX_DEPTH: Final = 128
+"""How deep arrays and objects may be nested."""
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+
+class MalformedMessage(Exception):
+    """A text that is no message.
+
+    Args:
+        code: the JSON-RPC error code that the sender deserves.
+        reason: what is wrong, for people.
+        id_: the id of the message, as far as one can be made out.
+        is_answer: whether it was meant as an answer; nobody answers an answer.
+    """
+
+    def __init__(self, code: int, reason: str, id_: Id | None = None, *, is_answer: bool = False) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.id = id_
+        self.is_answer = is_answer
+
+
+class Request:
+    """A message that wants an answer."""
+
+    __slots__ = ("id", "method", "params")
+
+    def __init__(self, id_: Id, method: str, params: dict[str, Any] | None) -> None:
+        self.id = id_
+        self.method = method
+        self.params = params
+
+
+class Notification:
+    """A message that nobody answers."""
+
+    __slots__ = ("method", "params")
+
+    def __init__(self, method: str, params: dict[str, Any] | None) -> None:
+        self.method = method
+        self.params = params
+
+
+class Result:
+    """The answer to a request that succeeded."""
+
+    __slots__ = ("id", "result")
+
+    def __init__(self, id_: Id, result: dict[str, Any]) -> None:
+        self.id = id_
+        self.result = result
+
+
+class Failure:
+    """The answer to a request that failed; `id` is None if the peer could not make out the request's."""
+
+    __slots__ = ("code", "data", "id", "message")
+
+    def __init__(self, id_: Id | None, code: int, message: str, data: Any) -> None:
+        self.id = id_
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+Message: TypeAlias = Request | Notification | Result | Failure
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a parsed JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[Any]]:
+    """Whether a parsed JSON value is an array."""
+    return isinstance(value, list)
+
+
+def parse(text: bytes) -> Any:
+    """Parse a JSON text in UTF-8.
+
+    Raises:
+        MalformedMessage: it is not I-JSON.
+    """
+    if len(text) <= _MAX_QUICK and text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
+        try:
+            value = from_json(text, allow_inf_nan=False)
+            # What is written back as it was read has no name twice, no number that is none, nothing around it.
+            if to_json(value) == text:
+                return value
+        except ValueError:
+            pass
+    return _parse_slowly(text)
+
+
+def _parse_slowly(text: bytes) -> Any:
+    """Parse a text of any form, and find what is wrong with it."""
+    try:
+        decoded = text.decode().strip(_BLANK)
+        value, end = _scan(decoded, 0)
+    except UnicodeDecodeError:
+        raise MalformedMessage(PARSE_ERROR, "the text is not UTF-8") from None
+    except (StopIteration, RecursionError, ValueError) as error:
+        raise MalformedMessage(PARSE_ERROR, _why(error)) from None
+    if end != len(decoded):
+        raise MalformedMessage(PARSE_ERROR, f"something follows the JSON text at character {end}")
+    if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
+        _check_depth(value)
+    if b"\\u" in text:
+        _check_escapes(text)
+    return value
+
+
+def classify(value: Any) -> Message:
+    """Tell what kind of message a parsed JSON value is, and take it apart.
+
+    Raises:
+        MalformedMessage: it is none.
+    """
+    if not is_object(value):
+        raise MalformedMessage(INVALID_REQUEST, "a message is an object")
+    message = value
+    id_: Any = message.get("id")
+    if type(id_) is not int and type(id_) is not str:
+        id_ = None
+    if message.get("jsonrpc") != "2.0":
+        raise MalformedMessage(INVALID_REQUEST, '"jsonrpc" must be "2.0"', id_)
+    method = message.get("method")
+    if method is not None:
+        return _call(message, method, id_)
+    return _answer(message, id_)
+
+
+def _call(message: dict[str, Any], method: Any, id_: Any) -> Request | Notification:
+    if not isinstance(method, str):
+        raise MalformedMessage(INVALID_REQUEST, '"method" must be a string', id_)
+    if "result" in message or "error" in message:
+        raise MalformedMessage(INVALID_REQUEST, "a message is a call or an answer, not both", id_)
+    params = message.get("params")
+    # null stands for nothing at many peers; the validation of the params says whether something was needed.
+    if params is not None and not is_object(params):
+        raise MalformedMessage(INVALID_REQUEST, '"params" must be an object', id_)
+    if id_ is not None:
+        return Request(id_, method, params)
+    if "id" in message:
+        raise MalformedMessage(INVALID_REQUEST, '"id" must be a string or an integer')
+    return Notification(method, params)
+
+
+def _answer(message: dict[str, Any], id_: Any) -> Result | Failure:
+    has_result, has_error = "result" in message, "error" in message
+    if has_result == has_error:
+        reason = 'a message has "method", or one of "result" and "error"'
+        raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=has_result)
+    if has_error:
+        return _failure(message["error"], id_)
+    if id_ is None:
+        raise MalformedMessage(INVALID_REQUEST, '"id" must be a string or an integer', is_answer=True)
+    result = message["result"]
+    if not is_object(result):
+        raise MalformedMessage(INVALID_REQUEST, '"result" must be an object', id_, is_answer=True)
+    return Result(id_, result)
+
+
+def _failure(error: Any, id_: Any) -> Failure:
+    details = error if is_object(error) else {}
+    code, text = details.get("code"), details.get("message")
+    if type(code) is not int or not isinstance(text, str):
+        reason = '"error" must be an object with an integer "code" and a string "message"'
+        raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=True)
+    return Failure(id_, code, text, details.get("data"))
+
+
+def write_request(id_: Id, method: str, params: bytes | None) -> bytes:
+    """Write a request whose params are JSON already."""
+    tail = b"}" if params is None else b',"params":%b}' % params
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b%b' % (_id(id_), _quoted(method), tail)
+
+
+def write_notification(method: str, params: bytes | None) -> bytes:
+    """Write a notification whose params are JSON already."""
+    tail = b"}" if params is None else b',"params":%b}' % params
+    return b'{"jsonrpc":"2.0","method":%b%b' % (_quoted(method), tail)
+
+
+def write_result(id_: Id, result: bytes) -> bytes:
+    """Write an answer whose result is JSON already."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_id(id_), result)
+
+
+def write_error(id_: Id | None, code: int, message: str, data: Any = None) -> bytes:
+    """Write an answer that says what failed; its id is null if that of the request is not known."""
+    error: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (b"null" if id_ is None else _id(id_), to_json(error))
+
+
+def write_batch(messages: list[bytes]) -> bytes:
+    """Write several messages as one array (2025-03-26 only)."""
+    return b"[%b]" % b",".join(messages)
+
+
+def dump(value: Mapping[str, Any]) -> bytes:
+    """Write any JSON object."""
+    return to_json(value)
+
+
+def _id(id_: Id) -> bytes:
+    return b"%d" % id_ if type(id_) is int else to_json(id_)
+
+
+def _quoted(method: str) -> bytes:
+    found = _NAMES.get(method)
+    if found is None:
+        found = to_json(method)
+        if len(_NAMES) < _MAX_NAMES:
+            _NAMES[method] = found
+    return found
+
+
+_NAMES: dict[str, bytes] = {}
+"""Methods as JSON strings: there are few, and each goes out many times."""
+_MAX_NAMES = 1000
+_BLANK = " \t\r\n"
+_MAX_QUICK = 1 << 20
+"""The longest text, in bytes, that is written back to be compared."""
+
+
+class _OutsideError(ValueError):
+    """What JSON allows and I-JSON does not."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _OutsideError("an object has the same name twice")
+    return made
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise _OutsideError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (_INFINITY, -_INFINITY):
+        raise _OutsideError("a number is too large")
+    return number
+
+
+_INFINITY = float("inf")
+_decoder: Any = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+_scan: Any = _decoder.scan_once
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, _OutsideError):
+        return str(error)
+    if isinstance(error, RecursionError):
+        return f"nested deeper than {MAX_DEPTH}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at character {error.pos}"
+    if isinstance(error, StopIteration):
+        return f"not JSON at character {error.value}"
+    return "a number is too large"
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return
+    raise MalformedMessage(PARSE_ERROR, f"nested deeper than {MAX_DEPTH}")
+
+
+def _children(value: Any) -> "list[Any]":
+    """Return what an array or object holds; a scalar holds nothing."""
+    if is_object(value):
+        return list(value.values())
+    return value if is_array(value) else []
+
+
+def _check_escapes(text: bytes) -> None:
+    """Refuse lone surrogates, which only an escape can bring into UTF-8."""
+    try:
+        from_json(text)
+    except ValueError:
+        raise MalformedMessage(PARSE_ERROR, "a string has half a surrogate pair") from None

@@ -1,0 +1,1 @@
+"""How a conversation begins and ends, era by era."""

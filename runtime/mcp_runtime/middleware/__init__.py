@@ -1,0 +1,1 @@
+"""Middleware that is shipped: a rate limit, validation of arguments and results, spans for OpenTelemetry."""

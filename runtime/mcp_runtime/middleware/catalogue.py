@@ -1,0 +1,85 @@
+"""What is known of the tools or prompts of one connection's server: learned from lists that pass by, or asked for."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
+
+from mcp_runtime.connection import Connection
+from mcp_runtime.lifecycle.legacy import Side
+from mcp_runtime.method import RequestMethod
+
+T = TypeVar("T")
+
+MAX_PAGES: Final = 1_000
+MAX_ITEMS: Final = 10_000
+"""How many items are remembered, the last ones that were listed: a list has no other end than its sender wants."""
+
+
+class Catalogue(Generic[T]):
+    """The items of one list, by name.
+
+    A server is asked for its own list by calling its handler, a peer by a request. A list that changes is asked for
+    again: once it was said to have changed, and on a server's side also for a name that is not known, so that a tool
+    is never called unchecked because nobody told of it.
+
+    Args:
+        area: ``tools`` or ``prompts``.
+        read: makes what is remembered of an item.
+    """
+
+    def __init__(self, area: str, read: Callable[[Any], T]) -> None:
+        self.list_method = f"{area}/list"
+        self.changed_method = f"notifications/{area}/list_changed"
+        self._area = area
+        self._read = read
+        self._items: dict[str, T] = {}
+        self._is_complete = False
+        self._lock = asyncio.Lock()
+
+    def learn(self, result: Any) -> None:
+        """Take a page of the list."""
+        for item in getattr(result, self._area, ()):
+            self._items.pop(item.name, None)
+            self._items[item.name] = self._read(item)
+        while len(self._items) > MAX_ITEMS:
+            del self._items[next(iter(self._items))]
+
+    def forget(self) -> None:
+        """Learn that the list has changed."""
+        self._items.clear()
+        self._is_complete = False
+
+    def get(self, name: str) -> T | None:
+        """Return what is known of an item, without asking."""
+        return self._items.get(name)
+
+    async def find(self, connection: Connection, name: str) -> T | None:
+        """Return what is known of an item, None if there is none of that name; raises what asking raises."""
+        if name not in self._items and not self._is_known_to_be_absent(connection):
+            async with self._lock:
+                if name not in self._items and not self._is_known_to_be_absent(connection):
+                    await self._ask(connection)
+        return self._items.get(name)
+
+    def _is_known_to_be_absent(self, connection: Connection) -> bool:
+        # A server's list may change without a word, and costs a call; that of a peer costs it a request each time.
+        return self._is_complete and connection.side is Side.CLIENT
+
+    async def _ask(self, connection: Connection) -> None:
+        method = connection.binding.methods.get(self.list_method) if connection.binding else None
+        if not isinstance(method, RequestMethod) or method.params is None:
+            return
+        self._is_complete = True
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            params = method.params.build({"cursor": cursor}) if cursor is not None else None
+            if connection.side is Side.CLIENT:
+                result: Any = await connection.request(method, params, None)
+            else:
+                result = await connection.ask_self(method, params)
+            if result is None:
+                return
+            self.learn(result)
+            cursor = result.next_cursor
+            if cursor is None:
+                return

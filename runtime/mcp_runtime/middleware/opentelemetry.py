@@ -1,0 +1,102 @@
+"""Spans for OpenTelemetry: one for each request, on either side, named as its semantic conventions for MCP ask.
+
+Needs `opentelemetry-api`, which records nothing by itself: a program that sets up an SDK decides where spans go.
+"""
+
+from importlib import import_module
+from typing import Any, Final
+
+from mcp_runtime.connection import Connection
+from mcp_runtime.context import Exchange, Way
+from mcp_runtime.errors import PeerError
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.settings import Proceed
+from mcp_runtime.validation import clipped
+
+_INSTALL: Final = "spans need opentelemetry-api: pip install 'mcp-bindgen[telemetry]'"
+TARGETS: Final = {
+    "tools/call": ("name", "gen_ai.tool.name"),
+    "prompts/get": ("name", "gen_ai.prompt.name"),
+    "resources/read": ("uri", "mcp.resource.uri"),
+}
+"""Method -> the member of its params that says what it is about, and the attribute that holds it."""
+
+
+class Telemetry:
+    """Makes a span of every request, with its method, revision, id, and the code of its error.
+
+    A request that was received continues the trace that its ``_meta.traceparent`` names (W3C Trace Context). Of
+    what a peer says, names of tools and prompts and URIs of resources go into attributes; arguments and results do not.
+
+    Args:
+        tracer: a `Tracer` of OpenTelemetry; by default one of the global provider.
+
+    Raises:
+        ModuleNotFoundError: OpenTelemetry's API is not installed.
+    """
+
+    def __init__(self, tracer: Any = None) -> None:
+        self._api = _load("opentelemetry.trace")
+        self._propagate = _load("opentelemetry.propagate")
+        self._tracer = tracer if tracer is not None else self._api.get_tracer("mcp_runtime")
+
+    async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
+        """Go on with a message, inside a span if it is a request."""
+        if not isinstance(exchange.method, RequestMethod):
+            return await proceed()
+        received = exchange.way is Way.RECEIVED
+        name, attributes = _describe(exchange)
+        kinds = self._api.SpanKind
+        with self._tracer.start_as_current_span(
+            name,
+            context=self._propagate.extract(_carrier(exchange)) if received else None,
+            kind=kinds.SERVER if received else kinds.CLIENT,
+            attributes=attributes,
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                result = await proceed()
+            except BaseException as error:
+                self._fail(span, type(error).__qualname__, error if isinstance(error, PeerError) else None)
+                raise
+            # A tool that failed answers with a result.
+            if getattr(result, "is_error", None):
+                self._fail(span, "tool_error", None)
+            return result
+
+    def _fail(self, span: Any, kind: str, error: PeerError | None) -> None:
+        if error is not None:
+            span.set_attribute("rpc.response.status_code", str(error.code))
+        span.set_attribute("error.type", kind if error is None else str(error.code))
+        span.set_status(self._api.StatusCode.ERROR)
+
+
+def _describe(exchange: Exchange) -> tuple[str, dict[str, str]]:
+    """Return the name of a span and what is known at its begin."""
+    name = exchange.method.name
+    connection: Connection = exchange.connection
+    attributes = {"mcp.method.name": name, "rpc.system.name": "jsonrpc"}
+    if connection.revision:
+        attributes["mcp.protocol.version"] = connection.revision
+    if exchange.id is not None:
+        attributes["jsonrpc.request.id"] = str(exchange.id)
+    if name in TARGETS:
+        member, attribute = TARGETS[name]
+        target = attributes[attribute] = clipped(str(getattr(exchange.params, member, "")), 200)
+        # A URI has too many values for the name of a span.
+        if member == "name":
+            return f"{name} {target}", attributes
+    return name, attributes
+
+
+def _carrier(exchange: Exchange) -> dict[str, str]:
+    """Return the texts in `_meta`, among them the trace context if there is one."""
+    return {name: value for name, value in exchange.meta.items() if isinstance(value, str)}
+
+
+def _load(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(_INSTALL, name=error.name) from None

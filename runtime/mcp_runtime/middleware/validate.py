@@ -1,0 +1,284 @@
+"""Validation of what the schema of MCP leaves open: arguments and results of tools, arguments of prompts.
+
+On a server's side, arguments of a tool are checked against its ``inputSchema``, structured results against its
+``outputSchema``, and required arguments of a prompt for being there (server/tools, server/prompts). On a client's side,
+structured results are checked (server/tools, Output Schema: clients SHOULD).
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel
+
+from mcp_runtime.connection import Connection
+from mcp_runtime.context import Exchange, Way
+from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError
+from mcp_runtime.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_runtime.lifecycle.legacy import Side
+from mcp_runtime.link import log
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.middleware.catalogue import Catalogue
+from mcp_runtime.middleware.json_schema import MAX_STEPS, Check, Mismatch, UnusableSchema
+from mcp_runtime.settings import Proceed
+from mcp_runtime.validation import clipped
+
+CALL: Final = "tools/call"
+GET: Final = "prompts/get"
+TASK_RESULT: Final = "tasks/result"
+INVALID_INPUT_IN_RESULT: Final = "2025-11-25"
+"""The first revision in which invalid arguments are answered by a result with ``isError``, so that a model can correct
+itself; those before it list them among the errors of the protocol (server/tools, Error Handling)."""
+_MAX_CHECKS: Final = 1_000
+"""How many compiled schemas are kept."""
+_MAX_TASKS: Final = 10_000
+"""How many tasks are remembered whose results are still to be checked."""
+
+
+class _Schema:
+    """A schema of a tool as it was listed, compiled at its first use."""
+
+    __slots__ = ("check", "model")
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.check: Check | None = None
+
+
+class _Tool:
+    """The schemas of a tool."""
+
+    __slots__ = ("input", "output")
+
+    def __init__(self, tool: Any) -> None:
+        output = getattr(tool, "output_schema", None)
+        self.input = _Schema(tool.input_schema)
+        self.output = None if output is None else _Schema(output)
+
+
+class _Known:
+    """What is known of one connection's server."""
+
+    def __init__(self) -> None:
+        self.tools = Catalogue("tools", _Tool)
+        self.prompts = Catalogue("prompts", _required)
+        self.tasks: OrderedDict[str, str] = OrderedDict()
+
+    def by_list(self, name: str) -> Catalogue[Any] | None:
+        """Return the catalogue that a method lists, or says to have changed."""
+        for catalogue in (self.tools, self.prompts):
+            if name in (catalogue.list_method, catalogue.changed_method):
+                return catalogue
+        return None
+
+    def remember(self, task_id: str, tool: str) -> None:
+        """Keep which tool a task calls."""
+        self.tasks[task_id] = tool
+        if len(self.tasks) > _MAX_TASKS:
+            self.tasks.popitem(last=False)
+
+
+class Validate:
+    """Checks arguments and results against what a server lists; for either side, or both.
+
+    A schema is compiled once. Which tools there are is learned from the lists that pass by; for a tool that was not
+    listed yet, a server's own handler is asked, or the server.
+
+    Args:
+        arguments: whether a server checks arguments of tools.
+        results: whether structured results are checked.
+        prompts: whether a server checks that required arguments of prompts are there.
+        skip: names of tools that are not checked.
+        ask: whether a client asks for the list of tools if it does not know the one that it called.
+        invalid_input: how a server answers invalid arguments: with a ``result`` that has ``isError``, or an ``error``
+            with the code -32602; by default as the revision wants it.
+        max_steps: how many keywords one validation evaluates at most.
+    """
+
+    def __init__(
+        self,
+        *,
+        arguments: bool = True,
+        results: bool = True,
+        prompts: bool = True,
+        skip: Collection[str] = (),
+        ask: bool = True,
+        invalid_input: str | None = None,
+        max_steps: int = MAX_STEPS,
+    ) -> None:
+        if invalid_input not in (None, "result", "error"):
+            raise ValueError(f"invalid_input is 'result' or 'error', not {invalid_input!r}")
+        self._arguments = arguments
+        self._results = results
+        self._prompts = prompts
+        self._skip = frozenset(skip)
+        self._ask = ask
+        self._invalid_input = invalid_input
+        self._max_steps = max_steps
+        self._checks: OrderedDict[tuple[bool, str], Check] = OrderedDict()
+        self._known: WeakKeyDictionary[Connection, _Known] = WeakKeyDictionary()
+
+    async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
+        """Check a message and what becomes of it.
+
+        Raises:
+            PeerError: on a server's side: the client's arguments, or the server's own result, are not valid.
+            RemoteProtocolError: on a client's side: the server's structured result is not valid.
+        """
+        name = exchange.method.name
+        asks = exchange.way is (Way.SENT if exchange.connection.side is Side.CLIENT else Way.RECEIVED)
+        known = self._known_of(exchange.connection)
+        catalogue = known.by_list(name)
+        if catalogue is not None:
+            if not isinstance(exchange.method, RequestMethod):
+                catalogue.forget()
+                return await proceed()
+            if asks:
+                result = await proceed()
+                catalogue.learn(result)
+                return result
+        if not asks or name not in (CALL, GET, TASK_RESULT):
+            return await proceed()
+        if exchange.connection.side is Side.SERVER:
+            if name == GET and self._prompts:
+                await self._check_prompt(known, exchange)
+            if name == CALL and (refusal := await self._check_arguments(known, exchange)) is not None:
+                return refusal
+        result = await proceed()
+        if self._results and name != GET:
+            await self._check_result(known, exchange, result)
+        return result
+
+    async def _check_arguments(self, known: _Known, exchange: Exchange) -> Any:
+        """Return the result that refuses the arguments of a call, None if they are valid."""
+        name: str = exchange.params.name
+        if not self._arguments or name in self._skip:
+            return None
+        tool = await known.tools.find(exchange.connection, name)
+        if tool is None:
+            return None
+        mismatch = self._own(tool.input, exchange.params.arguments or {}, f"inputSchema of tool {clipped(name, 100)}")
+        return None if mismatch is None else self._refuse_input(exchange, mismatch)
+
+    async def _check_prompt(self, known: _Known, exchange: Exchange) -> None:
+        name: str = exchange.params.name
+        required = await known.prompts.find(exchange.connection, name) or ()
+        missing = [argument for argument in required if argument not in (exchange.params.arguments or {})]
+        if missing:
+            message = f"prompt {clipped(name, 100)} needs the argument{'s' * (len(missing) > 1)} {', '.join(missing)}"
+            raise PeerError(INVALID_PARAMS, message, {"missing": missing})
+
+    def _refuse_input(self, exchange: Exchange, mismatch: Mismatch) -> Any:
+        name = clipped(exchange.params.name, 100)
+        in_result = self._invalid_input == "result" or (
+            self._invalid_input is None and exchange.connection.revision >= INVALID_INPUT_IN_RESULT
+        )
+        method = exchange.method
+        # A request to make a task of the call has no plain result.
+        if in_result and isinstance(method, RequestMethod) and getattr(exchange.params, "task", None) is None:
+            text = f"Invalid arguments for tool {name}: {mismatch}"
+            return method.result.build({"content": [{"type": "text", "text": text}], "isError": True})
+        pointer = f"/arguments{mismatch.pointer}"
+        raise PeerError(INVALID_PARAMS, f"invalid arguments for tool {name}: {mismatch}", {"pointer": pointer})
+
+    async def _check_result(self, known: _Known, exchange: Exchange, result: Any) -> None:
+        """Check what a tool came to, at once or as the result of the task that its call became."""
+        params, connection = exchange.params, exchange.connection
+        name: str | None = params.name if exchange.method.name == CALL else known.tasks.get(params.task_id)
+        if name is None or name in self._skip or not isinstance(result, BaseModel):
+            return
+        created: Any = result if "task" in type(result).model_fields else None
+        if created is not None:
+            known.remember(created.task.task_id, name)
+            return
+        outcome = result.model_dump(mode="json", include=_OUTCOME)
+        tool = None if outcome.get("isError") else await self._find(known, connection, name)
+        if tool is None or tool.output is None:
+            return
+        if connection.side is Side.SERVER:
+            self._check_own_result(tool.output, outcome, clipped(name, 100))
+        else:
+            self._check_their_result(exchange, tool.output, outcome, clipped(name, 100))
+
+    def _check_own_result(self, schema: _Schema, outcome: Mapping[str, Any], name: str) -> None:
+        mismatch = _MISSING
+        if _STRUCTURED in outcome:
+            mismatch = self._own(schema, outcome[_STRUCTURED], f"outputSchema of tool {name}")
+        if mismatch is not None:
+            log.error("the result of tool %s is not what its outputSchema says: %s", name, mismatch)
+            raise PeerError(INTERNAL_ERROR, f"tool {name} failed: its result is not valid")
+
+    def _check_their_result(self, exchange: Exchange, schema: _Schema, outcome: Mapping[str, Any], name: str) -> None:
+        mismatch = _MISSING
+        try:
+            if _STRUCTURED in outcome:
+                mismatch = self._check(schema, is_trusted=False).find(outcome[_STRUCTURED])
+        except UnusableSchema as error:
+            reason = f"the outputSchema of tool {name} cannot be used, so that its result is not checked: {error}"
+            exchange.connection.report_error(_broken(exchange, "", reason))
+            return
+        if mismatch is not None:
+            pointer = f"/{_STRUCTURED}{mismatch.pointer}"
+            raise _broken(exchange, pointer, f"not what the outputSchema of tool {name} says: {mismatch.reason}")
+
+    def _own(self, schema: _Schema, value: Any, what: str) -> Mismatch | None:
+        """Validate by a schema of this server, whose defects are not the client's business."""
+        try:
+            return self._check(schema, is_trusted=True).find(value)
+        except UnusableSchema as error:
+            log.error("the %s cannot be used: %s", what, error)
+            raise PeerError(INTERNAL_ERROR, f"the {what} cannot be used: {error}") from error
+
+    async def _find(self, known: _Known, connection: Connection, name: str) -> _Tool | None:
+        if connection.side is Side.SERVER:
+            return await known.tools.find(connection, name)
+        if not self._ask:
+            return known.tools.get(name)
+        try:
+            return await known.tools.find(connection, name)
+        except McpError as error:
+            # The call itself has succeeded.
+            connection.report_error(error)
+            return None
+
+    def _check(self, schema: _Schema, *, is_trusted: bool) -> Check:
+        """Return a compiled schema: the same one for all connections, and after a list has passed by again."""
+        if schema.check is None:
+            schema.check = self._compiled(schema.model.model_dump(mode="json"), is_trusted)
+        return schema.check
+
+    def _compiled(self, schema: Mapping[str, Any], is_trusted: bool) -> Check:
+        # The text tells schemas apart, since Python takes 1 and True for the same.
+        key = (is_trusted, json.dumps(schema, sort_keys=True))
+        check = self._checks.get(key)
+        if check is None:
+            check = self._checks[key] = Check(schema, is_trusted=is_trusted, max_steps=self._max_steps)
+            if len(self._checks) > _MAX_CHECKS:
+                self._checks.popitem(last=False)
+        else:
+            self._checks.move_to_end(key)
+        return check
+
+    def _known_of(self, connection: Connection) -> _Known:
+        found = self._known.get(connection)
+        if found is None:
+            found = self._known[connection] = _Known()
+        return found
+
+
+_STRUCTURED: Final = "structuredContent"
+_OUTCOME: Final = {"is_error", "isError", "structured_content", _STRUCTURED}
+"""What is checked of a result, by its names in Python and, since that of a task may have any type, on the wire."""
+_MISSING: Final[Mismatch | None] = Mismatch(pointer="", reason=f"{_STRUCTURED} is missing")
+
+
+def _required(prompt: Any) -> tuple[str, ...]:
+    return tuple(argument.name for argument in prompt.arguments or () if argument.required)
+
+
+def _broken(exchange: Exchange, pointer: str, reason: str) -> RemoteProtocolError:
+    return RemoteProtocolError(
+        revision=exchange.connection.revision, method=exchange.method.name, pointer=pointer, reason=reason
+    )

@@ -1,0 +1,71 @@
+"""Notifications as an async iterator."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from mcp_runtime.errors import ConnectionClosed
+
+P = TypeVar("P")
+
+
+class NotificationStream(Generic[P]):
+    """The params of one method's notifications, as they arrive; ends when the connection does, or when it is closed.
+
+    Attributes:
+        dropped: how many were thrown away, the oldest first, because the reader was slower than the peer.
+    """
+
+    def __init__(self, limit: int, forget: "Callable[[NotificationStream[P]], None]") -> None:
+        self.dropped = 0
+        self._limit = limit
+        self._forget = forget
+        self._items: deque[P | None] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._is_closed = False
+
+    def put(self, params: P | None) -> None:
+        """Take the params of one notification."""
+        if len(self._items) >= self._limit:
+            self._items.popleft()
+            self.dropped += 1
+        self._items.append(params)
+        self._wake()
+
+    def close(self) -> None:
+        """Take no more; what has arrived can still be read."""
+        self._is_closed = True
+        self._forget(self)
+        self._wake()
+
+    def __aiter__(self) -> "NotificationStream[P]":
+        return self
+
+    async def __anext__(self) -> P | None:
+        while not self._items:
+            if self._is_closed:
+                raise StopAsyncIteration
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._items.popleft()
+
+    async def next(self, timeout: float | None = None) -> P | None:
+        """Wait for the next one, for so many seconds at most.
+
+        Raises:
+            TimeoutError: none came in time.
+            ConnectionClosed: none will come any more.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                return await anext(self)
+        except StopAsyncIteration:
+            raise ConnectionClosed("the stream of notifications is closed") from None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,0 +1,121 @@
+"""A transport within one process, for tests and for embedding: what one end sends, the other one receives at once."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+from mcp_runtime.transports.base import Receiver, TransportError
+
+if TYPE_CHECKING:
+    from mcp_runtime.peer import Peer
+    from mcp_runtime.stub import ServerHandlers
+
+MAX_WAITING: Final = 1000
+"""How many messages may wait at an end that is paused before `drain` waits for it."""
+
+
+class MemoryTransport:
+    """One end of a pair; see `memory_pair`."""
+
+    def __init__(self) -> None:
+        self._other: MemoryTransport
+        self._sendable: asyncio.Event = asyncio.Event()
+        self._sendable.set()
+        self._receiver: Receiver | None = None
+        self._waiting: deque[bytes] = deque()
+        self._is_paused = False
+        self._is_delivering = False
+        self._is_closed = False
+
+    async def start(self, receiver: Receiver) -> None:
+        """Deliver what has come so far, and what comes."""
+        self._receiver = receiver
+        self._deliver()
+
+    def send(self, message: bytes) -> None:
+        """Hand a message to the other end, which takes it now unless it is paused or busy with another one."""
+        if not self._is_closed:
+            self._other._waiting.append(message)
+            self._other._deliver()
+            if len(self._other._waiting) > MAX_WAITING:
+                self._sendable.clear()
+
+    async def drain(self) -> None:
+        """Wait until the other end, if it is paused, has taken most of what was sent."""
+        if not self._sendable.is_set():
+            await self._sendable.wait()
+
+    def pause_reading(self) -> None:
+        """Keep what comes until `resume_reading`."""
+        self._is_paused = True
+
+    def resume_reading(self) -> None:
+        """Deliver what was kept."""
+        self._is_paused = False
+        self._deliver()
+
+    async def close(self) -> None:
+        """End both ends."""
+        self._other._lose(None)
+        self._lose(None)
+
+    def _deliver(self) -> None:
+        receiver = self._receiver
+        if receiver is None or self._is_delivering:
+            return
+        self._is_delivering = True
+        try:
+            while self._waiting and not self._is_paused:
+                receiver.message_received(self._waiting.popleft())
+        finally:
+            self._is_delivering = False
+        if len(self._waiting) <= MAX_WAITING:
+            self._other._sendable.set()
+
+    def _lose(self, reason: TransportError | None) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._sendable.set()
+        if self._receiver is not None:
+            self._is_paused = False
+            self._deliver()
+            self._receiver.connection_lost(reason)
+
+    @classmethod
+    def pair(cls) -> "tuple[MemoryTransport, MemoryTransport]":
+        """Return two ends that are connected."""
+        one, other = cls(), cls()
+        one._other, other._other = other, one
+        return one, other
+
+
+def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
+    """Return the two ends of a connection within this process."""
+    return MemoryTransport.pair()
+
+
+@asynccontextmanager
+async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
+    """Reach a server within this process, for as long as the context lasts.
+
+    Args:
+        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
+
+    Raises:
+        ValueError: two servers are of the same revision, or there is none.
+        UnsupportedRevision: a server is of the modern era.
+    """
+    from mcp_runtime.peer import Peer
+    from mcp_runtime.server import start_server
+
+    here, there = memory_pair()
+    connection = await start_server(there, *servers)
+    peer = Peer(here)
+    try:
+        yield peer
+    finally:
+        await peer.aclose()
+        await connection.aclose()

@@ -1,0 +1,224 @@
+"""A child process and everything that it starts in turn: one process group, from its start to its end."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from mcp_runtime.transports.base import TransportError
+from mcp_runtime.transports.text import printable
+
+_POLL = 0.005  # seconds at first; nothing tells when a process group has become empty
+_LONGEST_POLL = 0.05
+_LAST_RESORT = 1.0  # seconds to block for a child that was killed when the event loop is going away
+
+
+class Child:
+    """A running child process with pipes, leader of a process group of its own.
+
+    It stays a zombie until `wait_gone` has seen it end: so its number cannot come to mean another process while
+    signals may be sent to it.
+
+    Args:
+        command: the program and its arguments.
+        env: its whole environment.
+        cwd: its working directory; None for ours.
+        capture: whether its standard error is a pipe too.
+
+    Raises:
+        TransportError: it cannot be started.
+    """
+
+    def __init__(self, command: tuple[str, ...], *, env: Mapping[str, str], cwd: str | None, capture: bool) -> None:
+        self.name = command_name(command)
+        self._loop = asyncio.get_running_loop()
+        self.process = _spawn(command, env=env, cwd=cwd, capture=capture, name=self.name)
+        self.exited: asyncio.Future[int | None] = self._loop.create_future()
+        """Done when the process has ended: its exit status, negative for a signal, None if it is unknown."""
+        self._pidfd = -1
+        self._gone = False
+        self._watch()
+
+    async def wait_gone(self, seconds: float) -> bool:
+        """Wait until the process and its group are gone; return whether they are."""
+        deadline = self._loop.time() + seconds
+        await asyncio.wait((self.exited,), timeout=seconds)
+        pause = _POLL
+        while self.exited.done():
+            if not self._group_lives():
+                return True
+            if self._loop.time() >= deadline:
+                break
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_POLL)
+        return False
+
+    def terminate(self) -> None:
+        """Ask the whole group to end."""
+        if sys.platform != "win32":
+            self._signal_group(signal.SIGTERM)
+        elif self.process.poll() is None:
+            with suppress(OSError):
+                self.process.send_signal(signal.CTRL_BREAK_EVENT)
+
+    def kill(self) -> None:
+        """End the whole group."""
+        if sys.platform != "win32":
+            self._signal_group(signal.SIGKILL)
+        elif self.process.poll() is None:
+            tree = ("taskkill", "/F", "/T", "/PID", str(self.process.pid))
+            subprocess.run(tree, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill_and_reap(self) -> None:
+        """Kill the group without an event loop, blocking for a moment."""
+        self.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_LAST_RESORT)
+        self._unwatch()
+
+    def _signal_group(self, number: int) -> None:
+        if sys.platform != "win32" and not self._gone:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, number)
+
+    def _group_lives(self) -> bool:
+        self.process.poll()  # reaps it
+        if sys.platform == "win32" or self._gone:
+            return False
+        with suppress(PermissionError):  # what is left runs as somebody else
+            try:
+                os.killpg(self.process.pid, 0)
+            except ProcessLookupError:
+                self._gone = True
+        lives = not self._gone and _has_running_member(self.process.pid)
+        with suppress(ChildProcessError):
+            # What the leader leaves behind becomes ours if we are a subreaper or a container's first process.
+            # This comes last: whoever was seen to have ended can be reaped.
+            while os.waitpid(-self.process.pid, os.WNOHANG)[0]:
+                pass
+        return lives
+
+    def _watch(self) -> None:
+        try:
+            if sys.platform != "linux":
+                raise NotImplementedError
+            self._pidfd = os.pidfd_open(self.process.pid)
+            self._loop.add_reader(self._pidfd, self._exited)
+        except (OSError, NotImplementedError):
+            self._unwatch()
+            threading.Thread(target=self._wait, name="mcp-stdio-child", daemon=True).start()
+
+    def _unwatch(self) -> None:
+        if self._pidfd >= 0:
+            with suppress(RuntimeError):
+                self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def _wait(self) -> None:
+        if sys.platform == "linux":
+            with suppress(ChildProcessError):
+                os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
+        else:
+            self.process.wait()
+        with suppress(RuntimeError):  # the event loop is closed
+            self._loop.call_soon_threadsafe(self._exited)
+
+    def _exited(self) -> None:
+        self._unwatch()
+        if sys.platform != "linux":
+            self._group_lives()  # if nothing is left of the group, its number is never used again
+        if not self.exited.done():
+            self.exited.set_result(self._status())
+
+    def _status(self) -> int | None:
+        if sys.platform != "linux":
+            return self.process.poll()
+        try:
+            end = os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:  # it has been reaped
+            return self.process.returncode
+        if end is None:
+            return None
+        return end.si_status if end.si_code == os.CLD_EXITED else -end.si_status
+
+
+def _has_running_member(group: int) -> bool:
+    """Whether a process group has members that are no zombies: those wait for whoever adopted them, not for us."""
+    if not Path("/proc/self/stat").exists():
+        return True
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = stat.read_text("utf-8", "replace").rpartition(")")[2].split()[:3]
+            if its_group == str(group) and state not in "ZX":
+                return True
+    return False
+
+
+def how_it_ended(status: int | None) -> str:
+    """Say how a process ended, from its exit status (negative for a signal, None if unknown)."""
+    if status is None:
+        return "has ended"
+    if status >= 0:
+        return f"exited with status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = "signal"
+    return f"was killed by {name} ({-status})"
+
+
+def command_name(command: tuple[str, ...]) -> str:
+    """Return the command for people: up to its first option, since what follows may be secret."""
+    words = [command[0]]
+    for word in command[1:]:
+        if word.startswith("-"):
+            break
+        words.append(word)
+    text = printable(" ".join(words))
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _spawn(
+    command: tuple[str, ...], *, env: Mapping[str, str], cwd: str | None, capture: bool, name: str
+) -> subprocess.Popen[bytes]:
+    program = command[0]
+    new_group = 0
+    if sys.platform == "win32":
+        program = shutil.which(program, path=env.get("PATH")) or program  # finds npx.cmd for npx
+        new_group = subprocess.CREATE_NEW_PROCESS_GROUP
+    try:
+        return subprocess.Popen(
+            (program, *command[1:]),
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if capture else None,
+            env=env,
+            cwd=cwd,
+            # Not only a group: without our terminal, Ctrl-C there reaches us alone, who then end it in good order.
+            start_new_session=True,
+            creationflags=new_group,
+        )
+    except (OSError, ValueError) as error:
+        raise TransportError(f"cannot start {name}: {_why(error, cwd)}") from error
+
+
+def _why(error: OSError | ValueError, cwd: str | None) -> str:
+    if cwd is not None and not Path(cwd).is_dir():
+        return f"its working directory is not there: {printable(cwd)}"
+    match error:
+        case FileNotFoundError():
+            return "no such command (or the interpreter that its first line names is missing)"
+        case PermissionError():
+            return "it may not be executed"
+        case OSError():
+            return error.strerror or str(error)
+        case ValueError():
+            return printable(str(error))

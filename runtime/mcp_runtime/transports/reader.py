@@ -1,0 +1,279 @@
+"""Lines in: from a descriptor to a receiver, with pauses."""
+
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from mcp_runtime.framing import LineFramer, TooLong
+from mcp_runtime.transports.base import Receiver
+from mcp_runtime.transports.descriptors import READ_BYTES, Descriptor
+
+_READS = 8  # so many full reads in a row before it is the turn of others
+
+OnData = Callable[[bytes], None]
+OnEnd = Callable[[OSError | None], None]
+
+
+class ByteReader(ABC):
+    """Reads a descriptor until its end; starts paused.
+
+    Args:
+        descriptor: where from; closed by the reader.
+        on_data: takes some bytes.
+        on_end: told once at the end, with what failed if anything did. Not told after `close`.
+    """
+
+    def __init__(self, descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> None:
+        self._descriptor = descriptor
+        self._on_data = on_data
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._paused = True
+        self._ended = False
+        self._closed = False
+
+    @abstractmethod
+    def pause(self) -> None:
+        """Stop reading."""
+
+    @abstractmethod
+    def resume(self) -> None:
+        """Read on."""
+
+    @abstractmethod
+    def read_rest(self) -> None:
+        """Take what is already there as the rest: who wrote it is gone, though others may hold the other end open."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop for good; harmless when called again."""
+
+    def _end(self, error: OSError | None) -> None:
+        if not self._ended and not self._closed:
+            self.pause()
+            self._ended = True
+            self._on_end(error)
+
+
+class PolledByteReader(ByteReader):
+    """Reads when the event loop says that there is something."""
+
+    _last = False
+
+    def pause(self) -> None:
+        """Stop reading."""
+        if not self._paused:
+            self._paused = True
+            self._loop.remove_reader(self._descriptor.fd)
+
+    def resume(self) -> None:
+        """Read on."""
+        if self._paused and not self._closed and not self._ended:
+            self._paused = False
+            self._loop.add_reader(self._descriptor.fd, self._readable)
+            if self._last:
+                self._loop.call_soon(self._readable)
+
+    def read_rest(self) -> None:
+        """Take what is already there as the rest."""
+        self._last = True
+        self._loop.call_soon(self._readable)
+
+    def close(self) -> None:
+        """Stop for good."""
+        if not self._closed:
+            self.pause()
+            self._closed = True
+            self._descriptor.close()
+
+    def _readable(self) -> None:
+        for _ in range(_READS):
+            if self._paused or self._closed:
+                return
+            try:
+                data = self._descriptor.read()
+            except BlockingIOError:
+                if self._last:
+                    self._end(None)
+                return
+            except OSError as error:
+                self._end(error)
+                return
+            if not data:
+                self._end(None)
+                return
+            self._on_data(data)
+            if len(data) < READ_BYTES and not self._last:
+                return
+        if self._last:
+            self._loop.call_soon(self._readable)
+
+
+class ThreadByteReader(ByteReader):
+    """Reads in a thread, which a regular file needs, and everything on Windows."""
+
+    def __init__(self, descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> None:
+        super().__init__(descriptor, on_data, on_end)
+        self._may_read = threading.Semaphore(0)
+        self._thread: threading.Thread | None = None
+        self._reading = False
+
+    def pause(self) -> None:
+        """Stop reading; what is being read arrives nevertheless."""
+        self._paused = True
+
+    def resume(self) -> None:
+        """Read on."""
+        if not self._paused or self._closed or self._ended:
+            return
+        self._paused = False
+        if self._thread is None:
+            # A daemon: nothing can end a thread in a read that blocks for good, and the program must be able to end.
+            self._thread = threading.Thread(target=self._run, name="mcp-stdio-reader", daemon=True)
+            self._thread.start()
+        self._read_on()
+
+    def read_rest(self) -> None:
+        """Do nothing: without a way to ask whether there is more, the end of the stream has to tell."""
+
+    def close(self) -> None:
+        """Stop for good."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._thread is None:
+            self._descriptor.close()
+        else:
+            self._may_read.release()  # the thread may be inside a read: it closes
+
+    def _read_on(self) -> None:
+        if not self._reading:
+            self._reading = True
+            self._may_read.release()
+
+    def _run(self) -> None:
+        with suppress(RuntimeError):  # the event loop is closed
+            while self._may_read.acquire() and not self._closed:
+                try:
+                    data, error = self._descriptor.read(), None
+                except OSError as failure:
+                    data, error = b"", failure
+                self._loop.call_soon_threadsafe(self._arrived, data, error)
+        self._descriptor.close()
+
+    def _arrived(self, data: bytes, error: OSError | None) -> None:
+        self._reading = False
+        if self._closed:
+            return
+        if not data:
+            self._end(error)
+            return
+        self._on_data(data)
+        if not self._paused:
+            self._read_on()
+
+
+def byte_reader(descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> ByteReader:
+    """Return the fitting kind of reader."""
+    return (PolledByteReader if descriptor.pollable else ThreadByteReader)(descriptor, on_data, on_end)
+
+
+class LineReader:
+    """Delivers the lines of a descriptor to a receiver.
+
+    Args:
+        descriptor: where from; closed by the reader.
+        receiver: takes the messages.
+        max_message_bytes: the limit for one message.
+        on_alone: told before a message that came alone is delivered.
+        on_end: told once after the last message, with what failed if anything did.
+    """
+
+    def __init__(
+        self,
+        descriptor: Descriptor,
+        receiver: Receiver,
+        max_message_bytes: int,
+        on_alone: Callable[[], None],
+        on_end: OnEnd,
+    ) -> None:
+        self._on_alone = on_alone
+        self._bytes = byte_reader(descriptor, self._arrived, on_end)
+        self._receiver = receiver
+        self._framer = LineFramer(max_message_bytes)
+        self._loop = asyncio.get_running_loop()
+        self._paused = False
+        self._held: list[bytes | TooLong] = []
+        self._discarding = False
+        self._bytes.resume()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the stream stands in the middle of a message."""
+        return self._framer.unfinished
+
+    def pause(self) -> None:
+        """Stop delivering, at once."""
+        if not self._discarding:
+            self._paused = True
+            self._bytes.pause()
+
+    def resume(self) -> None:
+        """Deliver again, what was held back first; not before the next turn of the event loop."""
+        if self._paused:
+            self._paused = False
+            self._loop.call_soon(self._go_on)
+
+    def go_on_to_the_end(self) -> None:
+        """Read on, so that the other end is not stuck; if delivery is paused, nothing more is delivered."""
+        if self._paused:
+            self._discarding = True
+            self._paused = False
+            self._held = []
+            self._bytes.resume()
+
+    def read_rest(self) -> None:
+        """Take what is already there as the rest."""
+        self._bytes.read_rest()
+
+    def close(self) -> None:
+        """Stop for good."""
+        self._discarding = True
+        self._held = []
+        self._bytes.close()
+
+    def _arrived(self, data: bytes) -> None:
+        if not self._discarding:
+            lines = self._framer.feed(data)
+            if len(lines) == 1:
+                self._on_alone()
+            self._deliver(lines)
+
+    def _go_on(self) -> None:
+        held, self._held = self._held, []
+        self._deliver(held)
+        if not self._paused:
+            self._bytes.resume()
+
+    def _deliver(self, lines: Iterable[bytes | TooLong]) -> None:
+        if self._paused or self._held:
+            self._held.extend(lines)
+            return
+        left = iter(lines)
+        for line in left:
+            try:
+                if isinstance(line, bytes):
+                    self._receiver.message_received(line)
+                else:
+                    self._receiver.message_refused(str(line))
+            except Exception as error:  # one bad message must not cost the ones behind it
+                self._loop.call_exception_handler({"message": "a receiver of messages failed", "exception": error})
+            if self._stopped():
+                break
+        if not self._discarding:
+            self._held.extend(left)
+
+    def _stopped(self) -> bool:
+        return self._paused or self._discarding

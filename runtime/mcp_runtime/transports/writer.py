@@ -1,0 +1,237 @@
+"""Lines out: what is sent in one turn of the event loop leaves in one write."""
+
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+
+from mcp_runtime.transports.descriptors import Buffer, Descriptor
+
+HIGH_WATER = 256 * 1024
+"""`drain` waits while more bytes than this are queued ..."""
+LOW_WATER = 64 * 1024
+"""... until no more than this are."""
+
+_BATCH = 64 * 1024  # what a pipe of the usual size takes at once; a longer message is not copied to join it with others
+_TURN = 1024 * 1024  # after so many bytes it is the turn of others
+
+
+class LineWriter(ABC):
+    """Queues messages and writes them as lines.
+
+    Args:
+        descriptor: where to; closed by the writer.
+        on_broken: told once if the other end no longer reads, or writing fails.
+    """
+
+    def __init__(self, descriptor: Descriptor, on_broken: Callable[[OSError], None]) -> None:
+        self._descriptor = descriptor
+        self._on_broken = on_broken
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[bytes] = deque()
+        self._size = 0
+        self._busy = False
+        self._hurry = False
+        self._finishing = False
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self.closed = False
+
+    def send(self, message: bytes) -> None:
+        """Queue a message; it is dropped after `finish` and `close`.
+
+        Raises:
+            ValueError: the message holds a line feed, which would cut it in two.
+        """
+        if b"\n" in message:
+            raise ValueError("a message on stdio is one line: it cannot hold a line feed")
+        if self._finishing:
+            return
+        self._queue.append(message)
+        self._size += len(message) + 1
+        if not self._busy:
+            self._busy = True
+            if self._hurry:
+                self._hurry = False
+                self._flush()
+            else:
+                self._loop.call_soon(self._flush)
+
+    def hurry(self) -> None:
+        """Write the next message at once: a peer that sent one alone waits for the answer; there is nothing to join."""
+        self._hurry = True
+
+    async def drain(self) -> None:
+        """Wait until few bytes are queued, or nothing will be written any more."""
+        if self._size > HIGH_WATER and not self.closed:
+            await self._wait()
+
+    def finish(self) -> None:
+        """Write what is queued, then close."""
+        self._finishing = True
+        if not self._busy and not self.closed:
+            self.close()
+
+    async def wait_closed(self) -> None:
+        """Wait until the writer is closed."""
+        while not self.closed:
+            await self._wait()
+
+    def close(self) -> None:
+        """Close at once and drop what is queued; harmless when called again."""
+        if self.closed:
+            return
+        self.closed = self._finishing = True
+        self._queue.clear()
+        self._size = 0
+        self._close_descriptor()
+        self._wake()
+
+    async def _wait(self) -> None:
+        waiter = self._loop.create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        finally:
+            with suppress(ValueError):
+                self._waiters.remove(waiter)
+
+    def _wake(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _take(self) -> Buffer:
+        """Return the next bytes to write: many short messages, or one long one."""
+        queue = self._queue
+        if self._size <= _BATCH:
+            queue.append(b"")
+            joined = b"\n".join(queue)
+            queue.clear()
+            return joined
+        if len(queue[0]) > _BATCH:
+            message = queue[0]
+            queue[0] = b""  # its line feed goes out with what follows
+            return message
+        batch: list[bytes] = []
+        room = _BATCH
+        while queue and room >= len(queue[0]):
+            batch.append(queue.popleft())
+            room -= len(batch[-1])
+        batch.append(b"")
+        return b"\n".join(batch)
+
+    def _written(self, count: int) -> None:
+        self._size -= count
+        if self._waiters and self._size <= LOW_WATER and not self._finishing:
+            self._wake()
+
+    def _emptied(self) -> None:
+        self._busy = False
+        if self._finishing:
+            self.close()
+
+    def _break(self, error: OSError) -> None:
+        self.close()
+        self._on_broken(error)
+
+    @abstractmethod
+    def _flush(self) -> None:
+        """Write what is queued, as far as it goes."""
+
+    @abstractmethod
+    def _close_descriptor(self) -> None: ...
+
+
+class PolledLineWriter(LineWriter):
+    """Writes when the event loop says that the descriptor has room."""
+
+    _piece: Buffer = b""
+    _watching = False
+
+    def _flush(self) -> None:
+        if self.closed:
+            return
+        turn = _TURN
+        while turn > 0:
+            piece = self._piece
+            if not piece:
+                if not self._queue:
+                    self._watch(False)
+                    self._emptied()
+                    return
+                piece = self._take()
+            try:
+                count = self._descriptor.write(piece)
+            except BlockingIOError:
+                self._piece = piece
+                break
+            except OSError as error:
+                self._break(error)
+                return
+            self._piece = memoryview(piece)[count:] if count < len(piece) else b""
+            self._written(count)
+            turn -= count
+        self._watch(True)
+
+    def _watch(self, wanted: bool) -> None:
+        if wanted and not self._watching:
+            self._loop.add_writer(self._descriptor.fd, self._flush)
+        elif self._watching and not wanted:
+            self._loop.remove_writer(self._descriptor.fd)
+        self._watching = wanted
+
+    def _close_descriptor(self) -> None:
+        self._watch(False)
+        self._piece = b""
+        self._descriptor.close()
+
+
+class ThreadLineWriter(LineWriter):
+    """Writes from a thread, which a regular file needs, and everything on Windows."""
+
+    _pieces: SimpleQueue[Buffer | None] | None = None
+
+    def _flush(self) -> None:
+        if self.closed:
+            return
+        if not self._queue:
+            self._emptied()
+            return
+        if self._pieces is None:
+            self._pieces = SimpleQueue()
+            # A daemon: nothing can end a thread in a write that blocks for good, and the program must be able to end.
+            threading.Thread(target=self._run, args=(self._pieces,), name="mcp-stdio-writer", daemon=True).start()
+        self._pieces.put(self._take())
+
+    def _run(self, pieces: SimpleQueue[Buffer | None]) -> None:
+        with suppress(RuntimeError):  # the event loop is closed
+            while (piece := pieces.get()) is not None:
+                left = memoryview(piece)
+                try:
+                    while left:
+                        left = left[self._descriptor.write(left) :]
+                except OSError as error:
+                    self._loop.call_soon_threadsafe(self._break, error)
+                else:
+                    self._loop.call_soon_threadsafe(self._piece_written, len(piece))
+        self._descriptor.close()
+
+    def _piece_written(self, count: int) -> None:
+        if not self.closed:
+            self._written(count)
+            self._flush()
+
+    def _close_descriptor(self) -> None:
+        if self._pieces is None:
+            self._descriptor.close()
+        else:
+            self._pieces.put(None)  # the thread may be inside a write: it closes
+
+
+def line_writer(descriptor: Descriptor, on_broken: Callable[[OSError], None]) -> LineWriter:
+    """Return the fitting kind of writer."""
+    return (PolledLineWriter if descriptor.pollable else ThreadLineWriter)(descriptor, on_broken)

@@ -1,0 +1,51 @@
+"""Runs a program at a terminal of its own, where a test sits in place of a person."""
+
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def at_terminal(*words: str, answers: list[tuple[str, str]], timeout: float = 60.0, **env: str) -> str:
+    """Run an example at a terminal until it ends; returns all that the terminal showed.
+
+    Args:
+        words: the example and its arguments.
+        answers: what to type once a text has been shown, in order.
+        timeout: seconds after which the program is killed.
+        env: more variables of its environment.
+
+    Raises:
+        AssertionError: it did not end by itself in time, or ended with an error.
+    """
+    import pty
+
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(sys.executable, [sys.executable, str(EXAMPLES / words[0]), *words[1:]], {**os.environ, **env})
+    shown, seen, left = "", 0, list(answers)
+    until = time.monotonic() + timeout
+    try:
+        while time.monotonic() < until:
+            if not select.select([terminal], [], [], 0.1)[0]:
+                continue
+            try:
+                shown += os.read(terminal, 65536).decode()
+            except OSError:
+                # Linux says so when the last process has closed the terminal.
+                break
+            while left and (found := shown.find(left[0][0], seen)) >= 0:
+                seen = found + len(left[0][0])
+                os.write(terminal, f"{left.pop(0)[1]}\n".encode())
+    finally:
+        if time.monotonic() >= until:
+            os.kill(pid, signal.SIGKILL)
+        status = os.waitpid(pid, 0)[1]
+        os.close(terminal)
+    assert status == 0, f"it ended with {status}:\n{shown}"
+    assert not left, f"it never showed {left[0][0]!r}:\n{shown}"
+    return shown.replace("\r\n", "\n")

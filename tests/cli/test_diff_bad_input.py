@@ -1,0 +1,100 @@
+"""`mcp-bindgen diff` with sides that cannot be compared: what is wrong and where, in a few lines, and exit status 2."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Cli
+from samples import HANDSHAKE, HANDSHAKE_TS
+
+GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@example.org")
+
+
+def schema(**more: Any) -> bytes:
+    return json.dumps({"$defs": {**HANDSHAKE, **more}}).encode()
+
+
+def ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+CASES: Mapping[str, tuple[str, bytes, str]] = {
+    "a circle of aliases": ("s.json", schema(A=ref("B"), B=ref("A")), "'A' is defined by itself"),
+    "a circle of bases": ("s.ts", f"{HANDSHAKE_TS} interface A extends A {{ }}".encode(), "is defined by itself"),
+    "a definition that is not there": ("s.json", schema(A=ref("Nowhere")), "no definition is called 'Nowhere'"),
+    "no schema of MCP": ("s.json", b'{"$defs": {"A": {"type": "string"}}}', "no schema of MCP"),
+    "no schema at all": ("s.json", b"[1, 2]", "a schema is a JSON object"),
+    "no JSON": ("s.json", b'{"$defs": ', "s.json:1"),
+    "nothing": ("s.ts", b"", "s.ts"),
+    "binary": ("s.json", bytes(range(256)), "this is a binary file"),
+    "a hostile name": ("s.json", schema(**{"[red]x\x1b[31m": ref("y")}), r"x\x1b[31m"),
+}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_a_file_that_is_no_side(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, turned: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, data, said = CASES[case]
+    Path(name).write_bytes(data)
+    sides = ("2024-11-05", f"./{name}")
+    refused(cli("diff", *(sides[::-1] if turned else sides), expect=2), said)
+
+
+def refused(outcome: Any, said: str) -> None:
+    assert said in outcome.err
+    assert outcome.out == ""
+    assert len(outcome.err.splitlines()) < 8
+    assert "Traceback" not in outcome.err
+    assert "\x1b" not in outcome.err
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A commit with a schema in it, and a file that is none."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "schema.json").write_bytes(schema())
+    (tmp_path / "picture.json").write_bytes(bytes(range(256)))
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "one")):
+        subprocess.run([*GIT, *command], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("side", "said"),
+    [
+        ("nobody:schema.json", "git does not show it: invalid object name 'nobody'"),
+        ("HEAD:other.json", "git does not show it: path 'other.json' does not exist"),
+        ("HEAD~5:schema.json", "git does not show it"),
+        ("HEAD:picture.json", "a binary file"),
+        ("HEAD:", "git"),
+        (".", "."),
+    ],
+)
+@pytest.mark.usefixtures("repository")
+def test_what_git_does_not_show(cli: Cli, side: str, said: str) -> None:
+    refused(cli("diff", side, "HEAD:schema.json", expect=2), said)
+
+
+def test_a_commit_outside_of_any_repository(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    refused(cli("diff", "HEAD:schema.json", "2024-11-05", expect=2), "not a git repository")
+
+
+def test_without_git(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused(cli("diff", "HEAD:schema.json", "2024-11-05", expect=2), "git cannot be run")
+
+
+@pytest.mark.usefixtures("repository")
+def test_what_a_commit_has_is_compared(cli: Cli) -> None:
+    """The same commands, with nothing wrong: what is refused above is refused for its reason."""
+    found = cli("diff", "HEAD:schema.json", "schema.json", "--format", "json").json["findings"]
+    assert [f for f in found if f["view"] == "wire"] == []

@@ -1,0 +1,199 @@
+"""The options of `mcp-bindgen diff`: what is shown, what fails, which format, where it goes, what is accepted.
+
+`UPDATE_GOLDEN=1 pytest tests/cli/test_diff_options.py` pastes the example of the README anew.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from command import Cli
+from mcp_bindgen.cli.diff import ReportFormat
+from mcp_bindgen.diff.report import json as json_report
+from samples import HANDSHAKE
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads(Path(json_report.__file__).with_name("diff.schema.json").read_text("utf-8"))
+RESULT = HANDSHAKE["InitializeResult"]
+STRICT_RESULT = {**RESULT, "required": ["protocolVersion", "answer"]}
+LOOSE_PARAMS: dict[str, Any] = {**HANDSHAKE["InitializeRequestParams"], "required": []}
+ACCEPT = '[[accepted]]\nrule = "property-added-required"\npath = "*.answer"\nreason = "we default it"\n'
+
+
+def write(path: Path, **changes: Any) -> Path:
+    definitions = {**HANDSHAKE, **changes}
+    path.write_text(json.dumps({"$defs": definitions}, indent=2), "utf-8")
+    return path
+
+
+@pytest.fixture
+def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Two schemas, of which the new one demands a member of a result and no longer demands one of a request."""
+    monkeypatch.chdir(tmp_path)
+    answer = {**STRICT_RESULT, "properties": {**RESULT["properties"], "answer": {"type": "string"}}}
+    write(tmp_path / "old.json")
+    write(tmp_path / "new.json", InitializeResult=answer, InitializeRequestParams=LOOSE_PARAMS)
+    return "old.json", "new.json"
+
+
+def found(cli: Cli, *arguments: object, expect: int = 0) -> dict[str, Any]:
+    answer: dict[str, Any] = cli("diff", *arguments, "--format", "json", expect=expect).json
+    jsonschema.validate(answer, SCHEMA)
+    return answer
+
+
+def rules(answer: Mapping[str, Any]) -> set[str]:
+    return {finding["rule"] for finding in answer["findings"] if finding["view"] == "wire"}
+
+
+def test_roles_and_peers(cli: Cli, sides: tuple[str, str]) -> None:
+    assert rules(found(cli, *sides, expect=1)) == {"property-added-required", "property-now-optional"}
+    assert rules(found(cli, *sides, "--role", "server", expect=1)) == {
+        "property-added-required",
+        "property-now-optional",
+    }
+    only = found(cli, *sides, "--role", "client")
+    assert rules(only) == set()
+    assert [peer["role"] for peer in only["verdict"]["peers"]] == ["client"]
+    assert (
+        "a client written for new.json against a old.json server: 2 breaks"
+        in cli("diff", *sides, "--role", "client", "--peer", "older", expect=1).out
+    )
+
+
+def test_views(cli: Cli, sides: tuple[str, str]) -> None:
+    assert all(f["view"] == "wire" for f in found(cli, *sides, "--view", "wire", expect=1)["findings"])
+    source = found(cli, *sides, "--view", "source", expect=1)["findings"]
+    assert all(f["view"] == "source" or f["breaks_source"] for f in source)
+
+
+def test_what_fails(cli: Cli, sides: tuple[str, str]) -> None:
+    found(cli, *sides, "--fail-on", "never")
+    found(cli, *sides, "--fail-on", "new-revision", expect=1)
+    found(cli, sides[0], sides[0], "--fail-on", "new-revision")
+    found(cli, sides[0], sides[0], "--fail-on", "info")
+
+
+def test_accepted_findings_do_not_fail_and_stay(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
+    accepted = tmp_path / "accepted.toml"
+    accepted.write_text(ACCEPT + '[severity]\nproperty-now-optional = "warning"\n', "utf-8")
+    answer = found(cli, *sides, "--accepted", accepted, "--view", "wire")
+    assert {f["rule"]: (f["severity"], f["accepted"]) for f in answer["findings"]} == {
+        "property-added-required": ("error", "we default it"),
+        "property-now-optional": ("warning", None),
+    }
+    assert answer["counts"]["accepted"] == 1
+    assert "accepted: we default it" in cli("diff", *sides, "--accepted", accepted).out
+    cli("diff", *sides, "--accepted", accepted, "--fail-on", "warning", expect=1)
+
+
+def test_an_expired_row(cli: Cli, sides: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted = tmp_path / "accepted.toml"
+    accepted.write_text(f"{ACCEPT}expires = 2000-01-01\n[severity]\nproperty-now-optional = 'info'\n", "utf-8")
+    stale = found(cli, *sides, "--accepted", accepted, expect=1)["accepted"]["stale"]
+    assert [(row["row"], row["why"].partition(":")[0]) for row in stale] == [(1, "expired on 2000-01-01")]
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    assert found(cli, *sides, "--accepted", accepted)["accepted"]["stale"] == []
+
+
+def test_a_project_names_its_file_of_accepted_findings(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "ours.toml").write_text(ACCEPT + "[severity]\nproperty-now-optional = 'info'\n", "utf-8")
+    (tmp_path / "pyproject.toml").write_text('[tool.mcp-bindgen]\naccepted = "ours.toml"\n', "utf-8")
+    assert found(cli, *sides)["accepted"]["file"] == str(tmp_path / "ours.toml")
+    (tmp_path / "ours.toml").write_text("[[accepted]]\nrule = 'nonsense'\n", "utf-8")
+    outcome = cli("diff", *sides, expect=2)
+    assert "ours.toml: [[accepted]] row 1: there is no rule 'nonsense'" in outcome.err
+    assert "row 1: reason is missing" in outcome.err
+    assert outcome.out == ""
+
+
+def test_annotations_name_file_and_line(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
+    lines = (tmp_path / "new.json").read_text("utf-8").splitlines()
+    out = cli("diff", *sides, "--format", "github", "--view", "wire", expect=1).out
+    (line,) = [line for line in out.splitlines() if line.startswith("::error title=property-added-required")]
+    number = int(line.partition(",line=")[2].partition("::")[0])
+    assert ",file=new.json,line=" in line
+    assert lines[number - 1].strip().startswith('"answer"')
+    answer = found(cli, *(str(tmp_path / side) for side in sides), expect=1)
+    assert {f["location"]["file"] for f in answer["findings"] if f["location"]} == {"new.json"}
+
+
+def test_a_report_goes_to_a_file_whole_or_not_at_all(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
+    outcome = cli("diff", *sides, "--format", "junit", "--output", "out.xml", expect=1)
+    assert outcome.out == "wrote out.xml\n"
+    assert ElementTree.parse(tmp_path / "out.xml").getroot().tag == "testsuites"
+    before = {path.name for path in tmp_path.iterdir()}
+    assert "cannot be written" in cli("diff", *sides, "--output", "no/out.txt", expect=2).err
+    for place in (".", "/dev/null"):
+        assert "what is there is no file" in cli("diff", *sides, "--output", place, expect=2).err
+    assert not Path("/dev/null").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == before
+    (tmp_path / "out.xml").chmod(0o640)
+    assert cli("diff", *sides, "--output", "out.xml", "--quiet", expect=1).out == ""
+    assert (tmp_path / "out.xml").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "out.xml").read_text("utf-8").startswith("old.json to new.json: ")
+
+
+def test_quiet(cli: Cli, sides: tuple[str, str]) -> None:
+    outcome = cli("diff", *sides, "--quiet", expect=1)
+    assert (outcome.out, outcome.err) == ("", "")
+
+
+@pytest.mark.parametrize("format_", ReportFormat)
+def test_every_format_of_real_revisions(cli: Cli, format_: ReportFormat) -> None:
+    out = cli("diff", "2025-06-18", "2025-11-25", "--format", format_, expect=1).out
+    assert "tasks/list" in out
+    assert all(char == "\n" or char.isprintable() for char in out)
+
+
+def test_the_answer_for_real_revisions_is_what_its_schema_says(cli: Cli) -> None:
+    assert len(found(cli, "2025-11-25", "2026-07-28", "--fail-on", "never")["findings"]) > 50
+
+
+def test_the_same_bytes_every_time() -> None:
+    code = (
+        "import sys\nfrom mcp_bindgen.cli.run import run\n"
+        f"for format_ in {[*map(str, ReportFormat)]}:\n"
+        "    run(['diff', '2025-11-25', '2026-07-28', '--all', '--format', format_])\n"
+    )
+    outs = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outs) == 1
+    assert len(outs.pop()) > 100_000
+
+
+def test_the_documentation_names_every_option_and_format(cli: Cli) -> None:
+    documented = (ROOT / "docs" / "diff.md").read_text("utf-8")
+    options = set(re.findall(r"--[a-z-]+", cli("diff", "--help").out)) - {"--help"}
+    assert len(options) > 10
+    assert {option for option in options if option not in documented} == set()
+    assert set(re.findall(r"^\| `(\w+)` \|", documented, re.MULTILINE)) == set(ReportFormat)
+
+
+def test_the_readme_shows_what_it_prints(cli: Cli) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    command = "    $ mcp-bindgen diff 2024-11-05 2025-03-26\n"
+    before, _, after = readme.partition(command)
+    lines = [*takewhile(lambda line: not line.strip() or line.startswith("    "), after.splitlines(keepends=True))]
+    out = cli("diff", "2024-11-05", "2025-03-26", expect=1).out
+    printed = [f"    {line}" if line.strip() else line for line in out.splitlines(keepends=True)]
+    if os.environ.get("UPDATE_GOLDEN"):
+        (ROOT / "README.md").write_text(
+            before + command + "".join([*printed, "\n"]) + after[len("".join(lines)) :], "utf-8"
+        )
+    else:
+        assert "".join(lines).rstrip() == "".join(printed).rstrip(), "UPDATE_GOLDEN=1 pastes it anew"

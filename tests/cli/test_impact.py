@@ -1,0 +1,189 @@
+"""`mcp-bindgen impact`: what a user sees, in which form, with which exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import Cli
+
+REVISIONS = ("--from", "2025-11-25", "--to", "2026-07-28")
+APP = """from mcp_bindings.v2025_11_25 import Client, Tool
+
+
+async def refresh(client: Client) -> None:
+    await client.ping()
+
+
+def show(tool: Tool) -> None:
+    print(tool.execution)
+
+
+def guess(tool) -> None:
+    print(tool.execution)
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "app.py").write_text(APP)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("app")
+def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
+    outcome = cli("impact", "src", *REVISIONS, expect=1)
+    assert outcome.out == (
+        "2025-11-25 to 2026-07-28: 2 lines of 1 file touched\n"
+        "\n"
+        "src/app.py\n"
+        "  5: await client.ping()\n"
+        "      request-method-removed: PingRequest: ping\n"
+        "  9: print(tool.execution)\n"
+        "      property-removed-optional: Tool.execution: ToolExecution\n"
+        "\n"
+        "What to do\n"
+        "  property-removed-optional: An optional member is gone; who sends it is not heard. Do not rely on it.\n"
+        "  request-method-removed: A request is gone. Stop sending it to peers of the new revision.\n"
+        "\n"
+        "1 use could not be resolved and may be touched too (--verbose shows where)\n"
+    )
+    assert outcome.err == ""
+
+
+@pytest.mark.usefixtures("app")
+def test_verbose_shows_what_it_could_not_resolve(cli: Cli) -> None:
+    printed = cli("impact", "src", *REVISIONS, "--verbose", expect=1).out
+    assert "  src/app.py:13:11: execution: the type of what it is taken from is not known\n" in printed
+
+
+@pytest.mark.usefixtures("app")
+def test_json(cli: Cli) -> None:
+    answer = cli("impact", "src", *REVISIONS, "--format", "json", expect=1).json
+    assert (answer["old"], answer["new"], answer["files"]) == ("2025-11-25", "2026-07-28", 1)
+    assert [(t["file"], t["line"], t["column"], t["name"]) for t in answer["touched"]] == [
+        ("src/app.py", 5, 11, "Client.ping"),
+        ("src/app.py", 9, 11, "Tool.execution"),
+    ]
+    first = answer["touched"][0]
+    assert (first["rule"], first["use"], first["code"]) == ("request-method-removed", "calls it", "await client.ping()")
+    assert first["severity"] == "error" and first["advice"] and first["purpose"] and first["fingerprint"]
+    assert [(u["line"], u["name"]) for u in answer["unresolved"]] == [(13, "execution")]
+
+
+@pytest.mark.usefixtures("app")
+def test_the_exit_status_follows_fail_on(cli: Cli, app: Path) -> None:
+    cli("impact", "src", *REVISIONS, "--fail-on", "never")
+    cli("impact", "src", *REVISIONS, "--fail-on", "error", expect=1)
+    (app / "src" / "app.py").write_text(APP.replace("    await client.ping()\n", "    print(client)\n"))
+    cli("impact", "src", *REVISIONS, "--fail-on", "error")
+    cli("impact", "src", *REVISIONS, "--fail-on", "warning", expect=1)
+
+
+@pytest.mark.usefixtures("app")
+def test_nothing_changes_between_a_revision_and_itself(cli: Cli) -> None:
+    outcome = cli("impact", "src", "--from", "2025-11-25", "--to", "2025-11-25")
+    assert outcome.out == "2025-11-25 to 2025-11-25: 0 lines of 1 file touched\n"
+
+
+def test_code_that_uses_no_bindings_is_told_so(cli: Cli, app: Path) -> None:
+    (app / "src" / "app.py").write_text("print(1)\n")
+    outcome = cli("impact", "src", *REVISIONS)
+    assert "nothing in it uses mcp_bindings.v2025_11_25: are --from and --package right?" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "module"),
+    [
+        (("--package", "acme.mcp"), "", "acme.mcp"),
+        (("--package", "acme.mcp"), "", "acme.mcp.v2025_11_25"),
+        ((), 'package = "acme.mcp"\nrevisions = ["2025-11-25"]', "acme.mcp"),
+        ((), 'package = "acme.mcp"\nrevisions = ["2025-11-25", "2026-07-28"]', "acme.mcp.v2025_11_25"),
+        ((), 'out = "src"', "mcp_bindings.v2025_11_25"),
+    ],
+)
+def test_bindings_in_a_package_of_the_users_own(
+    cli: Cli, app: Path, options: tuple[str, ...], settings: str, module: str
+) -> None:
+    (app / "pyproject.toml").write_text(f"[tool.mcp-bindgen]\n{settings}\n")
+    (app / "src" / "app.py").write_text(APP.replace("mcp_bindings.v2025_11_25", module))
+    assert "2 lines of 1 file touched" in cli("impact", "src", *REVISIONS, *options, expect=1).out
+
+
+def test_generated_bindings_are_not_scanned(cli: Cli, app: Path) -> None:
+    cli("generate", "2025-11-25", "--out", "src", "--package", "acme.mcp")
+    (app / "src" / "app.py").write_text(APP.replace("mcp_bindings.v2025_11_25", "acme.mcp"))
+    assert "2 lines of 1 file touched" in cli("impact", "src", *REVISIONS, "--package", "acme.mcp", expect=1).out
+
+
+def test_bindings_of_a_schema_of_the_users_own(cli: Cli, app: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    schema = json.loads((root / "schema" / "2025-11-25" / "schema.json").read_bytes())
+    schema["$defs"]["Tool"]["required"].append("title")
+    (app / "2025-11-25").mkdir()
+    (app / "2025-11-25" / "schema.json").write_text(json.dumps(schema))
+    (app / "src" / "app.py").write_text(
+        "from mcp_bindings.v2025_11_25 import Tool, ToolInputSchema\n"
+        "a = Tool(name='a', input_schema=ToolInputSchema())\n"
+        "b = Tool(name='b', input_schema=ToolInputSchema(), title='B')\n"
+    )
+    answer = cli(
+        "impact", "src", "--from", "2025-11-25", "--to", "2025-11-25/schema.json", "--format", "json", expect=1
+    )
+    assert [(t["line"], t["rule"]) for t in answer.json["touched"]] == [(2, "property-now-required")]
+
+
+def test_a_stub_that_demands_a_new_argument(cli: Cli, app: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    schema = json.loads((root / "schema" / "2025-11-25" / "schema.json").read_bytes())
+    params = schema["$defs"]["CallToolRequestParams"]
+    params["properties"]["trace"] = {"type": "string"}
+    params["required"].append("trace")
+    (app / "schema.json").write_text(json.dumps(schema))
+    (app / "src" / "app.py").write_text(
+        "from mcp_bindings.v2025_11_25 import Client\n"
+        "async def call(client: Client) -> None:\n"
+        "    await client.call_tool(name='x')\n"
+        "    await client.list_tools()\n"
+    )
+    answer = cli("impact", "src", "--from", "2025-11-25", "--to", "schema.json", "--format", "json", expect=1).json
+    assert [(t["line"], t["rule"], t["name"]) for t in answer["touched"]] == [
+        (3, "property-added-required", "Client.call_tool")
+    ]
+
+
+@pytest.mark.usefixtures("app")
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("missing", *REVISIONS), "there is no such file or folder"),
+        (("src", "--from", "2019-01-01", "--to", "2026-07-28"), "neither a released revision"),
+        (("src", *REVISIONS, "--package", "no package"), "is no package name"),
+        (("src", "--from", "2025-11-25"), "Missing option"),
+    ],
+)
+def test_bad_input(cli: Cli, arguments: tuple[str, ...], reason: str) -> None:
+    outcome = cli("impact", *arguments, expect=2)
+    assert reason in outcome.err
+    assert outcome.out == ""
+
+
+def test_a_folder_without_python(cli: Cli, tmp_path: Path) -> None:
+    assert "there is no Python file in it" in cli("impact", tmp_path, *REVISIONS, expect=2).err
+
+
+def test_files_that_cannot_be_read_are_left_out(cli: Cli, app: Path) -> None:
+    (app / "src" / "broken.py").write_text("def f(:\n")
+    (app / "src" / "deep.py").write_text("x = " + "-" * 5000 + "1\n")
+    (app / "src" / "zero.py").write_bytes(b"x = '\0'\n")
+    outcome = cli("impact", "src", *REVISIONS, "--verbose", expect=1)
+    assert "2 lines of" in outcome.out
+    for name in ("broken.py:1", "deep.py", "zero.py"):
+        assert f"src/{name}: is left out" in outcome.err
+
+
+def test_what_a_file_says_does_not_reach_the_terminal_raw(cli: Cli, app: Path) -> None:
+    (app / "src" / "app.py").write_text(APP + "print(Tool(name='\x1b[31m', input_schema=None).execution)\n")
+    assert "\x1b" not in cli("impact", "src", *REVISIONS, expect=1).out

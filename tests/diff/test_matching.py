@@ -1,0 +1,124 @@
+"""Which definition of one revision is which of another, where their names do not say so, and what follows from it."""
+
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.definitions import compare_definitions
+from mcp_bindgen.load import load_released
+from source_view import found, read
+
+CONTENT = 'export interface Content { type: "text" | "image"; size: number; text?: string; data?: string; }'
+OTHERS = """
+export interface SoundContent { type: "sound"; size: number; text?: string; }
+export interface FilmContent { type: "film"; size: number; data?: string; }
+"""
+EXTENDED = "export interface Base { a: string; } export interface Extra extends Base { b: string; }"
+
+
+class TestMatching:
+    """Which definition is which, where names do not say so."""
+
+    def test_a_name_that_is_taken_by_another_object(self) -> None:
+        """Code that reads `Answer` goes on to import it, and finds nothing in it that it knows."""
+        old = read("export interface Answer { a: string; b: string; }")
+        new = read("export interface Answer { c: string; d: string; } export interface Reply { a: string; b: string; }")
+        assert found(compare_definitions(old, new)) == [
+            ("definition-name-reused", "Answer", "{ a, b }", "{ c, d }"),
+            ("definition-renamed", "Reply", "Answer", "Reply"),
+        ]
+
+    def test_an_object_that_became_a_union_with_another(self) -> None:
+        old = read("export interface Answer { a: string; b: string; }")
+        new = read(
+            "export interface GoodAnswer { a: string; b: string; } export interface BadAnswer { c: string; }"
+            "export type Answer = GoodAnswer | BadAnswer;"
+        )
+        assert found(compare_definitions(old, new)) == [
+            ("definition-added", "BadAnswer", "-", "BadAnswer"),
+            ("definition-name-reused", "Answer", "{ a, b }", "GoodAnswer | BadAnswer"),
+            ("definition-renamed", "GoodAnswer", "Answer", "GoodAnswer"),
+        ]
+
+    def test_inline_objects_that_become_one_definition(self) -> None:
+        """Each place is named; one class cannot have two old names, so the others are gone."""
+        hints = "{ a: string; b?: string; }"
+        old = read(f"export interface X {{ h: {hints} }} export interface Y {{ h: {hints} }}")
+        new = read(
+            f"export interface X {{ h: Hints }} export interface Y {{ h: Hints }} export interface Hints {hints}"
+        )
+        assert [(f.rule.id, f.place) for f in compare_definitions(old, new)] == [
+            ("definition-renamed", "Hints"),
+            ("definition-renamed", "Hints"),
+            ("type-named", "X.h"),
+            ("type-named", "Y.h"),
+        ]
+
+    def test_an_inline_object_in_a_union(self) -> None:
+        old = read("export interface Holder { x: string | { a: string; }; }")
+        new = read("export interface Holder { x: string | HolderX; } export interface HolderX { a: string; }")
+        assert found(compare_definitions(old, new)) == [("type-named", "Holder.x", "inline object", "HolderX")]
+
+    def test_a_message_with_another_name(self) -> None:
+        """It is the method that peers send; in Python the stub is called after the message, and so is its result."""
+        text = """
+        export interface %sRequest { method: "do"; }
+        export interface %sResult { a: string; }
+        export type ServerRequest = %sRequest;
+        """
+        old, new = (read(text % (name, name, name)) for name in ("Do", "ExecuteWithoutDelay"))
+        assert compare(old, new) == ()
+        assert [(f.rule.id, f.old, f.new) for f in compare_definitions(old, new)] == [
+            ("definition-renamed", "DoRequest", "ExecuteWithoutDelayRequest"),
+            ("definition-renamed", "DoResult", "ExecuteWithoutDelayResult"),
+        ]
+
+    def test_parts_of_something_else(self) -> None:
+        """Two new objects share its members, but each says that it is of a kind which the old one could not be."""
+        rules = [f.rule.id for f in compare_definitions(read(CONTENT), read(OTHERS))]
+        assert rules == ["definition-added", "definition-added", "definition-removed"]
+
+    def test_another_type_that_does_not_say_the_same(self) -> None:
+        """That is no other name for the same thing, but another type of the member."""
+        types = "export interface A { a: string; } export interface B { a?: string; } "
+        old, new = (read(f"{types} export interface Holder {{ x: {name}; }}") for name in "AB")
+        assert found(compare_definitions(old, new)) == [("member-type-changed", "Holder.x", "A", "B")]
+
+    def test_what_is_inherited_is_said_of_the_base(self) -> None:
+        text = "export interface Base { a: %s; %s } export interface Extra extends Base { b: string; }"
+        old = read(text % ("string", ""))
+        assert found(compare_definitions(old, read(text % ("string[]", "")))) == [
+            ("member-type-changed", "Base.a", "string", "string[]")
+        ]
+        assert found(compare_definitions(old, read(text % ("string", "c: string;")))) == [
+            ("member-added-required", "Base.c", "-", "string")
+        ]
+
+    def test_the_nearest_base_stands_for_those_behind_it(self) -> None:
+        text = "export interface A { a: string; } export interface B extends A { } export interface C %s { a: string; }"
+        assert found(compare_definitions(read(text % ""), read(text % "extends B"))) == [("base-added", "C", "-", "B")]
+
+    def test_what_is_no_longer_inherited(self) -> None:
+        lone = "export interface Base { a: string; } export interface Extra { b: string; }"
+        assert found(compare_definitions(read(EXTENDED), read(lone))) == [
+            ("base-removed", "Extra", "Base", "-"),
+            ("member-removed-required", "Extra.a", "string", "-"),
+        ]
+
+    def test_a_constant_is_filled_in(self) -> None:
+        """A constructor does not ask for it, so code that calls one goes on."""
+        old, new = read("export interface A { x: string; }"), read('export interface A { x: string; kind: "a"; }')
+        assert found(compare_definitions(old, new)) == [("member-added-optional", "A.kind", "-", '"a"')]
+
+    def test_errors_of_other_codes_are_other_errors(self) -> None:
+        """2026-07-28 drops one error and adds others of the same form: none is the old one under a new name."""
+        findings = compare_definitions(load_released("2025-11-25"), load_released("2026-07-28"))
+        renamed = [(f.old, f.new) for f in findings if f.rule.id == "definition-renamed"]
+        assert renamed == [("RequestParamsMeta", "RequestMetaObject")]
+        assert "URLElicitationRequiredError" in [f.place for f in findings if f.rule.id == "definition-removed"]
+
+    def test_too_many_to_be_matched(self) -> None:
+        """Beyond all reason nothing is guessed, and the answer still comes at once."""
+        sides = (
+            read("".join(f"export interface {kind}{i} {{ a: string; b: string; }}" for i in range(400)))
+            for kind in ("Old", "New")
+        )
+        rules = {f.rule.id for f in compare_definitions(*sides)}
+        assert rules == {"definition-added", "definition-removed"}

@@ -1,0 +1,61 @@
+"""A single change that was made on purpose is found, where it was made, by its rule, and against the right peer."""
+
+import json
+from functools import cache
+
+import pytest
+
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.finding import Travel
+from mcp_bindgen.ingest.revisions import shipped_source
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.nodes import Protocol
+from mutations import Json, Mutation, broken, choose, mutations, reached
+from samples import REVISIONS, load
+
+NUMBER = 66
+"""Changes that are made to each revision, one at a time."""
+
+KINDS = {
+    *("bound", "closed", "constant", "enum added", "enum removed", "form added", "form removed", "format", "freed"),
+    *("item", "map value", "method renamed", "needed", "null", "number", "optional added", "optional dropped"),
+    *("required added", "required dropped", "type"),
+}
+
+
+@cache
+def schema(revision: str) -> str:
+    return shipped_source(revision, SourceKind.JSON_SCHEMA).data.decode()
+
+
+def alone(tree: Json) -> Protocol:
+    """Load a schema.json as that of a revision which is not released, so without the shipped schema.ts."""
+    source = SourceText(name="schema.json", kind=SourceKind.JSON_SCHEMA, data=json.dumps(tree).encode())
+    return load(source, revision="2099-01-01")[0]
+
+
+def wrong(mutation: Mutation, revision: str, untouched: Protocol) -> str:
+    """Say what is found that should not be, or is not; nothing if all is well."""
+    tree = json.loads(schema(revision))
+    ways = [travel for travel in Travel if mutation.definition in reached(revision, tree, travel)]
+    findings = compare(untouched, alone(mutation.made_in(schema(revision))))
+    rules, places = {f.rule.id for f in findings}, {f.place for f in findings}
+    pairs = {pair for f in findings for pair in f.breaks}
+    if rules and rules <= mutation.rules and places <= mutation.places and pairs == broken(mutation.change, ways):
+        return ""
+    found = [f"{f.rule.id} {f.place}: {f.old} -> {f.new} {sorted(f.breaks)}" for f in findings]
+    return f"{mutation.kind} {sorted(mutation.places)}: {found}"
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_single_changes(revision: str) -> None:
+    tree = json.loads(schema(revision))
+    by_kind = mutations(revision, tree)
+    assert by_kind.keys() <= KINDS
+    untouched = alone(tree)
+    assert [text for m in choose(by_kind, NUMBER, revision) if (text := wrong(m, revision, untouched))] == []
+
+
+def test_every_kind_of_change_is_made() -> None:
+    made = {kind for revision in REVISIONS for kind in mutations(revision, json.loads(schema(revision)))}
+    assert made == KINDS

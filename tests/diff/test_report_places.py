@@ -1,0 +1,81 @@
+"""The line of a file that a JSON pointer leads to."""
+
+import json
+
+import pytest
+
+from mcp_bindgen.diff.report.places import SourceFile
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+
+JSON = """{
+  "$defs": {
+    "Tool": {"type": "object",
+      "properties": {
+        "a/b": {"type": "string"}, "c~d": {
+          "anyOf": [{"type": "string"},
+                    {"type": "null"}
+          ]},
+        "\\u0065\\"}": [1, [],
+          {}]
+      }
+    }
+  }
+}"""
+
+TYPESCRIPT = """
+/** A tool. */
+export interface Tool extends Base {
+  /** Its name. */
+  name: string;
+  "a/b"?: {
+    inner: string;
+  };
+  [key: string]: unknown;
+}
+export type Role = "user" | "assistant";
+"""
+
+
+def file(text: str, kind: SourceKind = SourceKind.JSON_SCHEMA) -> SourceFile:
+    return SourceFile("schema", SourceText(name="schema", kind=kind, data=text.encode()))
+
+
+@pytest.mark.parametrize(
+    ("pointer", "line"),
+    [
+        ("/$defs/Tool", 3),
+        ("/$defs/Tool/type", 3),
+        ("/$defs/Tool/properties/a~1b", 5),
+        ("/$defs/Tool/properties/a~1b/type", 5),
+        ("/$defs/Tool/properties/c~0d", 5),
+        ("/$defs/Tool/properties/c~0d/anyOf/1", 7),
+        ("/$defs/Tool/properties/c~0d/anyOf/1/type", 7),
+        ('/$defs/Tool/properties/e"}', 9),
+        ('/$defs/Tool/properties/e"}/1', 9),
+        ('/$defs/Tool/properties/e"}/2', 10),
+        ("/definitions/Tool/properties", 4),
+        ("/$defs/Tool/properties/gone/type", 4),
+        ("/$defs/Gone/properties/x", 2),
+        ("/other", 1),
+        ("", 1),
+    ],
+)
+def test_in_json(pointer: str, line: int) -> None:
+    json.loads(JSON)
+    assert file(JSON).locate(pointer).line == line
+
+
+@pytest.mark.parametrize(
+    ("pointer", "line"),
+    [
+        ("/definitions/Tool", 3),
+        ("/$defs/Tool/properties/name", 5),
+        ("/$defs/Tool/properties/a~1b", 6),
+        ("/$defs/Tool/properties/a~1b/properties/inner", 6),
+        ("/$defs/Role", 11),
+        ("/$defs/Tool/properties/gone", 3),
+        ("/$defs/Gone", 1),
+    ],
+)
+def test_in_typescript(pointer: str, line: int) -> None:
+    assert file(TYPESCRIPT, SourceKind.TYPESCRIPT).locate(pointer).line == line

@@ -1,0 +1,267 @@
+"""Changes of shapes that are easily judged wrong: what is found, exactly, and who breaks."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.finding import Finding, Pair
+from mcp_bindgen.diff.witness import Witnesses
+from rule_cases import OTHER_MESSAGES, asking, closed, found, read
+from samples import HANDSHAKE
+
+OLD_CLIENT, NEW_CLIENT = {Pair.OLD_CLIENT}, {Pair.NEW_CLIENT}
+X = "DoRequestParams.x"
+
+
+def changed(was: str, is_: str, more: str = "") -> tuple[Finding, ...]:
+    """Compare two declarations of members, which a client sends."""
+    return compare(read(asking(was, more)), read(asking(is_, more)))
+
+
+def brief(findings: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
+    return [(f.rule.id, f.old, f.new) for f in findings]
+
+
+def schema(member: Any) -> dict[str, Any]:
+    """Definitions in which the params of the handshake have a member x."""
+    params = HANDSHAKE["InitializeRequestParams"]
+    return {**HANDSHAKE, "InitializeRequestParams": {**params, "properties": {**params["properties"], "x": member}}}
+
+
+def json_changed(was: Any, is_: Any) -> list[tuple[str, str, str]]:
+    return brief(compare(read(schema(was)), read(schema(is_))))
+
+
+def without_params(params: str) -> str:
+    return (
+        f'{OTHER_MESSAGES} export interface AskRequest {{ method: "ask"; {params} }}'
+        " export interface AskRequestParams { why: string; } export type ServerRequest = AskRequest;"
+    )
+
+
+@pytest.mark.parametrize(("mark", "need", "broken"), [("?", "optional", set[Pair]()), ("", "required", NEW_CLIENT)])
+def test_params_as_a_whole(mark: str, need: str, broken: set[Pair]) -> None:
+    old, new = read(without_params("")), read(without_params(f"params{mark}: AskRequestParams;"))
+    (finding,) = compare(old, new)
+    assert found([finding]) == [(f"property-added-{need}", "AskRequest.params", "-", "AskRequestParams")]
+    assert finding.breaks == broken
+    assert finding.before is None
+    (finding,) = compare(new, old)
+    assert found([finding]) == [(f"property-removed-{need}", "AskRequest.params", "AskRequestParams", "-")]
+
+
+def test_a_request_that_becomes_a_notification() -> None:
+    """Its new receiver answers nothing; the notification itself is ignored by who does not know it."""
+    request = 'export interface DoRequest { method: "do"; } export type ServerRequest = DoRequest;'
+    notice = 'export interface DoNotification { method: "do"; } export type ServerNotification = DoNotification;'
+    old, new = read(OTHER_MESSAGES + request), read(OTHER_MESSAGES + notice)
+    testimony = Witnesses(old, new)
+    findings = [testimony.testify(f) for f in compare(old, new)]
+    assert found(findings) == [
+        ("notification-method-added", "DoNotification", "-", "do"),
+        ("request-method-removed", "DoRequest", "do", "-"),
+    ]
+    assert findings[1].proven == NEW_CLIENT
+    assert [f.rule.id for f in compare(new, old)] == ["notification-method-removed", "request-method-added"]
+
+
+@pytest.mark.parametrize(
+    ("was", "is_", "expected"),
+    [
+        ({"maxProperties": 3}, {}, [("constraint-removed", "max properties 3", "-")]),
+        ({}, {"minProperties": 1}, [("constraint-added", "-", "min properties 1")]),
+        ({"minProperties": 0}, {}, []),
+        ({"maxProperties": 3}, {"maxProperties": 2}, [("constraint-added", "max properties 3", "max properties 2")]),
+    ],
+)
+def test_bounds_of_maps(was: dict[str, Any], is_: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
+    assert json_changed({"type": "object", **was}, {"type": "object", **is_}) == expected
+
+
+@pytest.mark.parametrize(
+    ("was", "is_"),
+    [
+        ({"type": "integer", "minimum": 1}, {"type": "integer", "exclusiveMinimum": 0}),
+        ({"type": "integer", "maximum": 4}, {"type": "integer", "exclusiveMaximum": 5}),
+        ({"type": "integer", "minimum": 0.5}, {"type": "integer", "minimum": 1}),
+        ({"type": "number", "minimum": 1, "exclusiveMinimum": 1}, {"type": "number", "exclusiveMinimum": 1}),
+        ({"type": "number", "minimum": 1.0}, {"type": "number", "minimum": 1}),
+        ({"type": "string", "minLength": 0}, {"type": "string"}),
+        ({"type": "array", "minItems": 0, "uniqueItems": False}, {"type": "array"}),
+        ({"type": "integer", "multipleOf": 1}, {"type": "integer"}),
+        ({"type": ["boolean", "null"]}, {"enum": [True, False, None]}),
+        ({"enum": ["a", "b"]}, {"anyOf": [{"const": "b"}, {"enum": ["a"]}]}),
+        ({"type": "string"}, {"anyOf": [{"const": "b"}, {"type": "string"}]}),
+        ({"type": ["integer", "number"]}, {"type": "number"}),
+    ],
+)
+def test_the_same_values_in_other_words(was: Any, is_: Any) -> None:
+    assert json_changed(was, is_) == []
+
+
+@pytest.mark.parametrize(
+    ("was", "is_", "rule"),
+    [
+        ({"type": "number", "minimum": 1}, {"type": "number", "exclusiveMinimum": 1}, "constraint-added"),
+        ({"type": "number", "exclusiveMaximum": 1}, {"type": "number", "maximum": 1}, "constraint-removed"),
+        ({"type": "integer", "multipleOf": 2}, {"type": "integer"}, "constraint-removed"),
+        ({"enum": ["a", "b"]}, {"type": "string", "pattern": "^[ab]$"}, "enum-opened"),
+        ({"type": "string", "maxLength": 1}, {"enum": ["a", "b"]}, "enum-closed"),
+        ({"enum": ["a", "b"]}, {"type": "string", "pattern": "^c"}, "type-changed"),
+        ({"enum": ["a", "b"]}, {"type": "string", "minLength": 2}, "type-changed"),
+        ({"const": 5}, {"type": "integer"}, "type-widened"),
+        ({"type": "integer"}, {"const": 5}, "type-narrowed"),
+        ({"const": True}, {"type": "boolean"}, "type-widened"),
+        ({"const": 5}, {"type": "string"}, "type-changed"),
+        ({"const": 1}, {"const": True}, "const-changed"),
+        ({"type": ["integer", "null"]}, {"type": ["number", "null"]}, "integer-to-number"),
+    ],
+)
+def test_one_change_of_a_scalar(was: Any, is_: Any, rule: str) -> None:
+    assert [rule_ for rule_, _, _ in json_changed(was, is_)] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("was", "is_", "expected"),
+    [
+        ("x: 5 | string[];", "x: number | string[];", [("type-widened", "5", "integer")]),
+        ('x: "a" | number;', "x: string | number;", [("enum-opened", '"a"', "string")]),
+        ('x: "a" | string[];', 'x: "a" | "b" | string[];', [("enum-value-added", "-", '"b"')]),
+        ("x: string[] | boolean;", "x: (string | null)[] | boolean;", [("nullable-added", "-", "null")]),
+        ("x: string;", "x: number | boolean;", [("type-changed", "string", "number | boolean")]),
+        (
+            "x: { [key: string]: unknown } | string;",
+            "x: { a?: string } | string;",
+            [("property-added-optional", "-", "string")],
+        ),
+    ],
+)
+def test_members_of_unions_are_paired(was: str, is_: str, expected: list[tuple[str, str, str]]) -> None:
+    assert brief(changed(was, is_)) == expected
+
+
+TYPED = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    ("declared", "rules"),
+    [
+        ({"type": "string"}, ["property-added-optional"]),
+        ({"type": "integer"}, ["property-added-optional", "type-changed"]),
+        ({}, ["property-added-optional", "type-widened"]),
+        ({"enum": ["u", "v"]}, ["enum-closed", "property-added-optional"]),
+    ],
+)
+def test_a_member_that_was_of_the_type_of_the_rest(declared: Any, rules: list[str]) -> None:
+    other = {**TYPED, "properties": {"a": {"type": "string"}, "b": declared}}
+    old, new = read(schema(TYPED)), read(schema(other))
+    assert [(f.rule.id, f.place) for f in compare(old, new)] == [(rule, "InitializeRequestParamsX.b") for rule in rules]
+    assert len(compare(new, old)) == len(rules)
+
+
+def test_a_closed_object() -> None:
+    """Its old receiver refuses the new member; one that must be sent is missed by the new receiver too."""
+    optional, required = closed(x={"type": "string"}), closed(x={"type": "string"})
+    required["InitializeRequestParams"]["required"] = ["protocolVersion", "x"]
+    (finding,) = compare(read(closed()), read(optional))
+    assert (finding.rule.id, {*finding.breaks}) == ("property-added-to-closed", NEW_CLIENT)
+    findings = compare(read(closed()), read(required))
+    assert {f.rule.id: {*f.breaks} for f in findings} == {
+        "property-added-to-closed": NEW_CLIENT,
+        "property-added-required": OLD_CLIENT,
+    }
+
+
+def test_a_closed_object_that_is_opened_says_it_once() -> None:
+    """That members are taken which were refused covers the new one."""
+    rules = [f.rule.id for f in compare(read(closed()), read(schema({"type": "string"})))]
+    assert rules == ["additional-properties-opened", "property-added-optional"]
+
+
+def test_a_member_with_another_name_for_it_and_for_its_type() -> None:
+    more = " export interface Choice { a: string; } export interface Selection { a: string; }"
+    findings = changed("toolChoice: Choice;", "tool_choice: Selection;", more)
+    assert brief(findings) == [("property-renamed", "toolChoice", "tool_choice")]
+    (finding,) = findings
+    assert (finding.place, finding.now) == ("DoRequestParams.toolChoice", "DoRequestParams.tool_choice")
+
+
+def test_an_optional_member_with_another_name_breaks_nobody_for_sure() -> None:
+    old, new = read(asking("toolChoice?: string;")), read(asking("tool_choice?: string;"))
+    testimony = Witnesses(old, new)
+    (finding,) = map(testimony.testify, compare(old, new))
+    assert finding.rule.id == "property-renamed"
+    assert not finding.proven
+    assert all("the receiver takes" in why for why in finding.why_unproven.values())
+
+
+def test_names_that_are_not_alike_are_two_changes() -> None:
+    rules = [f.rule.id for f in changed("colour: string;", "weight: string;")]
+    assert rules == ["property-added-required", "property-removed-required"]
+
+
+def test_a_member_that_comes_out_of_an_object() -> None:
+    (finding,) = changed("box: { a: string; b: number };", "box: { a: string }; b: number;")
+    assert (finding.rule.id, finding.old, finding.new) == ("property-moved", "box.b", "b")
+    assert (finding.place, finding.now) == ("DoRequestParamsBox.b", "DoRequestParams.b")
+
+
+def test_an_alias_that_two_members_share_is_found_at_both() -> None:
+    more = ' export interface Other {{ y: Level; }} export type Level = "low" | "high"{};'
+    old, new = (read(asking("x: Level; z: Level[]; other: Other;", more.format(values))) for values in ("", ' | "top"'))
+    places = [(f.place, f.pointer) for f in compare(old, new)]
+    assert places == [
+        ("DoRequestParams.x", "/$defs/Level"),
+        ("DoRequestParams.z[]", "/$defs/Level"),
+        ("Other.y", "/$defs/Level"),
+    ]
+
+
+def test_a_keyword_that_stays_open_is_no_constraint() -> None:
+    """Objects that are open for anybody's members, such as `_meta`, take a new optional one without a break."""
+    was = "x: { known?: string; [key: string]: unknown };"
+    is_ = "x: { known?: string; more?: string; [key: string]: unknown };"
+    assert brief(changed(was, is_)) == [("property-added-optional", "-", "string")]
+    assert brief(changed(is_, was)) == [("property-removed-optional", "string", "-")]
+
+
+def test_each_side_calls_it_by_its_own_name() -> None:
+    """The place is that of the old side, and so is the fingerprint's; the pointer leads into the new file."""
+    old = read(asking("x: Before;", "export interface Before { a?: string; b: string; }"))
+    new = read(asking("x: After;", "export interface After { a: string; b: string; }"))
+    (finding,) = compare(old, new)
+    assert (finding.place, finding.now) == ("Before.a", "After.a")
+    assert finding.before and finding.after
+    assert (finding.before.definition, finding.after.definition) == ("Before", "After")
+    assert finding.pointer == "/$defs/After/properties/a"
+    (back,) = compare(new, old)
+    assert (back.place, back.now) == ("After.a", "Before.a")
+
+
+def test_codes_that_only_definitions_state() -> None:
+    """A schema.json has no constants; what JSON-RPC itself defines is in every revision, stated or not."""
+
+    def stating(**codes: int) -> dict[str, Any]:
+        errors = {
+            name: {"type": "object", "properties": {"code": {"const": code}}, "required": ["code"]}
+            for name, code in codes.items()
+        }
+        return {**HANDSHAKE, **errors}
+
+    old, new = read(stating(Slow=-32001)), read(stating(Slow=-32002, ParseError=-32700, Gone=404))
+    assert found(compare(old, new)) == [("error-code-renumbered", "Slow", "-32001", "-32002")]
+
+
+def test_aliases_that_refer_to_each_other_at_length() -> None:
+    """Each is the next, or a list of the next: a comparison that went every way would never end."""
+
+    def chain(last: str) -> dict[str, Any]:
+        names = [f"A{number}" for number in range(20)]
+        refs = {name: {"$ref": f"#/$defs/{name}"} for name in names}
+        parts = {a: {"anyOf": [refs[b], {"type": "array", "items": refs[b]}]} for a, b in pairwise(names)}
+        return {**schema(refs["A0"]), **parts, names[-1]: {"type": last}}
+
+    assert compare(read(chain("string")), read(chain("string"))) == ()
+    assert compare(read(chain("string")), read(chain("boolean")))

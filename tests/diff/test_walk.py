@@ -1,0 +1,72 @@
+"""How a comparison goes through types: circles, names that mean something else now, places in the file, gates."""
+
+import pytest
+
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.finding import Carrier, Pair, Travel
+from mcp_bindgen.diff.gates import Gates
+from mcp_bindgen.load import load_released
+from rule_cases import REQUEST, RESULT, asking, read
+
+END = """
+export interface EndRequest { method: "end"; params: EndRequestParams; }
+export interface EndRequestParams { b: B; }
+export interface EndResult { }
+export type ClientRequest = InitializeRequest | DoRequest | EndRequest;
+"""
+
+
+def test_what_was_taken_as_the_same_in_a_circle_is_looked_at_again() -> None:
+    """B is the same as long as A is taken to be, within which it is met first; the request of B is affected too."""
+
+    def text(member: str) -> str:
+        types = f"export interface A {{ b?: B; x: {member}; }} export interface B {{ a?: A; }}"
+        return f"{REQUEST} {RESULT} {END} export interface DoRequestParams {{ a: A; }} {types}"
+
+    (finding,) = compare(read(text("string")), read(text("boolean")))
+    assert (finding.rule.id, finding.place, finding.methods) == ("type-changed", "A.x", ("do", "end"))
+
+
+def test_an_alias_of_itself_is_found_once() -> None:
+    old, new = (
+        read(asking("x: Nest;", f"export type Nest = {forms} | Nest[];")) for forms in ("string", "string | boolean")
+    )
+    assert [f.place for f in compare(old, new)] == ["DoRequestParams.x"]
+
+
+def test_a_form_whose_name_was_given_to_another() -> None:
+    """What A was is C now, and every old value is still valid; the new A is a form more."""
+    more = "export interface B { z: boolean; }"
+    was = "export interface A { a: string; b: string; }"
+    is_ = "export interface A { q: string; } export interface C { a: string; b: string; }"
+    old, new = read(asking("x: A | B;", more + was)), read(asking("x: A | B | C;", more + is_))
+    assert [(f.rule.id, f.new) for f in compare(old, new)] == [("union-member-added", "A")]
+
+
+@pytest.mark.parametrize(
+    ("was", "is_", "pointer"),
+    [
+        ("x: string[];", "x: boolean[];", "/x/items"),
+        ("x: string[] | null;", "x: boolean[] | null;", "/x"),
+        ("x: { [key: string]: string };", "x: { [key: string]: boolean };", "/x/additionalProperties"),
+        ("x: { y?: string };", "x: { y: string };", "/x/properties/y"),
+        ('"a/b~c": string;', '"a/b~c": boolean;', "/a~1b~0c"),
+    ],
+)
+def test_where_it_is_in_the_file(was: str, is_: str, pointer: str) -> None:
+    """Below a union that stands inline nobody knows the order of the file."""
+    (finding,) = compare(read(asking(was)), read(asking(is_)))
+    assert finding.pointer == "/$defs/DoRequestParams/properties" + pointer
+
+
+def test_gates_are_the_older_peers_to_declare() -> None:
+    gates = Gates(load_released("2025-03-26"), load_released("2025-06-18"))
+    ask = Carrier("elicitation/create", "params", Travel.TO_CLIENT)
+    assert gates.gate(ask, Pair.OLD_CLIENT, frozenset()) == "capability:client.elicitation"
+    assert gates.gate(ask, Pair.NEW_CLIENT, frozenset()) == ""
+
+
+def test_what_was_once_used_without_a_declaration_has_no_gate() -> None:
+    gates = Gates(load_released("2024-11-05"), load_released("2025-03-26"))
+    complete = Carrier("completion/complete", "params", Travel.TO_SERVER)
+    assert gates.gate(complete, Pair.NEW_CLIENT, frozenset()) == ""

@@ -1,0 +1,62 @@
+"""The examples of middleware, logging and tracing do what they say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def run(name: str) -> subprocess.CompletedProcess[str]:
+    """Run the client of an example, which starts its server."""
+    command = [sys.executable, str(EXAMPLES / f"{name}_client.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_logging() -> None:
+    done = run("logging")
+    assert done.stdout.splitlines() == [
+        "warning backup: {'message': 'the disk is nearly full', 'free_bytes': 1024, 'api_key': '***'}",
+        "  error backup: {'message': 'one file could not be read', 'exception': 'FileNotFoundError'}",
+        "   info backup: backup of 3 files done",
+    ]
+    assert done.stderr == ""
+
+
+def test_audit() -> None:
+    done = run("audit")
+    assert done.stdout == "unknown tool burn (-32602)\n"
+    lines = [re.sub(r" [0-9.]+ ms$", "", line) for line in done.stderr.splitlines()]
+    assert lines == [
+        "AUDIT visitor received notifications/initialized ok",
+        "AUDIT visitor received tools/list ok",
+        "AUDIT visitor sent notifications/message ok",
+        "AUDIT visitor received tools/call ok",
+        "AUDIT visitor received tools/call error -32602",
+    ]
+
+
+def test_trace() -> None:
+    shown = run("trace").stdout
+    assert re.search(r"^\d\d:\d\d:\d\d\.\d{3} #1 -> request initialize id=1 \d+ B$", shown, re.MULTILINE)
+    assert re.search(r"#1 <- result tools/call id=2 \d+ B [0-9.]+ ms$", shown, re.MULTILINE)
+    assert '"user": "ada", "password": "***"' in shown
+    assert "lovelace" not in shown
+
+
+def test_rate_limit() -> None:
+    lines = run("rate_limit").stdout.splitlines()
+    assert [line for line in lines if line.startswith("call")] == [f"call {number} done" for number in range(1, 6)]
+    refused = [line for line in lines if line not in [f"call {number} done" for number in range(1, 6)]]
+    assert refused
+    assert all(re.fullmatch(r"too many tools/call: try again in 0\.\d+ s \(429\)", line) for line in refused)
+
+
+def test_validation() -> None:
+    lines = run("validation").stdout.splitlines()
+    assert lines[0] == "{'sum': 3.5}"
+    assert "Invalid arguments for tool sum: /b: 'two' is not of type 'number'" in lines[1]
+    assert lines[2] == "prompt explain-code needs the argument code (-32602)"

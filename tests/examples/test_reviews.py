@@ -1,0 +1,87 @@
+"""The examples in which a person at a terminal decides: sampling and elicitation."""
+
+import subprocess
+import sys
+
+import pytest
+
+from at_terminal import EXAMPLES, at_terminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="they ask at /dev/tty")
+
+BROWSER = """
+import sys, urllib.request
+page = urllib.request.urlopen(sys.argv[1]).read().decode()
+assert 'type="password"' in page
+urllib.request.urlopen(sys.argv[1], data=b"key=1982").read()
+"""
+
+
+class TestSampling:
+    def test_both_reviews_let_it_pass(self) -> None:
+        shown = at_terminal("sampling_client.py", "osmosis", answers=[("Ask the model?", "y"), ("Send this", "yes")])
+        assert "user: Explain in one sentence: osmosis" in shown
+        assert "explained: Nobody knows, though you asked so nicely: 'Explain in one sentence: osmosis'." in shown
+
+    def test_the_question_and_the_answer_can_be_edited(self) -> None:
+        answers = [("Ask the model?", "Explain nothing"), ("Send this", "It is nothing.")]
+        shown = at_terminal("sampling_client.py", "osmosis", answers=answers)
+        assert "though you asked so nicely: 'Explain nothing'." in shown
+        assert shown.rstrip().endswith("explained: It is nothing.")
+
+    @pytest.mark.parametrize("answers", [[("Ask the model?", "n")], [("Ask the model?", "y"), ("Send this", "")]])
+    def test_either_can_be_denied(self, answers: list[tuple[str, str]]) -> None:
+        shown = at_terminal("sampling_client.py", "osmosis", answers=answers)
+        assert "refused: The user does not want that." in shown
+
+    def test_a_server_cannot_play_tricks_with_the_terminal(self) -> None:
+        shown = at_terminal("sampling_client.py", "\x1b[2Jclean\u202e", answers=[("Ask the model?", "n")])
+        assert "\x1b" not in shown and "\u202e" not in shown and "\ufffd[2Jclean\ufffd" in shown
+
+    def test_without_a_terminal_everything_is_denied(self) -> None:
+        done = subprocess.run(
+            [sys.executable, str(EXAMPLES / "sampling_client.py"), "osmosis"],
+            input="y\ny\n",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            start_new_session=True,
+            check=True,
+        )
+        assert done.stdout == "refused: The user does not want that.\n"
+
+
+class TestElicitation:
+    def test_a_form_is_filled_in_corrected_and_reviewed(self) -> None:
+        answers = [
+            ("Which tea?", "coffee"),
+            ("Which tea?", "green"),
+            ("How many cups?", "many"),
+            ("How many cups?", "5"),
+            ("How many cups?", "3"),
+            ("With what?", "milk, sugar"),
+            ("Hot?", ""),
+            ("Send this to kitchen?", "y"),
+        ]
+        shown = at_terminal("elicitation_client.py", "tea", answers=answers)
+        assert "/kind: is none of 'green', 'black'" in shown
+        assert "/cups: is not a number" in shown and "/cups: is more than 4" in shown
+        assert "with: ['milk', 'sugar']" in shown
+        assert shown.rstrip().endswith("tea: 3 x green")
+
+    def test_what_a_form_starts_with_is_enough(self) -> None:
+        answers = [("Which tea?", ""), ("How many cups?", ""), ("With what?", ""), ("Hot?", ""), ("Send this", "n")]
+        assert at_terminal("elicitation_client.py", "tea", answers=answers).rstrip().endswith("tea: No tea then.")
+
+    def test_a_page_is_opened_with_consent_and_the_call_repeated(self, tmp_path: object) -> None:
+        script = f"{tmp_path}/visit.py"
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(BROWSER)
+        browser = f"{sys.executable} {script} %s"
+        shown = at_terminal("elicitation_client.py", "cellar", answers=[("Open it?", "y")], BROWSER=browser)
+        assert "at 127.0.0.1:" in shown and "careful: it is not encrypted" in shown
+        assert shown.rstrip().endswith("cellar: A bottle of 1982.")
+
+    def test_a_page_is_not_opened_without(self) -> None:
+        shown = at_terminal("elicitation_client.py", "cellar", answers=[("Open it?", "n")], BROWSER="false")
+        assert shown.rstrip().endswith("cellar:")

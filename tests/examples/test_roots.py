@@ -1,0 +1,36 @@
+"""The example of two roots."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from at_terminal import EXAMPLES
+
+
+def test_files_are_read_inside_the_roots_of_the_moment(tmp_path: Path) -> None:
+    for name in ("front/app.js", "back/app.py", "secret"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"this is {name}")
+    front, back = str(tmp_path / "front"), str(tmp_path / "back")
+    paths = ["app.js", f"{back}/app.py", "../secret", f"{tmp_path}/secret"]
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "roots_client.py"), front, back, *paths],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        f"roots ->  Front end: {front}",
+        f"Back end: {back}",
+        "read app.js ->  this is front/app.js",
+        f"read {back}/app.py ->  this is back/app.py",
+        "read ../secret -> refused: the path goes up (..)",
+        f"read {tmp_path}/secret -> refused: the path is not inside the roots",
+        f"roots ->  Front end: {front}",
+        "read app.js ->  this is front/app.js",
+        f"read {back}/app.py -> refused: the path is not inside the roots",
+        "read ../secret -> refused: the path goes up (..)",
+        f"read {tmp_path}/secret -> refused: the path is not inside the roots",
+    ]
+    assert done.stderr == ""

@@ -1,0 +1,26 @@
+"""The example of tasks."""
+
+import subprocess
+import sys
+
+from at_terminal import EXAMPLES
+
+
+def test_it_watches_one_task_and_calls_off_another() -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "tasks_client.py"), "to be or not"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if " of " in line] == [
+        "  1 of 4: to",
+        "  2 of 4: be",
+        "  3 of 4: or",
+        "  4 of 4: not",
+    ]
+    assert "  it is working" in lines and "  it is completed" in lines
+    assert lines[-3:] == ["4 words", "the second one is cancelled", "tasks: ['completed', 'cancelled']"]
+    assert done.stderr == ""

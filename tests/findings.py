@@ -1,0 +1,61 @@
+"""Findings and reports made by hand, for the tests of what is made of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from mcp_bindgen.diff.accepted import Accepted
+from mcp_bindgen.diff.author import Verdict
+from mcp_bindgen.diff.catalogue import RULES
+from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
+from mcp_bindgen.diff.report.lens import Lens
+from mcp_bindgen.diff.report.model import Report, Side, make_report
+from mcp_bindgen.diff.report.places import SourceFile
+
+HOSTILE = (
+    "</script><img src=x onerror=alert(1)>\x1b[31m\u202e\r\n::error::x%0A ::error::y ##[error]z"
+    "| `a` ``b`` [c](http://d.example) *e* ]]>&\"'"
+)
+"""A name that tries to be markup, a control sequence, a line of its own or a command, whatever the format."""
+
+
+def finding(
+    rule: str = "property-added-required",
+    place: str = "CallToolResult.resultType",
+    old: str = "-",
+    new: str = "ResultType",
+    *,
+    carriers: Sequence[Carrier] = (Carrier("tools/call", "result", Travel.TO_CLIENT),),
+    gates: Mapping[Pair, str] | None = None,
+    proven: bool = True,
+    pointer: str = "",
+) -> Finding:
+    """Make a finding; a break is proven by a message, or by none."""
+    made = Finding(
+        rule=RULES[rule],
+        place=place,
+        old=old,
+        new=new,
+        pointer=pointer,
+        carriers=dict.fromkeys(carriers, ()),
+        gates=gates or {},
+    )
+    messages = {pair: {"jsonrpc": "2.0", "result": {place: new}} for pair in sorted(made.breaks)}
+    return replace(made, witnesses=messages) if proven else replace(made, unproven=made.breaks)
+
+
+def reported(
+    *findings: Finding,
+    lens: Lens | None = None,
+    accepted: Accepted | None = None,
+    file: SourceFile | None = None,
+    author: Verdict | None = None,
+) -> Report:
+    """Make a report of findings between two revisions; the new side may be a file."""
+    return make_report(
+        findings,
+        old=Side(name="2001-01-01", revision="2001-01-01"),
+        new=Side(name="2002-02-02", revision="2002-02-02", file=file),
+        lens=lens or Lens(),
+        accepted=accepted or Accepted(),
+        author=author or Verdict(compatible=True, deciding=(), doubtful=(), sentence="compatible"),
+    )

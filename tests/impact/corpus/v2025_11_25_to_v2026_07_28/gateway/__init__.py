@@ -1,0 +1,1 @@
+"""A gateway that watches tasks."""

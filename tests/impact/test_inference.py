@@ -1,0 +1,212 @@
+"""What `impact` understands of Python, one construct at a time: the line that touches the change, and no other."""
+
+from pathlib import Path
+
+import pytest
+
+from impact.corpus_marks import changes
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.diff.impact.report import Impact
+from mcp_bindgen.diff.impact.run import impact
+
+OLD, NEW = "2025-11-25", "2026-07-28"
+PACKAGE = "mcp_bindings.v2025_11_25"
+HEAD = f"from {PACKAGE} import CallToolResult, Client, Server, TextContent, Tool\nimport {PACKAGE} as m\n"
+
+
+def scanned(folder: Path, files: dict[str, str]) -> Impact:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return impact(changes(OLD, NEW), [folder], [PACKAGE], Diagnostics())
+
+
+def touched(folder: Path, files: dict[str, str]) -> list[str]:
+    """Return the lines of code that are touched, in order."""
+    found = scanned(folder, files)
+    places = sorted({(t.use.spot.path, t.use.spot.line) for t in found.touched})
+    return [found.sources[path].line(number) for path, number in places]
+
+
+READS = {
+    "a parameter": "def f(t: Tool):\n    print(t.name)\n    HIT(t.execution)",
+    "an annotation in quotes": 'def f(t: "Tool | None"):\n    HIT(t.execution)',
+    "a variable": "t = Tool(name='x', input_schema=m.ToolInputSchema())\nHIT(t.execution)",
+    "an alias of the class": "T = Tool\ndef f(t: T):\n    HIT(t.execution)",
+    "an annotated variable": "t: Tool = make()\nHIT(t.execution)",
+    "Optional": "from typing import Optional\ndef f(t: Optional[Tool]):\n    HIT(t and t.execution)",
+    "a list": "def f(ts: list[Tool]):\n    for t in ts:\n        HIT(t.execution)",
+    "an index": "def f(ts: list[Tool]):\n    HIT(ts[0].execution)",
+    "a slice": "def f(ts: list[Tool]):\n    for t in ts[1:]:\n        HIT(t.execution)",
+    "a dict": "def f(ts: dict[str, Tool]):\n    for name, t in ts.items():\n        HIT(t.execution)",
+    "get of a dict": "def f(ts: dict[str, Tool]):\n    if (t := ts.get('x')) is not None:\n        HIT(t.execution)",
+    "a tuple": "def f(pair: tuple[str, Tool]):\n    name, t = pair\n    HIT(t.execution)",
+    "unpacking of a rest": "def f(ts: list[Tool]):\n    first, *rest = ts\n    for t in rest:\n"
+    "        HIT(t.execution)",
+    "enumerate": "def f(ts: list[Tool]):\n    for i, t in enumerate(ts):\n        HIT(t.execution)",
+    "zip": "def f(ts: list[Tool], names: list[str]):\n    for n, t in zip(names, ts):\n        HIT(t.execution)",
+    "sorted by a lambda": "def f(ts: list[Tool]):\n    HIT(sorted(ts, key=lambda t: str(t.execution)))",
+    "a comprehension": "def f(ts: list[Tool]):\n    HIT([t.execution for t in ts if t.name])",
+    "a dict comprehension": "def f(ts: list[Tool]):\n    HIT({t.name: t.execution for t in ts})",
+    "next of a generator": "def f(ts: list[Tool]):\n    t = next(t for t in ts if t.name)\n    HIT(t.execution)",
+    "a result": "async def f(c: Client):\n    r = await c.list_tools()\n    HIT(r.tools[0].execution)",
+    "async for": "async def f(c: Client):\n    async for t in c.iter_tools():\n        HIT(t.execution)",
+    "an async comprehension": "async def f(c: Client):\n    HIT([t.execution async for t in c.iter_tools()])",
+    "gather": "import asyncio\nasync def f(c: Client):\n"
+    "    a, b = await asyncio.gather(c.list_tools(), c.list_prompts())\n"
+    "    HIT(a.tools[0].execution)",
+    "a task": "import asyncio\nasync def f(c: Client):\n    t = asyncio.create_task(c.list_tools())\n"
+    "    HIT((await t).tools[0].execution)",
+    "wait_for": "import asyncio\nasync def f(c: Client):\n    r = await asyncio.wait_for(c.list_tools(), 1)\n"
+    "    HIT(r.tools[0].execution)",
+    "an attribute": "class A:\n    def __init__(self):\n"
+    "        self.t = Tool(name='x', input_schema=m.ToolInputSchema())\n"
+    "    def f(self):\n        HIT(self.t.execution)",
+    "an attribute that was declared": "class A:\n    t: Tool\n    def f(self):\n        HIT(self.t.execution)",
+    "a dict in an attribute": "class A:\n    def __init__(self):\n        self.ts = {}\n    def add(self, t: Tool):\n"
+    "        self.ts[t.name] = t\n    def f(self):\n        for t in self.ts.values():\n            HIT(t.execution)",
+    "a list that grows": "def f(t: Tool):\n    ts = []\n    ts.append(t)\n    HIT(ts[0].execution)",
+    "a function without annotations": "def make():\n    return Tool(name='x', input_schema=m.ToolInputSchema())\n"
+    "def f():\n    HIT(make().execution)",
+    "a parameter without annotation": "def show(t):\n    HIT(t.execution)\ndef f(t: Tool):\n    show(t)",
+    "a property": "class A:\n    @property\n    def tool(self) -> Tool: ...\ndef f(a: A):\n    HIT(a.tool.execution)",
+    "a subclass": "class Mine(Tool):\n    pass\ndef f(t: Mine):\n    HIT(t.execution)",
+    "isinstance": "def f(t: object):\n    if isinstance(t, Tool):\n        HIT(t.execution)",
+    "isinstance and": "def f(t: object):\n    HIT(isinstance(t, Tool) and t.execution)",
+    "isinstance the other way": "def f(t: Tool | str):\n    if isinstance(t, str):\n        return\n"
+    "    HIT(t.execution)",
+    "match": "def f(t: object):\n    match t:\n        case Tool() as found:\n            HIT(found.execution)",
+    "a pattern": "def f(t: object):\n    match t:\n        case HIT_Tool(execution=e):\n            print(e)",
+    "a sequence pattern": "def f(ts: list[Tool]):\n    match ts:\n        case [t, *_]:\n            HIT(t.execution)",
+    "getattr": "def f(t: Tool):\n    HIT(getattr(t, 'execution'))",
+    "an assignment": "def f(t: Tool):\n    t.execution = None  # HIT",
+    "model_validate": "def f(d):\n    HIT(Tool.model_validate(d).execution)",
+    "model_validate of a display": "t = Tool.model_validate({'name': 'x', 'inputSchema': {}, 'execution': {}})  # HIT",
+    "model_copy": "def f(t: Tool):\n    HIT(t.model_copy().execution)",
+    "deepcopy": "import copy\ndef f(t: Tool):\n    HIT(copy.deepcopy(t).execution)",
+    "cast": "from typing import cast\ndef f(t):\n    HIT(cast(Tool, t).execution)",
+    "a wire name": "t = Tool(name='x', inputSchema={}, execution=None)  # HIT",
+    "a conditional expression": "def f(a: Tool, b: Tool):\n    HIT((a if a.name else b).execution)",
+    "a context manager": "from contextlib import contextmanager\n@contextmanager\ndef opened():\n"
+    "    yield Tool(name='x', input_schema=m.ToolInputSchema())\n"
+    "def f():\n    with opened() as t:\n        HIT(t.execution)",
+    "an own context manager": "class A:\n    def __enter__(self) -> Tool: ...\n    def __exit__(self, *a): ...\n"
+    "def f():\n    with A() as t:\n        HIT(t.execution)",
+    "a client that opens": "async def f(peer):\n    c = await Client.open(peer)\n    r = await c.list_tools()\n"
+    "    HIT(r.tools[0].execution)",
+    "a handler without annotations": "class S(Server):\n    async def call_tool(self, params, ctx):\n"
+    "        HIT(params.task)",
+    "an f-string": "def f(t: Tool):\n    HIT(f'{t.execution!r}')",
+    "a lambda": "f = lambda: None\ndef g(t: Tool):\n    HIT((lambda: t.execution)())",
+    "a closure": "def f(t: Tool):\n    def inner():\n        HIT(t.execution)\n    return inner",
+    "a type of a class": "def f(cls: type[Tool]):\n    HIT(cls.model_validate({}).execution)",
+    "Self": "from typing import Self\nclass Mine(Tool):\n    def me(self) -> Self: ...\n"
+    "def f(t: Mine):\n    HIT(t.me().execution)",
+    "a callable": "from collections.abc import Callable\ndef f(make: Callable[[], Tool]):\n    HIT(make().execution)",
+}
+"""A construct, and code in which only the lines with HIT are touched."""
+
+
+@pytest.mark.parametrize("construct", READS)
+def test_it_follows(tmp_path: Path, construct: str) -> None:
+    code = READS[construct].replace("HIT_", "")
+    expected = [line.strip() for line in READS[construct].splitlines() if "HIT" in line]
+    assert expected
+    assert touched(tmp_path, {"app.py": HEAD + code}) == [line.replace("HIT_", "") for line in expected]
+
+
+FREE = {
+    "another class of the same attribute": "class Task:\n    execution = 1\ndef f(t: Task):\n    print(t.execution)",
+    "a name that hides the import": "from elsewhere import Tool\ndef f(t: Tool):\n    print(t.execution)",
+    "a keyword of another function": "print(dict(execution=1))",
+    "a docstring": 'def f():\n    """See resources/subscribe."""',
+    "a string that is a method only in part": "print('the resources/subscribe method', 'ping', 'initialize')",
+    "narrowed away": "def f(t: Tool | m.Prompt):\n    if isinstance(t, Tool):\n        return\n    print(t.title)",
+    "another member": "def f(t: Tool):\n    print(t.name, t.title, t.annotations, t.meta)",
+    "a member that is passed": "m.CancelledNotificationParams(request_id=1)",
+    "a method of the same name": "class A:\n    def ping(self): ...\nA().ping()",
+    "an argument that fills itself in": "TextContent(text='x')",
+}
+
+
+@pytest.mark.parametrize("construct", FREE)
+def test_it_reports_nothing_else(tmp_path: Path, construct: str) -> None:
+    found = scanned(tmp_path, {"app.py": HEAD + FREE[construct]})
+    assert [str(t.use) for t in found.touched] == []
+    assert found.unresolved == ()
+
+
+USES = "def f(t: Tool):\n    print(t.execution)\n"
+REEXPORTS = {
+    "relative": {
+        "app/__init__.py": "",
+        "app/p.py": f"from {PACKAGE} import Tool",
+        "app/x.py": f"from .p import Tool\n{USES}",
+    },
+    "from the package": {"app/__init__.py": f"from {PACKAGE} import Tool", "app/x.py": f"from . import Tool\n{USES}"},
+    "from above": {
+        "app/__init__.py": "",
+        "app/p.py": f"from {PACKAGE} import Tool",
+        "app/sub/__init__.py": "",
+        "app/sub/x.py": f"from ..p import Tool\n{USES}",
+    },
+    "absolute": {
+        "app/__init__.py": "",
+        "app/p.py": f"from {PACKAGE} import Tool",
+        "app/x.py": f"from app.p import Tool\n{USES}",
+    },
+    "by its module": {
+        "p.py": f"from {PACKAGE} import Tool",
+        "x.py": "import p\n" + USES.replace("t: Tool", "t: p.Tool"),
+    },
+    "everything": {"p.py": f"from {PACKAGE} import *", "x.py": f"from p import *\n{USES}"},
+    "twice": {
+        "p.py": f"from {PACKAGE} import Tool",
+        "q.py": "from p import Tool as T",
+        "x.py": f"from q import T as Tool\n{USES}",
+    },
+    "beside a script": {"tools/p.py": f"from {PACKAGE} import Tool", "tools/x.py": f"from p import Tool\n{USES}"},
+    "under a src folder": {
+        "src/app/p.py": f"from {PACKAGE} import Tool",
+        "src/app/__init__.py": "",
+        "src/app/x.py": f"from app.p import Tool\n{USES}",
+    },
+    "the revision as a module": {
+        "x.py": "from mcp_bindings import v2025_11_25 as p\n" + USES.replace("t: Tool", "t: p.Tool")
+    },
+    "the full name": {"x.py": f"import {PACKAGE}\n" + USES.replace("t: Tool", f"t: {PACKAGE}.Tool")},
+    "a module of the bindings": {"x.py": f"from {PACKAGE}.common import Tool\n{USES}"},
+    "for type checkers": {
+        "x.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
+        f"from {PACKAGE} import Tool\n{USES.replace('Tool', chr(34) + 'Tool' + chr(34))}"
+    },
+}
+
+
+@pytest.mark.parametrize("way", REEXPORTS)
+def test_it_finds_the_class_behind_imports(tmp_path: Path, way: str) -> None:
+    assert touched(tmp_path, REEXPORTS[way]) == ["print(t.execution)"]
+
+
+UNRESOLVED = {
+    "a value of no known type": ("def f(t):\n    print(t.execution)", "execution"),
+    "Any": ("from typing import Any\ndef f(t: Any):\n    print(t.execution)", "execution"),
+    "a key of a dump": ("def f(t: Tool):\n    print(t.model_dump()['execution'])", "execution"),
+    "arguments from a mapping": ("def f(d):\n    return CallToolResult(**d)", "CallToolResult"),
+    "a method by a computed name": ("def f(name):\n    return m.METHODS[name]", "METHODS"),
+    "an attribute by a computed name": ("def f(t: m.ElicitResult, name):\n    return getattr(t, name)", "ElicitResult"),
+    "a class that is not scanned": (
+        "from .missing import Tool2\ndef f(t: Tool2):\n    print(t.execution)",
+        "execution",
+    ),
+}
+
+
+@pytest.mark.parametrize("construct", UNRESOLVED)
+def test_what_it_cannot_resolve_it_counts(tmp_path: Path, construct: str) -> None:
+    code, name = UNRESOLVED[construct]
+    found = scanned(tmp_path, {"app.py": HEAD + code})
+    assert [t.finding.rule.id for t in found.touched] == []
+    assert [u.name for u in found.unresolved] == [name]
+    assert found.unresolved[0].reason

@@ -1,0 +1,190 @@
+"""Requests and their answers, between a client and a server that really talk."""
+
+import asyncio
+import logging
+from typing import Any, cast
+
+import pytest
+from pydantic import BaseModel
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_bindings.v2025_11_25 import methods
+from mcp_runtime.context import Exchange
+from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.settings import Proceed
+from talk import raw, talk
+from tools_server import Host, Tools, text_result
+
+
+class Listing(Tools):
+    """Answers `tools/list` with whatever a test wants."""
+
+    def __init__(self, *tools: dict[str, Any]) -> None:
+        super().__init__()
+        self.tools = tools
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        listing = v.ListToolsResult(tools=[])
+        listing.tools = cast(Any, self.tools)
+        return listing
+
+
+class TestHandlers:
+    async def test_sampling_inside_a_tool_call(self) -> None:
+        """Other calls, and a cancellation, are on their way meanwhile."""
+        async with talk(Tools(), handlers=Host()) as both:
+            others = [asyncio.create_task(both.client.call_tool(name="echo")) for _ in range(20)]
+            slow = asyncio.create_task(both.client.call_tool(name="slow"))
+            sampling = asyncio.create_task(both.client.call_tool(name="sample"))
+            await asyncio.sleep(0)
+            slow.cancel()
+            assert await sampling == text_result("!")
+            assert [await other for other in others] == [text_result("None")] * 20
+            with pytest.raises(asyncio.CancelledError):
+                await slow
+
+    async def test_an_error_that_was_not_meant_to_be_seen(self, caplog: pytest.LogCaptureFixture) -> None:
+        async with talk(Tools()) as both:
+            with pytest.raises(PeerError, match="internal error") as caught:
+                await both.client.call_tool(name="secret")
+            assert caught.value.code == -32603
+            assert "hunter2" not in str(both.received)
+            assert "hunter2" in caplog.text
+
+    async def test_an_error_of_its_own(self) -> None:
+        async with talk(Tools()) as both:
+            with pytest.raises(PeerError, match="no more tea") as caught:
+                await both.client.call_tool(name="own error")
+            assert (caught.value.code, caught.value.data) == (-7, {"left": 0})
+
+    async def test_what_the_peer_refused_is_not_passed_on(self) -> None:
+        """A tool that could not ask the client has failed; the client's error says nothing on the tool."""
+
+        class Rude(Host):
+            async def create_message(
+                self, params: v.CreateMessageRequestParams, ctx: v.ClientContext
+            ) -> v.CreateMessageResult | v.CreateTaskResult:
+                raise PeerError(-1, "rejected")
+
+        async with talk(Tools(), handlers=Rude()) as both:
+            with pytest.raises(PeerError) as caught:
+                await both.client.call_tool(name="sample")
+            assert caught.value.code == -32603
+
+    async def test_nothing_is_logged_in_a_good_conversation(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level(logging.DEBUG, "mcp_runtime")
+        async with talk(Tools(), handlers=Host()) as both:
+            await both.client.call_tool(name="sample")
+            assert not both.errors and not both.complaints
+        assert caplog.text == ""
+
+
+class TestValidation:
+    async def test_params_that_are_not_valid(self) -> None:
+        async with raw(Tools()) as line:
+            await line.shake_hands("2025-11-25")
+            answer = await line.ask("tools/call", {"name": 1})
+            assert answer["error"]["code"] == -32602
+            assert answer["error"]["data"] == {"pointer": "/name"}
+            assert str(line.errors[0]).startswith("tools/call of 2025-11-25: /name: ")
+            assert (await line.ask("tools/call", None, id_=2))["error"]["code"] == -32602
+
+    async def test_unknown_methods(self) -> None:
+        async with raw(Tools()) as line:
+            await line.shake_hands("2025-11-25")
+            for id_, method in enumerate(("no/such", "resources/list", "x\x1b[31m")):
+                assert (await line.ask(method, id_=id_))["error"]["code"] == -32601
+            line.tell(method="notifications/no/such")
+            assert (await line.ask("ping", id_=9))["result"] == {}
+
+    async def test_a_result_that_breaks_the_protocol(self) -> None:
+        async with talk(Listing({"name": 1})) as both:
+            with pytest.raises(RemoteProtocolError, match="tools/list of 2025-11-25: /tools/0/name: ") as caught:
+                await both.client.list_tools()
+            assert caught.value.pointer == "/tools/0/name" and len(str(caught.value).splitlines()) <= 5
+            assert await both.client.call_tool(name="echo") == text_result("None")
+
+    async def test_null_for_absent(self) -> None:
+        """A lenient reader takes it as absent and reports it once; a strict one refuses it."""
+        listing = Listing({"name": "t", "inputSchema": {"type": "object"}, "description": None})
+        async with talk(listing) as both:
+            for _ in range(2):
+                (tool,) = (await both.client.list_tools()).tools
+                assert tool.name == "t" and tool.description is None
+            (error,) = both.errors
+            assert isinstance(error, RemoteProtocolError) and error.pointer == "/tools/0/description"
+        async with talk(listing, strict=True) as both:
+            with pytest.raises(RemoteProtocolError, match="/tools/0/description"):
+                await both.client.list_tools()
+
+    async def test_null_that_no_leniency_repairs(self) -> None:
+        async with talk(Listing({"name": None, "inputSchema": {"type": "object"}})) as both:
+            with pytest.raises(RemoteProtocolError, match="/tools/0/name"):
+                await both.client.list_tools()
+
+    async def test_what_is_sent_can_be_checked(self) -> None:
+        async with talk(Tools(), check_sent=True) as both:
+            params = v.CallToolRequestParams(name="echo")
+            params.name = cast(Any, None)
+            with pytest.raises(LocalProtocolError, match="/name"):
+                await both.client.connection.request(methods.TOOLS_CALL, params, None)
+            assert await both.client.call_tool(name="echo") == text_result("None")
+
+    async def test_capabilities_of_members(self) -> None:
+        async with talk(Tools()) as both:
+            with pytest.raises(MissingCapability, match=r"task of tools/call needs .*server\.tasks\.requests"):
+                await both.client.call_tool(name="echo", task=v.TaskMetadata())
+        async with raw(Tools()) as line:
+            await line.shake_hands("2025-11-25")
+            answer = await line.ask("tools/call", {"name": "echo", "task": {}})
+            assert answer["result"]["content"][0]["text"] == "None"
+
+
+class Thing(BaseModel):
+    """A vendor's params."""
+
+    size: int
+
+
+async def test_methods_that_no_schema_has() -> None:
+    told: list[int] = []
+
+    async def grow(params: Thing, ctx: Any) -> Thing:
+        return Thing(size=params.size + 1)
+
+    async def note(params: Thing, ctx: Any) -> None:
+        told.append(params.size)
+
+    async with talk(Tools()) as both:
+        both.server.handle_request("acme/grow", Thing, grow)
+        both.server.handle_notification("acme/note", Thing, note)
+        connection = both.client.connection
+        assert await connection.send_request("acme/grow", Thing(size=1), Thing) == Thing(size=2)
+        await connection.send_notification("acme/note", {"size": 5})
+        with pytest.raises(PeerError, match="/size: ") as caught:
+            await connection.send_request("acme/grow", {"size": "x"}, Thing)
+        assert caught.value.code == -32602
+        await both.client.call_tool(name="echo")
+        assert told == [5]
+
+
+async def test_middleware_stands_around_everything() -> None:
+    seen: list[str] = []
+
+    async def audit(exchange: Exchange, proceed: Proceed) -> Any:
+        seen.append(f"{exchange.way} {exchange.method.name}")
+        if exchange.method.name == "tools/call" and exchange.params.name == "other":
+            exchange.params = v.CallToolRequestParams(name="echo", arguments={"by": "audit"})
+        result = await proceed()
+        seen.append(f"{exchange.method.name} done")
+        return result
+
+    class Audited(Tools):
+        options = ServerOptions(middleware=(audit,))
+
+    async with talk(Audited(), middleware=(audit,)) as both:
+        assert await both.client.call_tool(name="other") == text_result("{'by': 'audit'}")
+    calls = [line for line in seen if "tools/call" in line]
+    assert calls == ["sent tools/call", "received tools/call", "tools/call done", "tools/call done"]
+    assert seen[:3] == ["sent initialize", "initialize done", "sent notifications/initialized"]

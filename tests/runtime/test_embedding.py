@@ -1,0 +1,78 @@
+"""A server within the process of its client, and what it does when a client connects."""
+
+import logging
+
+import pytest
+
+from mcp_bindings import v2024_11_05, v2025_11_25
+from mcp_runtime.client import open_any
+from mcp_runtime.connection import Connection
+from mcp_runtime.errors import ConnectionClosed, LocalProtocolError, PeerError
+from mcp_runtime.transports.memory import connect_memory
+from tools_server import Tools, text_result
+
+
+class Welcoming(Tools):
+    """Keeps who connects, or fails to."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        super().__init__()
+        self.connections: list[Connection] = []
+        self.fails = fails
+
+    def connected(self, connection: Connection) -> None:
+        if self.fails:
+            raise KeyError("a secret")
+        assert connection.revision == "2025-11-25"
+        self.connections.append(connection)
+
+
+async def test_a_server_in_memory() -> None:
+    server = Welcoming()
+    async with connect_memory(server) as peer:
+        client = await v2025_11_25.Client.open(peer)
+        assert await client.call_tool(name="echo", arguments={"n": 1}) == text_result("{'n': 1}")
+        (connection,) = server.connections
+    assert client.connection.closed_because == "closed by this side"
+    assert await connection.wait_closed() == "the peer closed the connection"
+    with pytest.raises(ConnectionClosed):
+        await client.ping()
+
+
+async def test_servers_of_several_revisions_in_memory() -> None:
+    async with connect_memory(Tools(), v2024_11_05.Server()) as peer:
+        client = await open_any(peer, v2024_11_05.Client, v2025_11_25.Client)
+        assert isinstance(client, v2025_11_25.Client)
+
+
+async def test_no_server() -> None:
+    with pytest.raises(ValueError, match="no server"):
+        async with connect_memory():
+            pass
+
+
+async def test_what_the_peer_can_do() -> None:
+    async with connect_memory(Tools()) as peer:
+        client = await v2025_11_25.Client.open(peer)
+        assert client.capabilities == {"tools": {"listChanged": True}, "logging": {}}
+        paths = ("tools", "tools.listChanged", "logging", "prompts", "tools.x", "experimental.acme")
+        assert [client.has(path) for path in paths] == [True, True, True, False, False, False]
+
+
+async def test_a_server_that_fails_at_a_new_connection(caplog: pytest.LogCaptureFixture) -> None:
+    async with connect_memory(Welcoming(fails=True)) as peer:
+        with caplog.at_level(logging.ERROR), pytest.raises(PeerError, match="internal error") as caught:
+            await v2025_11_25.Client.open(peer)
+        assert caught.value.code == -32603 and "secret" in caplog.text
+
+
+async def test_a_server_that_answers_initialize_itself() -> None:
+    class Own(Tools):
+        async def initialize(
+            self, params: v2025_11_25.InitializeRequestParams, ctx: v2025_11_25.Context
+        ) -> v2025_11_25.InitializeResult:
+            raise NotImplementedError
+
+    with pytest.raises(LocalProtocolError, match="the runtime answers it"):
+        async with connect_memory(Own()):
+            pass

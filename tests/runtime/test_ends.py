@@ -1,0 +1,172 @@
+"""How requests end: by time, by cancellation, with the connection."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_bindings.v2025_11_25 import methods
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
+from mcp_runtime.peer import Peer
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.stub import CallOptions
+from mcp_runtime.transports.memory import memory_pair
+from talk import talk
+from tools_server import Tools, text_result
+
+
+class Narrow(Tools):
+    """Works on one request at a time."""
+
+    options = ServerOptions(max_in_flight=1, max_queued=1)
+
+
+class Patient(Tools):
+    """Reports progress for a long time."""
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult | v.CreateTaskResult:
+        for number in range(1000):
+            await ctx.report_progress(number)
+            await asyncio.sleep(0.02)
+        return text_result("late")
+
+
+class Leaving(Tools):
+    """Ends the connection in the middle of a call."""
+
+    def __init__(self, *, beside: bool) -> None:
+        super().__init__()
+        self.beside = beside
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult | v.CreateTaskResult:
+        if self.beside:
+            ctx.connection.spawn(ctx.connection.aclose("done"))
+            await asyncio.sleep(60)
+        await ctx.connection.aclose("done")
+        return text_result("never")
+
+
+class TestTime:
+    async def test_a_timeout_is_sent_and_raised(self) -> None:
+        server = Tools()
+        async with talk(server) as both:
+            with pytest.raises(RequestTimeout, match=r"tools/call: no answer within 0\.05 s"):
+                await both.client.call_tool(name="slow", options=CallOptions(timeout=0.05))
+            assert both.sent[-1]["params"]["reason"] == "no answer within 0.05 s"
+            await both.client.ping()
+            assert server.ended == ["True no answer within 0.05 s"]
+            assert both.client.connection.open_requests == both.server.open_requests == 0
+
+    async def test_every_request_has_a_time_limit(self) -> None:
+        async with talk(Tools(), timeout=0.05) as both:
+            with pytest.raises(RequestTimeout):
+                await both.client.call_tool(name="slow")
+
+    async def test_a_server_that_never_answers_the_handshake(self) -> None:
+        here, there = memory_pair()
+        with pytest.raises(RequestTimeout, match="initialize"):
+            await v.Client.open(Peer(here), options=ClientOptions(timeout=0.05))
+        await there.close()
+
+    async def test_progress_renews_the_time_up_to_the_maximum(self) -> None:
+        seen: list[float] = []
+
+        def note(progress: float, total: float | None, message: str | None) -> None:
+            seen.append(progress)
+
+        async with talk(Patient(), timeout=0.4) as both:
+            with pytest.raises(RequestTimeout, match="within 1 s"):
+                await both.client.call_tool(name="x", options=CallOptions(max_time=1, progress=note))
+            assert len(seen) > 1
+
+    async def test_progress(self) -> None:
+        seen: list[tuple[float, float | None, str | None]] = []
+
+        def note(progress: float, total: float | None, message: str | None) -> None:
+            seen.append((progress, total, message))
+
+        async with talk(Tools()) as both:
+            await both.client.call_tool(name="count", options=CallOptions(progress=note))
+            # Reports that come close together may be joined, but the first and the last are seen.
+            assert (seen[0], seen[-1]) == ((1, 3, "step 0"), (3, 3, "step 2"))
+            before = len(seen)
+            await both.client.call_tool(name="count")
+            assert len(seen) == before
+
+
+class TestCancellation:
+    async def test_the_reason_reaches_the_handler(self) -> None:
+        server = Tools()
+        async with talk(server) as both:
+            call = asyncio.create_task(both.client.call_tool(name="slow"))
+            await server.begun.wait()
+            call.cancel("the user went home")
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            assert both.sent[-1]["method"] == "notifications/cancelled"
+            await both.client.ping()
+            assert server.ended == ["True the user went home"]
+            # Nobody answers a request that was cancelled.
+            assert [message["id"] for message in both.received if "result" in message] == [1, 3]
+
+    async def test_one_that_waits_for_its_turn(self) -> None:
+        server = Narrow()
+        async with talk(server) as both:
+            first = asyncio.create_task(both.client.call_tool(name="slow"))
+            second = asyncio.create_task(both.client.call_tool(name="echo"))
+            await server.begun.wait()
+            await asyncio.sleep(0)
+            second.cancel()
+            await asyncio.sleep(0)
+            third = asyncio.create_task(both.client.call_tool(name="echo", arguments={"n": 3}))
+            await asyncio.sleep(0)
+            first.cancel()
+            assert await third == text_result("{'n': 3}")
+            assert len(server.contexts) == 2
+
+    async def test_too_many(self) -> None:
+        async with talk(Narrow()) as both:
+            calls = [asyncio.create_task(both.client.call_tool(name="slow")) for _ in range(3)]
+            with pytest.raises(PeerError, match="too many requests"):
+                await calls[2]
+            for call in calls[:2]:
+                call.cancel()
+            await asyncio.wait(calls)
+
+
+class TestTheEnd:
+    async def test_open_calls_fail_and_handlers_are_cancelled(self) -> None:
+        server = Tools()
+        reasons: list[str] = []
+        async with talk(server) as both:
+            both.client.connection.on_close(reasons.append)
+            call = asyncio.create_task(both.client.call_tool(name="slow"))
+            stream = both.client.notifications(methods.NOTIFICATIONS_MESSAGE)
+            await server.begun.wait()
+            await both.server.aclose("maintenance")
+            with pytest.raises(ConnectionClosed, match="the peer closed the connection"):
+                await call
+            assert server.ended == ["True maintenance"]
+            assert [item async for item in stream] == []
+            with pytest.raises(ConnectionClosed):
+                await both.client.ping()
+        assert reasons == ["the peer closed the connection"]
+
+    @pytest.mark.parametrize("beside", [True, False])
+    async def test_a_handler_may_end_the_connection(self, beside: bool) -> None:
+        async with talk(Leaving(beside=beside)) as both:
+            with pytest.raises(ConnectionClosed):
+                await both.client.call_tool(name="x")
+        assert both.server.closed_because == "done"
+
+    async def test_hooks_that_fail_harm_nobody(self, caplog: pytest.LogCaptureFixture) -> None:
+        def fail(*arguments: Any) -> None:
+            raise RuntimeError("hook")
+
+        async with talk(Tools()) as both:
+            both.client.connection.on_close(fail)
+            both.server.on_error(fail)
+            await both.client.connection.send_request("ping", None, dict)
+        assert "hook" in caplog.text

@@ -1,0 +1,210 @@
+"""A peer that is gone without a word is found out, and one that is merely quiet is left in peace."""
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection import Connection
+from mcp_runtime.context import Exchange
+from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
+from mcp_runtime.lifecycle.legacy import State
+from mcp_runtime.peer import Peer
+from mcp_runtime.server import ServerOptions, start_server
+from mcp_runtime.settings import Proceed
+from mcp_runtime.stub import CallOptions
+from mcp_runtime.transports.base import Receiver
+from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.transports.stdio import connect_stdio
+from talk import raw
+from together import together
+
+WATCHFUL = ClientOptions(ping_interval=0.1, ping_timeout=0.1)
+SILENT = "the peer was silent for 0.1 s and did not answer a ping within 0.1 s"
+
+STALLED = """
+import json, sys, time
+request = json.loads(sys.stdin.readline())
+info = {"name": "stalled", "version": "0"}
+result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+time.sleep(60)
+"""
+
+
+class Idle(v.Server):
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        await asyncio.sleep(60)
+        return v.ListToolsResult(tools=[])
+
+
+class Watchful(Idle):
+    options = ServerOptions(ping_interval=0.1, ping_timeout=0.1)
+
+
+class Patient(Idle):
+    options = ServerOptions(ping_interval=0.1, ping_timeout=5)
+
+
+class Clogged:
+    """A transport whose peer has stopped to read: what is sent waits for ever."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._is_clogged = False
+        self._closed = asyncio.Event()
+
+    def clog(self) -> None:
+        self._is_clogged = True
+
+    async def start(self, receiver: Receiver) -> None:
+        await self._inner.start(receiver)
+
+    def send(self, message: bytes) -> None:
+        if not self._is_clogged:
+            self._inner.send(message)
+
+    async def drain(self) -> None:
+        if self._is_clogged:
+            await self._closed.wait()
+
+    def pause_reading(self) -> None:
+        self._inner.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._inner.resume_reading()
+
+    async def close(self) -> None:
+        self._closed.set()
+        await self._inner.close()
+
+
+async def closed(connection: Connection) -> tuple[str, float]:
+    """Wait for the end of a connection; returns why it ended and how long that took."""
+    begun = time.perf_counter()
+    async with asyncio.timeout(15):
+        return await connection.wait_closed(), time.perf_counter() - begun
+
+
+class TestClient:
+    async def test_a_server_that_stopped_to_read_is_found_out(self) -> None:
+        here, there = memory_pair()
+        server = await start_server(there, Idle())
+        client = await v.Client.open(Peer(here), options=WATCHFUL)
+        there.pause_reading()
+        call = asyncio.create_task(client.list_tools())
+        reason, seconds = await closed(client.connection)
+        assert reason == SILENT == client.connection.closed_because
+        assert seconds > 0.15
+        assert client.connection.state is State.CLOSED
+        with pytest.raises(ConnectionClosed, match="did not answer a ping"):
+            await call
+        with pytest.raises(ConnectionClosed, match="did not answer a ping"):
+            await client.list_tools()
+        await server.wait_closed()
+
+    async def test_a_transport_that_takes_nothing_any_more_is_found_out(self) -> None:
+        here, there = memory_pair()
+        server = await start_server(there, Idle())
+        transport = Clogged(here)
+        client = await v.Client.open(Peer(transport), options=WATCHFUL)
+        transport.clog()
+        reason, _ = await closed(client.connection)
+        assert reason == SILENT
+        await server.wait_closed()
+
+    async def test_a_request_ends_in_time_all_the_same(self) -> None:
+        here, there = memory_pair()
+        server = await start_server(there, Idle())
+        transport = Clogged(here)
+        client = await v.Client.open(Peer(transport))
+        transport.clog()
+        async with asyncio.timeout(5):
+            with pytest.raises(RequestTimeout):
+                await client.ping(options=CallOptions(timeout=0.1))
+        await client.connection.aclose()
+        await server.wait_closed()
+
+    async def test_a_process_that_hangs_is_found_out(self, tmp_path: Path) -> None:
+        program = tmp_path / "stalled.py"
+        program.write_text(STALLED, "utf-8")
+        async with connect_stdio(sys.executable, program) as peer:
+            client = await v.Client.open(peer, options=WATCHFUL)
+            reason, _ = await closed(client.connection)
+            assert reason == SILENT
+
+    async def test_a_server_that_answers_is_left_in_peace(self) -> None:
+        seen: list[str] = []
+        options = ClientOptions(
+            ping_interval=0.05, ping_timeout=0.1, trace=lambda way, message: seen.append(f"{way} {message.decode()}")
+        )
+        async with together(v.Client, Idle(), options=options) as client:
+            seen.clear()
+            await asyncio.sleep(0.4)
+            assert client.connection.closed_because is None
+        pings = [line for line in seen if line.startswith("sent") and '"ping"' in line]
+        assert 2 <= len(pings) <= 8
+
+    async def test_messages_are_signs_of_life(self) -> None:
+        seen: list[bytes] = []
+        options = ClientOptions(ping_interval=0.2, trace=lambda way, message: seen.append(message))
+        async with together(v.Client, Idle(), options=options) as client:
+            for _ in range(10):
+                await client.ping()
+                await asyncio.sleep(0.05)
+            assert [json.loads(message).get("id") for message in seen if b'"ping"' in message] == [*range(2, 12)]
+
+    async def test_a_ping_that_could_not_leave_says_nothing_about_the_server(self) -> None:
+        refused: list[str] = []
+
+        async def refuse(exchange: Exchange, proceed: Proceed) -> Any:
+            if exchange.method.name != "ping":
+                return await proceed()
+            refused.append(exchange.method.name)
+            raise PeerError(429, "not now")
+
+        options = ClientOptions(ping_interval=0.1, ping_timeout=0.05, middleware=(refuse,))
+        async with together(v.Client, Idle(), options=options) as client:
+            await asyncio.sleep(0.35)
+            assert client.connection.closed_because is None
+        assert 2 <= len(refused) <= 4
+
+    async def test_it_is_off_unless_asked_for(self) -> None:
+        assert ClientOptions().ping_interval is None
+        assert ServerOptions().ping_interval is None
+        here, there = memory_pair()
+        server = await start_server(there, Idle())
+        client = await v.Client.open(Peer(here))
+        there.pause_reading()
+        await asyncio.sleep(0.3)
+        assert client.connection.closed_because is None
+        await client.connection.aclose()
+        await server.wait_closed()
+
+
+class TestServer:
+    async def test_a_client_that_is_gone_is_found_out(self) -> None:
+        async with raw(Watchful()) as line:
+            await line.shake_hands("2025-11-25")
+            reason, _ = await closed(line.server)
+        assert reason == SILENT
+        assert "ping" in [message.get("method") for message in line.got]
+
+    async def test_an_error_is_an_answer_too(self) -> None:
+        async with raw(Patient()) as line:
+            await line.shake_hands("2025-11-25")
+            answered: set[Any] = set()
+            for _ in range(40):
+                await asyncio.sleep(0.01)
+                for message in line.got:
+                    if message.get("method") == "ping" and message["id"] not in answered:
+                        answered.add(message["id"])
+                        line.tell(id=message["id"], error={"code": -32601, "message": "what?"})
+            assert line.server.closed_because is None
+            assert len(answered) >= 2

@@ -1,0 +1,127 @@
+"""Middleware: every message passes it, and the rate limit that is shipped."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from calculator import Calculator, Unchecked, tool
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.context import Exchange, Way
+from mcp_runtime.errors import PeerError
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit, RateLimited
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.settings import Proceed
+from mcp_runtime.subscriptions import list_changed
+from together import together
+
+
+class TestRateLimit:
+    async def test_what_is_over_the_limit_is_refused_with_a_hint(self) -> None:
+        limit = RateLimit(rate=5, burst=3, methods=["tools/call"])
+
+        class Limited(Calculator):
+            options = ServerOptions(middleware=(limit,))
+
+        server = Limited(tool("sum"))
+        async with together(v.Client, server) as client:
+            for _ in range(3):
+                await client.call_tool(name="sum")
+            with pytest.raises(PeerError, match="too many tools/call: try again in") as caught:
+                await client.call_tool(name="sum")
+            assert caught.value.code == RATE_LIMITED
+            await client.list_tools()
+            seconds: float = caught.value.data["retryAfter"]
+            assert 0 < seconds <= 0.2
+            await asyncio.sleep(seconds + 0.01)
+            await client.call_tool(name="sum")
+        assert len(server.called) == 4
+        assert limit.refused == 1
+
+    async def test_each_peer_has_its_own(self) -> None:
+        class Limited(Calculator):
+            options = ServerOptions(middleware=(RateLimit(rate=0.01),))
+
+        server = Limited(tool("sum"))
+        for _ in range(2):
+            async with together(v.Client, server) as client:
+                await client.call_tool(name="sum")
+                with pytest.raises(PeerError):
+                    await client.call_tool(name="sum")
+
+    async def test_peers_can_be_told_apart_by_the_program(self) -> None:
+        def name(exchange: Exchange) -> str:
+            return str(exchange.connection.peer_info["name"])
+
+        class Limited(Calculator):
+            options = ServerOptions(middleware=(RateLimit(rate=0.01, peer=name, methods=["tools/call"]),))
+
+        server = Limited(tool("sum"))
+        refused: list[str] = []
+        for peer in ("a", "a", "b"):
+            async with together(v.Client, server, options=ClientOptions(name=peer)) as client:
+                try:
+                    await client.call_tool(name="sum")
+                except PeerError:
+                    refused.append(peer)
+        assert refused == ["a"]
+
+    async def test_it_can_delay_instead(self) -> None:
+        class Limited(Calculator):
+            options = ServerOptions(middleware=(RateLimit(rate=20, wait=True, methods=["tools/call"]),))
+
+        async with together(v.Client, Limited(tool("sum"))) as client:
+            begun = time.perf_counter()
+            await asyncio.gather(*(client.call_tool(name="sum") for _ in range(5)))
+            assert time.perf_counter() - begun > 0.18
+
+    async def test_a_delay_has_an_end(self) -> None:
+        class Limited(Calculator):
+            options = ServerOptions(middleware=(RateLimit(rate=0.1, wait=True, max_wait=1),))
+
+        async with together(v.Client, Limited(tool("sum"))) as client:
+            await client.call_tool(name="sum")
+            with pytest.raises(PeerError, match="too many"):
+                await client.call_tool(name="sum")
+
+    async def test_a_client_can_limit_itself(self) -> None:
+        limit = RateLimit(rate=0.1, ways=[Way.SENT], methods=["tools/call", "notifications/roots/list_changed"])
+        options = ClientOptions(middleware=(limit,), roots=[])
+        server = Unchecked(tool("sum"))
+        async with together(v.Client, server, options=options) as client:
+            await client.call_tool(name="sum")
+            with pytest.raises(RateLimited) as caught:
+                await client.call_tool(name="sum")
+            assert 9 < caught.value.retry_after <= 10
+            await client.set_roots([])
+            await client.set_roots([])
+        assert len(server.called) == 1
+        assert limit.refused == 2
+
+    def test_nonsense_is_refused(self) -> None:
+        for rate, burst in ((0, 1), (-1, 1), (1, 0), (float("nan"), 1)):
+            with pytest.raises(ValueError, match="positive rate"):
+                RateLimit(rate=rate, burst=burst)
+
+
+class TestChain:
+    async def test_every_message_passes_both_ways(self) -> None:
+        seen: list[tuple[str, str]] = []
+
+        async def audit(exchange: Exchange, proceed: Proceed) -> Any:
+            result = await proceed()
+            kind = "request" if isinstance(exchange.method, RequestMethod) else "notification"
+            seen.append((exchange.way.value, f"{kind} {exchange.method.name}"))
+            return result
+
+        server = Unchecked(tool("sum"))
+        async with together(v.Client, server, options=ClientOptions(middleware=(audit,))) as client:
+            await client.call_tool(name="sum")
+            # Nobody handles this one.
+            await list_changed(server, "tools")
+            await asyncio.sleep(0)
+        assert ("sent", "request tools/call") in seen
+        assert ("received", "notification notifications/tools/list_changed") in seen

@@ -1,0 +1,348 @@
+"""The session alone: bytes in, events out, bytes back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.events import Cancelled, Event, Progressed, Violation
+from mcp_runtime.jsonrpc import Failure, Notification, Request, Result
+from mcp_runtime.lifecycle.legacy import STEPS, Side, State, Step, may_begin
+from mcp_runtime.session import MAX_REMEMBERED, Session
+
+
+def text(**members: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **members}).encode()
+
+
+def one(session: Session, **members: Any) -> Event:
+    (event,) = session.receive(text(**members))
+    return event
+
+
+def violation(session: Session, **members: Any) -> tuple[str, Any]:
+    """Receive what must be refused; return the reason and the answer, if there is one."""
+    event = one(session, **members)
+    assert isinstance(event, Violation)
+    return event.reason, json.loads(event.answer) if event.answer else None
+
+
+def client() -> Session:
+    """A client whose session is ready."""
+    session = Session(Side.CLIENT)
+    id_, _ = session.request("initialize", b"{}")
+    session.receive(text(id=id_, result={}))
+    session.notify("notifications/initialized", None)
+    return session
+
+
+def server(*, batches: bool = False) -> Session:
+    """A server whose session is ready."""
+    session = Session(Side.SERVER)
+    session.receive(text(id=0, method="initialize", params={}))
+    session.answer(0, b"{}")
+    session.receive(text(method="notifications/initialized"))
+    session.accepts_batches = batches
+    return session
+
+
+class TestLifecycle:
+    def test_both_sides_take_the_same_steps(self) -> None:
+        here, there = Session(Side.CLIENT), Session(Side.SERVER)
+        seen = [(here.state, there.state)]
+        id_, asked = here.request("initialize", b"{}")
+        there.receive(asked)
+        seen.append((here.state, there.state))
+        here.receive(there.answer(id_, b"{}"))
+        seen.append((here.state, there.state))
+        there.receive(here.notify("notifications/initialized", None))
+        seen.append((here.state, there.state))
+        for session in (here, there):
+            session.close()
+        seen.append((here.state, there.state))
+        assert seen == [(state, state) for state in State]
+
+    def test_a_refused_client_may_ask_again(self) -> None:
+        here, there = Session(Side.CLIENT), Session(Side.SERVER)
+        id_, asked = here.request("initialize", b"{}")
+        there.receive(asked)
+        here.receive(there.refuse(id_, -32602, "no"))
+        assert here.state is there.state is State.NEW
+        again, asked = here.request("initialize", b"{}")
+        assert again != id_ and isinstance(there.receive(asked)[0], Request)
+
+    def test_initialize_comes_first(self) -> None:
+        session = Session(Side.SERVER)
+        reason, answer = violation(session, id=1, method="tools/list")
+        assert "initialize first" in reason
+        assert (answer["id"], answer["error"]["code"]) == (1, -32600)
+        with pytest.raises(LocalProtocolError, match="not allowed in state 'new'"):
+            Session(Side.CLIENT).request("tools/list", None)
+
+    def test_initialize_comes_once(self) -> None:
+        reason, answer = violation(server(), id=1, method="initialize", params={})
+        assert "once" in reason and answer["error"]["code"] == -32600
+        with pytest.raises(LocalProtocolError, match="does not follow"):
+            client().request("initialize", b"{}")
+
+    @pytest.mark.parametrize("side", Side)
+    def test_pings_are_always_allowed(self, side: Side) -> None:
+        session = Session(side)
+        session.request("ping", None)
+        assert isinstance(one(session, id="x", method="ping"), Request)
+
+    def test_a_server_waits_for_the_confirmation(self) -> None:
+        session = Session(Side.SERVER)
+        session.receive(text(id=0, method="initialize", params={}))
+        session.answer(0, b"{}")
+        session.notify("notifications/message", b"{}")
+        with pytest.raises(LocalProtocolError, match="state 'initialized'"):
+            session.request("roots/list", None)
+        session.receive(text(method="notifications/initialized"))
+        session.request("roots/list", None)
+
+    def test_a_second_confirmation_is_a_violation(self) -> None:
+        reason, answer = violation(server(), method="notifications/initialized")
+        assert "not allowed in state 'ready'" in reason and answer is None
+
+    def test_nothing_leaves_after_the_end(self) -> None:
+        session = client()
+        session.close()
+        with pytest.raises(LocalProtocolError, match="closed"):
+            session.request("ping", None)
+        assert session.cancel(1) == b""
+
+    def test_the_table_leads_somewhere_from_everywhere(self) -> None:
+        """Each state but the first is reached, each can be left for the end, and each has a rule for both senders."""
+        assert {following for (_, step), following in STEPS.items() if step is not Step.CLOSE} == (
+            set(State) - {State.CLOSED}
+        )
+        for state in State:
+            assert STEPS[state, Step.CLOSE] is State.CLOSED
+            for side in Side:
+                assert may_begin(state, side, "ping") is (state is not State.CLOSED)
+
+
+class TestCorrelation:
+    def test_ids_are_never_reused(self) -> None:
+        session = client()
+        ids = [session.request("ping", None)[0] for _ in range(100)]
+        for id_ in ids[:50]:
+            session.receive(text(id=id_, result={}))
+        ids += [session.request("ping", None)[0] for _ in range(100)]
+        assert len(set(ids)) == len(ids)
+
+    def test_answers_in_any_order(self) -> None:
+        session = client()
+        first, _ = session.request("tools/list", None)
+        second, _ = session.request("tools/call", None)
+        result = one(session, id=second, result={"a": 1})
+        assert isinstance(result, Result) and (result.id, result.result) == (second, {"a": 1})
+        failure = one(session, id=first, error={"code": -1, "message": "m"})
+        assert isinstance(failure, Failure) and failure.id == first
+        assert not session.outgoing
+
+    @pytest.mark.parametrize("id_", ["2", 99, "x"])
+    def test_an_answer_to_nothing(self, id_: Any) -> None:
+        """An id is the same only if its type is: "2" does not answer 2."""
+        session = client()
+        assert session.request("ping", None)[0] == 2
+        reason, answer = violation(session, id=id_, result={})
+        assert "no open request" in reason and answer is None
+        assert 2 in session.outgoing
+
+    def test_an_id_that_is_open_already(self) -> None:
+        """The first one stays open and can be answered; a second answer to the same id would be taken for its own."""
+        session = server()
+        assert isinstance(one(session, id=1, method="tools/list"), Request)
+        reason, answer = violation(session, id=1, method="tools/call")
+        assert "still open" in reason and answer is None
+        assert json.loads(session.answer(1, b"{}"))["id"] == 1
+
+    def test_an_answer_is_given_once(self) -> None:
+        session = server()
+        one(session, id=1, method="tools/list")
+        session.answer(1, b"{}")
+        with pytest.raises(LocalProtocolError, match="no request 1 is open"):
+            session.answer(1, b"{}")
+        with pytest.raises(LocalProtocolError, match="no request 2 is open"):
+            session.refuse(2, -1, "m")
+
+    def test_a_malformed_answer_ends_the_request_and_is_not_answered(self) -> None:
+        session = client()
+        id_, _ = session.request("ping", None)
+        event = one(session, id=id_, result="text")
+        assert isinstance(event, Violation)
+        assert (event.failed, event.answer, event.method) == (id_, b"", "ping")
+        assert not session.outgoing
+
+    def test_an_error_without_an_id_is_reported_and_not_answered(self) -> None:
+        reason, answer = violation(client(), id=None, error={"code": -32700, "message": "m"})
+        assert reason == "the peer could not read a message: m (-32700)" and answer is None
+
+
+class TestMalformed:
+    @pytest.mark.parametrize(("data", "code"), [(b"{", -32700), (b"[]", -32600), (b"1", -32600), (b"[1]", -32600)])
+    def test_what_cannot_be_read_is_answered_and_the_session_lives_on(self, data: bytes, code: int) -> None:
+        session = server()
+        (event,) = session.receive(data)
+        assert isinstance(event, Violation)
+        answer = json.loads(event.answer)
+        assert (answer["id"], answer["error"]["code"]) == (None, code)
+        assert isinstance(one(session, id=1, method="ping"), Request)
+
+
+class TestCancellation:
+    def test_of_our_request(self) -> None:
+        session = client()
+        id_, _ = session.request("tools/call", None)
+        sent = json.loads(session.cancel(id_, "bored"))
+        assert sent["method"] == "notifications/cancelled"
+        assert sent["params"] == {"requestId": id_, "reason": "bored"}
+        assert session.cancel(id_) == b""
+
+    def test_a_late_answer_surprises_nobody(self) -> None:
+        session = client()
+        id_, _ = session.request("tools/call", None)
+        session.cancel(id_)
+        assert isinstance(one(session, id=id_, result={}), Notification)
+        assert isinstance(one(session, id=id_, result={}), Violation)
+
+    def test_what_was_given_up_is_forgotten_in_time(self) -> None:
+        session = client()
+        for _ in range(MAX_REMEMBERED + 10):
+            session.cancel(session.request("ping", None)[0])
+        assert isinstance(one(session, id=2, result={}), Violation)
+        assert isinstance(one(session, id=MAX_REMEMBERED, result={}), Notification)
+
+    def test_initialize_is_never_cancelled(self) -> None:
+        session = Session(Side.CLIENT)
+        id_, _ = session.request("initialize", b"{}")
+        assert session.cancel(id_) == b""
+        there = Session(Side.SERVER)
+        there.receive(text(id=1, method="initialize", params={}))
+        reason, answer = violation(there, method="notifications/cancelled", params={"requestId": 1})
+        assert "must not be cancelled" in reason and answer is None
+
+    def test_of_the_peers_request(self) -> None:
+        session = server()
+        one(session, id="a", method="tools/call")
+        event = one(session, method="notifications/cancelled", params={"requestId": "a", "reason": "bored"})
+        assert isinstance(event, Cancelled) and (event.id, event.reason) == ("a", "bored")
+        assert session.drop("a") == b""
+        assert not session.incoming
+
+    @pytest.mark.parametrize("params", [{"requestId": 7}, {"requestId": [1]}, {}, {"requestId": True}])
+    def test_of_what_is_not_open_is_ignored(self, params: dict[str, Any]) -> None:
+        assert isinstance(one(server(), method="notifications/cancelled", params=params), Notification)
+
+
+class TestProgress:
+    def begun(self) -> tuple[Session, int]:
+        session = client()
+        token = session.next_id
+        id_, _ = session.request("tools/call", b"{}", progress=True)
+        assert id_ == token
+        return session, id_
+
+    def test_reports_that_grow(self) -> None:
+        session, id_ = self.begun()
+        for progress in (-1, 0, 0.5, 3):
+            params = {"progressToken": id_, "progress": progress, "total": 4, "message": "m"}
+            event = one(session, method="notifications/progress", params=params)
+            assert isinstance(event, Progressed)
+            assert (event.id, event.progress, event.total, event.message) == (id_, progress, 4, "m")
+
+    @pytest.mark.parametrize("progress", [1, 0.5, "2", None, True])
+    def test_reports_that_do_not(self, progress: Any) -> None:
+        session, id_ = self.begun()
+        one(session, method="notifications/progress", params={"progressToken": id_, "progress": 1})
+        violation(session, method="notifications/progress", params={"progressToken": id_, "progress": progress})
+
+    @pytest.mark.parametrize("token", ["2", 3, None, [1], True])
+    def test_an_unknown_token(self, token: Any) -> None:
+        session, _ = self.begun()
+        reason, _ = violation(session, method="notifications/progress", params={"progressToken": token, "progress": 1})
+        assert "is not that of an open request" in reason
+
+    def test_a_report_that_crosses_the_answer(self) -> None:
+        session, id_ = self.begun()
+        one(session, id=id_, result={})
+        late = one(session, method="notifications/progress", params={"progressToken": id_, "progress": 1})
+        assert isinstance(late, Notification)
+
+    def test_our_reports(self) -> None:
+        session = server()
+        one(session, id=1, method="tools/call", params={"_meta": {"progressToken": "t"}})
+        sent = json.loads(session.progress(1, 1, 2, "m"))
+        assert sent["params"] == {"progressToken": "t", "progress": 1, "total": 2, "message": "m"}
+        with pytest.raises(LocalProtocolError, match="progress must grow: 1 after 1"):
+            session.progress(1, 1)
+        session.answer(1, b"{}")
+        assert session.progress(1, 2) == b""
+
+    @pytest.mark.parametrize("meta", [None, {}, {"progressToken": 1.5}, {"progressToken": None}, "text"])
+    def test_nobody_who_did_not_ask_is_told(self, meta: Any) -> None:
+        session = server()
+        one(session, id=1, method="tools/call", params={"_meta": meta})
+        assert session.progress(1, 1) == b""
+
+
+class TestBatches:
+    def receive(self, session: Session, *messages: dict[str, Any]) -> list[Event]:
+        return session.receive(json.dumps([{"jsonrpc": "2.0", **message} for message in messages]).encode())
+
+    def test_answers_leave_together(self) -> None:
+        session = server(batches=True)
+        told = {"method": "notifications/roots/list_changed"}
+        events = self.receive(session, {"id": 1, "method": "a"}, told, {"id": 2, "method": "b"})
+        assert [type(event) for event in events] == [Request, Notification, Request]
+        assert session.answer(2, b'{"b":1}') == b""
+        assert json.loads(session.refuse(1, -1, "m")) == [
+            {"jsonrpc": "2.0", "id": 2, "result": {"b": 1}},
+            {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "m"}},
+        ]
+
+    def test_what_is_wrong_in_it_is_answered_with_the_rest(self) -> None:
+        session = server(batches=True)
+        events = self.receive(session, {"id": 1, "method": 2}, {"id": 3, "method": "a"})
+        assert isinstance(events[0], Violation) and not events[0].answer
+        answers = json.loads(session.answer(3, b"{}"))
+        assert [answer["id"] for answer in answers] == [1, 3]
+
+    def test_all_of_it_wrong(self) -> None:
+        events = server(batches=True).receive(b"[1, 2]")
+        last = events[-1]
+        assert isinstance(last, Violation)
+        assert [answer["error"]["code"] for answer in json.loads(last.answer)] == [-32600, -32600]
+
+    def test_of_notifications_and_answers_only(self) -> None:
+        session = client()
+        session.accepts_batches = True
+        id_, _ = session.request("ping", None)
+        events = self.receive(session, {"id": id_, "result": {}}, {"method": "notifications/message"})
+        assert [type(event) for event in events] == [Result, Notification]
+
+    def test_initialize_is_in_none(self) -> None:
+        session = Session(Side.SERVER)
+        session.accepts_batches = True
+        events = self.receive(session, {"id": 1, "method": "initialize", "params": {}})
+        assert isinstance(events[-1], Violation)
+        assert json.loads(events[-1].answer)[0]["error"]["code"] == -32600
+        assert session.state is State.NEW
+
+    def test_one_that_is_cancelled_is_missing(self) -> None:
+        session = server(batches=True)
+        self.receive(session, {"id": 1, "method": "a"}, {"id": 2, "method": "b"})
+        assert session.answer(1, b"{}") == b""
+        one(session, method="notifications/cancelled", params={"requestId": 2})
+        assert [answer["id"] for answer in json.loads(session.drop(2))] == [1]
+
+    @pytest.mark.parametrize(("batches", "reason"), [(True, "not empty"), (False, "has no batches")])
+    def test_an_empty_one_and_one_of_another_revision(self, batches: bool, reason: str) -> None:
+        session = server(batches=batches)
+        session.revision = "R"
+        (event,) = session.receive(b"[]")
+        assert isinstance(event, Violation) and reason in event.reason
+        assert json.loads(event.answer)["error"]["code"] == -32600

@@ -1,0 +1,161 @@
+"""Reports of progress and log messages do not flood a peer, and the last of them always arrives."""
+
+import asyncio
+import time
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_bindings.v2025_11_25 import methods
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import LocalProtocolError, PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.stub import CallOptions
+from mcp_runtime.throttle import Gate
+from together import together
+
+
+class Worker(v.Server):
+    """Reports on what it does, much more often than anybody wants to know."""
+
+    options = ServerOptions(progress_rate=10, log_rate=10)
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        return v.ListToolsResult(tools=[])
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+        match params.name:
+            case "flood":
+                for step in range(1, 1001):
+                    await ctx.report_progress(step, 1000, f"step {step}")
+            case "flood and fail":
+                for step in range(1, 1001):
+                    await ctx.report_progress(step)
+                raise PeerError(-1, "failed")
+            case "slowly":
+                for step in range(1, 41):
+                    await ctx.report_progress(step)
+                    await asyncio.sleep(0.01)
+            case "backwards":
+                for step in range(1, 51):
+                    await ctx.report_progress(step)
+                with pytest.raises(LocalProtocolError, match="progress must grow: 50 after 50"):
+                    await ctx.report_progress(50)
+            case "log":
+                for number in range(1000):
+                    await ctx.log("info", number)
+            case "log an error":
+                for number in range(100):
+                    await ctx.log("error" if number == 50 else "debug", number)
+            case _:
+                raise PeerError(-32602, "unknown tool")
+        return v.CallToolResult(content=[])
+
+
+class Unlimited(Worker):
+    options = ServerOptions(progress_rate=None, log_rate=None)
+
+
+async def reports(server: Worker, name: str) -> list[float]:
+    """Call a tool and return the reports that came before its answer."""
+    found: list[float] = []
+
+    def note(progress: float, total: float | None, message: str | None) -> None:
+        found.append(progress)
+
+    async with together(v.Client, server) as client:
+        try:
+            await client.call_tool(name=name, options=CallOptions(progress=note))
+        except PeerError as error:
+            assert error.code == -1
+        before = list(found)
+        await asyncio.sleep(0.15)
+        assert found == before, "reports must stop when the request is answered"
+    return found
+
+
+async def logged(server: Worker, name: str) -> list[object]:
+    """Call a tool and return the log messages that came before its answer."""
+    async with together(v.Client, server) as client:
+        stream = client.notifications(methods.NOTIFICATIONS_MESSAGE)
+        await client.call_tool(name=name)
+        stream.close()
+        return [params.data async for params in stream if params is not None]
+
+
+class TestProgress:
+    async def test_a_burst_arrives_and_then_only_the_last_report(self) -> None:
+        assert await reports(Worker(), "flood") == [*range(1, 11), 1000]
+
+    async def test_the_last_report_comes_before_an_error_too(self) -> None:
+        assert (await reports(Worker(), "flood and fail"))[-1] == 1000
+
+    async def test_reports_go_on_at_the_rate(self) -> None:
+        begun = time.perf_counter()
+        found = await reports(Worker(), "slowly")
+        seconds = time.perf_counter() - begun
+        # At least 0.4 s at 10 per second, after a burst of 10; the last one comes with the result.
+        assert found == sorted(set(found))
+        assert found[:10] == [*range(1, 11)]
+        assert found[-1] == 40
+        assert 12 <= len(found) <= 12 + seconds * 10
+
+    async def test_progress_must_grow_even_if_the_last_report_waits(self) -> None:
+        assert (await reports(Worker(), "backwards"))[-1] == 50
+
+    async def test_the_limit_can_be_lifted(self) -> None:
+        assert len(await reports(Unlimited(), "flood")) == 1000
+
+    async def test_nobody_is_told_who_did_not_ask(self) -> None:
+        async with together(v.Client, Worker()) as client:
+            stream = client.notifications(methods.NOTIFICATIONS_PROGRESS)
+            await client.call_tool(name="flood")
+            stream.close()
+            assert [params async for params in stream] == []
+
+    async def test_a_cancelled_request_is_not_reported_on(self) -> None:
+        found: list[float] = []
+        async with together(v.Client, Worker(), options=ClientOptions(timeout=None)) as client:
+            options = CallOptions(progress=lambda progress, total, message: found.append(progress))
+            call = asyncio.create_task(client.call_tool(name="slowly", options=options))
+            await asyncio.sleep(0.2)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            before = list(found)
+            await asyncio.sleep(0.2)
+        assert found == before
+
+
+class TestLogs:
+    async def test_a_burst_arrives_and_then_only_the_last_message(self) -> None:
+        assert await logged(Worker(), "log") == [*range(10), 999]
+
+    async def test_what_is_more_severe_is_kept(self) -> None:
+        assert await logged(Worker(), "log an error") == [*range(10), 50]
+
+    async def test_the_limit_can_be_lifted(self) -> None:
+        assert len(await logged(Unlimited(), "log")) == 1000
+
+
+class TestGate:
+    async def test_what_waits_leaves_by_itself(self) -> None:
+        left: list[int] = []
+        gate: Gate[int] = Gate(asyncio.get_running_loop(), 20, left.append)
+        for number in range(100):
+            gate.put(number)
+        assert left == [*range(20)]
+        await asyncio.sleep(0.1)
+        assert left == [*range(20), 99]
+        assert gate.replaced == 79
+        gate.flush()
+        assert left == [*range(20), 99]
+
+    async def test_what_is_dropped_never_leaves(self) -> None:
+        left: list[int] = []
+        gate: Gate[int] = Gate(asyncio.get_running_loop(), 20, left.append)
+        for number in range(21):
+            gate.put(number)
+        gate.drop()
+        await asyncio.sleep(0.1)
+        assert left == [*range(20)]

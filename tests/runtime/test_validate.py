@@ -1,0 +1,241 @@
+"""Validation: what wrong arguments, wrong results and missing arguments of prompts meet."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from calculator import SUM, TOTAL, Calculator, Unchecked, text_of, tool
+from mcp_bindings import v2025_06_18
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import PeerError, RemoteProtocolError
+from mcp_runtime.middleware.validate import Validate
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.subscriptions import list_changed
+from mcp_runtime.tasks import MemoryTaskStore
+from together import together
+
+
+class TestArguments:
+    async def test_valid_arguments_reach_the_handler(self) -> None:
+        server = Calculator(tool("other"), tool("sum", SUM))
+        async with together(v.Client, server) as client:
+            result = await client.call_tool(name="sum", arguments={"a": 1, "b": 2.5})
+        assert not result.is_error
+        assert server.called == [{"a": 1, "b": 2.5}]
+
+    async def test_invalid_arguments_are_answered_so_that_a_model_can_correct_itself(self) -> None:
+        server = Calculator(tool("other"), tool("sum", SUM))
+        async with together(v.Client, server) as client:
+            wrong = await client.call_tool(name="sum", arguments={"a": 1, "b": "two"})
+            missing = await client.call_tool(name="sum")
+        assert wrong.is_error
+        assert text_of(wrong) == "Invalid arguments for tool sum: /b: 'two' is not of type 'number'"
+        assert missing.is_error
+        assert "'a' is a required property" in text_of(missing)
+        assert server.called == []
+
+    async def test_before_2025_11_25_invalid_arguments_are_an_error_of_the_protocol(self) -> None:
+        class Old(v2025_06_18.Server):
+            options = ServerOptions(middleware=(Validate(),))
+
+            async def list_tools(self, params: Any, ctx: v2025_06_18.Context) -> v2025_06_18.ListToolsResult:
+                schema = v2025_06_18.ToolInputSchema.model_validate(SUM)
+                return v2025_06_18.ListToolsResult(tools=[v2025_06_18.Tool(name="sum", input_schema=schema)])
+
+            async def call_tool(self, params: Any, ctx: v2025_06_18.Context) -> v2025_06_18.CallToolResult:
+                raise AssertionError("called")
+
+        async with together(v2025_06_18.Client, Old()) as client:
+            with pytest.raises(PeerError, match="invalid arguments for tool sum: /b: 'two'") as caught:
+                await client.call_tool(name="sum", arguments={"a": 1, "b": "two"})
+        assert caught.value.code == -32602
+        assert caught.value.data == {"pointer": "/arguments/b"}
+
+    async def test_the_way_to_answer_can_be_chosen(self) -> None:
+        class Chosen(Calculator):
+            options = ServerOptions(middleware=(Validate(invalid_input="error"),))
+
+        async with together(v.Client, Chosen(tool("sum", SUM))) as client:
+            with pytest.raises(PeerError, match="invalid arguments"):
+                await client.call_tool(name="sum")
+        with pytest.raises(ValueError, match="'result' or 'error'"):
+            Validate(invalid_input="both")
+
+    async def test_a_call_that_becomes_a_task_is_refused_by_an_error(self) -> None:
+        class Tasked(Calculator):
+            options = ServerOptions(
+                middleware=(Validate(),), capabilities={"tasks": {"requests": {"tools": {"call": {}}}}}
+            )
+
+        async with together(v.Client, Tasked(tool("sum", SUM))) as client:
+            with pytest.raises(PeerError, match="invalid arguments"):
+                await client.call_tool(name="sum", task=v.TaskMetadata())
+
+    async def test_a_tool_that_is_not_listed_is_the_handlers_business(self) -> None:
+        async with together(v.Client, Calculator(tool("sum", SUM))) as client:
+            with pytest.raises(PeerError, match="unknown tool nothing"):
+                await client.call_tool(name="nothing")
+
+    async def test_the_list_is_asked_for_once(self) -> None:
+        server = Calculator(tool("other"), tool("sum", SUM))
+        async with together(v.Client, server) as client:
+            for _ in range(5):
+                await client.call_tool(name="sum", arguments={"a": 1, "b": 2})
+        assert server.listed == 2  # its two pages
+
+    async def test_a_list_that_passes_by_is_enough(self) -> None:
+        server = Calculator(tool("other"), tool("sum", SUM))
+        async with together(v.Client, server) as client:
+            assert [found.name async for found in client.iter_tools()] == ["other", "sum"]
+            await client.call_tool(name="sum", arguments={"a": 1, "b": 2})
+        assert server.listed == 2
+
+    async def test_a_tool_that_changes_is_checked_by_its_new_schema(self) -> None:
+        server = Calculator(tool("sum", SUM))
+        async with together(v.Client, server) as client:
+            await client.call_tool(name="sum", arguments={"a": 1, "b": 2})
+            server.tools = [tool("sum", {"type": "object", "required": ["c"]})]
+            await list_changed(server, "tools")
+            result = await client.call_tool(name="sum", arguments={"a": 1, "b": 2})
+        assert "'c' is a required property" in text_of(result)
+
+    async def test_a_tool_that_appears_without_a_word_is_checked_too(self) -> None:
+        server = Calculator(tool("other"))
+        async with together(v.Client, server) as client:
+            await client.call_tool(name="other")
+            server.tools.append(tool("sum", SUM))
+            result = await client.call_tool(name="sum", arguments={})
+        assert result.is_error
+
+    async def test_nothing_is_called_unchecked_when_the_list_fails(self, caplog: pytest.LogCaptureFixture) -> None:
+        class Broken(Calculator):
+            async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+                raise OSError("the disk is gone")
+
+        server = Broken(tool("sum", SUM))
+        async with together(v.Client, server) as client:
+            with pytest.raises(PeerError, match="internal error"):
+                await client.call_tool(name="sum")
+        assert server.called == []
+
+    async def test_tools_can_be_left_out(self) -> None:
+        class Chosen(Calculator):
+            options = ServerOptions(middleware=(Validate(skip=["sum"]),))
+
+        server = Chosen(tool("sum", SUM))
+        async with together(v.Client, server) as client:
+            await client.call_tool(name="sum")
+        assert server.called == [None]
+
+    async def test_a_dialect_that_is_not_known_is_named(self) -> None:
+        server = Calculator(tool("odd", {"type": "object", "$schema": "https://example.org/my-dialect"}))
+        async with together(v.Client, server) as client:
+            with pytest.raises(PeerError, match=r"dialect https://example.org/my-dialect is not supported"):
+                await client.call_tool(name="odd")
+
+
+class TestResults:
+    async def test_a_server_does_not_send_what_its_output_schema_forbids(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        for structured in ({"total": "three"}, None):
+            server = Calculator(tool("sum", SUM, TOTAL), structured=structured)
+            async with together(v.Client, server) as client:
+                with pytest.raises(PeerError, match="its result is not valid") as caught:
+                    await client.call_tool(name="sum", arguments={"a": 1, "b": 2})
+            assert caught.value.code == -32603
+        assert "/total: 'three' is not of type 'number'" in caplog.text
+        assert "structuredContent is missing" in caplog.text
+
+    async def test_a_valid_result_arrives(self) -> None:
+        server = Calculator(tool("sum", SUM, TOTAL), structured={"total": 3})
+        async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
+            result = await client.call_tool(name="sum", arguments={"a": 1, "b": 2})
+        assert result.structured_content == {"total": 3}
+
+    async def test_a_client_refuses_what_the_output_schema_forbids(self) -> None:
+        server = Unchecked(tool("sum", SUM, TOTAL), structured={"total": "three"})
+        async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
+            with pytest.raises(RemoteProtocolError, match="outputSchema of tool sum") as caught:
+                await client.call_tool(name="sum")
+            assert caught.value.pointer == "/structuredContent/total"
+            server.structured = None
+            with pytest.raises(RemoteProtocolError, match="structuredContent is missing"):
+                await client.call_tool(name="sum")
+        assert server.listed == 1
+
+    async def test_a_tool_that_is_not_listed_is_asked_for_once(self) -> None:
+        class Hidden(Unchecked):
+            async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+                return v.CallToolResult(content=[])
+
+        server = Hidden(tool("other"))
+        async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
+            for _ in range(3):
+                await client.call_tool(name="hidden")
+        assert server.listed == 1
+
+    async def test_a_client_learns_of_a_list_that_changed(self) -> None:
+        server = Unchecked(tool("sum"), structured={"total": "three"})
+        async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
+            await client.call_tool(name="sum")
+            server.tools = [tool("sum", SUM, TOTAL)]
+            await list_changed(server, "tools")
+            await asyncio.sleep(0)
+            with pytest.raises(RemoteProtocolError, match="outputSchema"):
+                await client.call_tool(name="sum")
+
+    async def test_a_client_need_not_ask(self) -> None:
+        server = Unchecked(tool("sum", SUM, TOTAL), structured={"total": "three"})
+        async with together(v.Client, server, options=ClientOptions(middleware=(Validate(ask=False),))) as client:
+            await client.call_tool(name="sum")
+            assert server.listed == 0
+            await client.list_tools()
+            with pytest.raises(RemoteProtocolError):
+                await client.call_tool(name="sum")
+
+    async def test_a_schema_that_cannot_be_used_is_reported_and_costs_no_result(self) -> None:
+        output: dict[str, Any] = {**TOTAL, "patternProperties": {"^(a+)+$": {}}}
+        server = Unchecked(tool("sum", SUM, output), structured={"total": "three"})
+        async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
+            reported: list[str] = []
+            client.connection.on_error(lambda error: reported.append(str(error)))
+            result = await client.call_tool(name="sum")
+        assert result.structured_content == {"total": "three"}
+        assert "patternProperties is not evaluated" in reported[0]
+
+    async def test_the_result_of_a_task_is_checked_too(self, caplog: pytest.LogCaptureFixture) -> None:
+        class Tasked(Calculator):
+            options = ServerOptions(tasks=MemoryTaskStore(), middleware=(Validate(),))
+
+        class Careless(Calculator):
+            options = ServerOptions(tasks=MemoryTaskStore())
+
+        for server_type, expected in ((Tasked, PeerError), (Careless, RemoteProtocolError)):
+            listed = tool("sum", SUM, TOTAL)
+            listed.execution = v.ToolExecution(task_support="optional")
+            server = server_type(listed, structured={"total": "three"})
+            async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
+                created = await client.call_tool(name="sum", arguments={"a": 1, "b": 2}, task=v.TaskMetadata())
+                with pytest.raises(expected, match=r"not valid|outputSchema"):
+                    await client.get_task_payload(task_id=created.task.task_id, result_type=v.CallToolResult)
+
+    async def test_an_error_has_no_structure_to_check(self) -> None:
+        class Failing(Calculator):
+            async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+                return v.CallToolResult(content=[], is_error=True)
+
+        async with together(v.Client, Failing(tool("sum", SUM, TOTAL))) as client:
+            assert (await client.call_tool(name="sum", arguments={"a": 1, "b": 2})).is_error
+
+
+class TestPrompts:
+    async def test_a_required_argument_that_is_missing_is_named(self) -> None:
+        async with together(v.Client, Calculator()) as client:
+            await client.get_prompt(name="explain", arguments={"code": "x = 1"})
+            await client.get_prompt(name="hello")
+            with pytest.raises(PeerError, match="prompt explain needs the argument code") as caught:
+                await client.get_prompt(name="explain", arguments={"style": "short"})
+        assert (caught.value.code, caught.value.data) == (-32602, {"missing": ["code"]})

@@ -1,0 +1,38 @@
+"""What tests with real processes share: nothing may be left of them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from mcp_runtime.transports.stdio import StdioClientOptions, StdioClientTransport
+from stdio_peers import RAW_PEER, Raw, StartRaw, children, descriptors, eventually
+
+
+@pytest.fixture
+async def nothing_left() -> AsyncIterator[None]:
+    """Fail if a test leaves a task, a file descriptor or a child process, a zombie included."""
+    tasks, open_before, running = asyncio.all_tasks(), descriptors(), children()
+    yield
+    try:
+        # Threads close what they use, so it may take a moment.
+        await eventually(lambda: descriptors() == open_before and children() == running, 2)
+    except AssertionError:
+        pytest.fail(f"left: {set(descriptors().items()) - set(open_before.items())}, processes {children() - running}")
+    assert asyncio.all_tasks() <= tasks | {task for task in (asyncio.current_task(),) if task}
+
+
+@pytest.fixture
+async def start(nothing_left: None) -> AsyncIterator[StartRaw]:
+    """Starts raw peers, and closes them after the test."""
+    started: list[Raw] = []
+
+    async def start_one(options: StdioClientOptions) -> Raw:
+        raw = Raw(StdioClientTransport(*RAW_PEER, **options))
+        started.append(raw)
+        await raw.transport.start(raw.seen)
+        return raw
+
+    yield start_one
+    for raw in started:
+        await raw.transport.close()

@@ -1,0 +1,53 @@
+"""A client that writes all it wants, closes its end, and reads the answers: ``server < requests > answers``."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+SERVER = """
+import asyncio
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+class Sleepy(v.Server):
+    options = ServerOptions(linger=LINGER)
+
+    async def call_tool(self, params, ctx):
+        await asyncio.sleep(float(params.name))
+        return v.CallToolResult(content=[])
+
+serve_stdio(Sleepy())
+"""
+
+
+def run(folder: Path, *seconds: float, linger: float = 1.0) -> tuple[list[Any], float]:
+    """Ask for some naps at once; return the answers, and how long it took in seconds."""
+    info = {"name": "shell", "version": "1"}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+    lines: list[dict[str, Any]] = [
+        {"id": 0, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        *({"id": n, "method": "tools/call", "params": {"name": str(nap)}} for n, nap in enumerate(seconds, 1)),
+    ]
+    requests = folder / "requests"
+    requests.write_text("".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines), "utf-8")
+    program = [sys.executable, "-c", SERVER.replace("LINGER", str(linger))]
+    begun = time.monotonic()
+    with requests.open("rb") as source:
+        done = subprocess.run(program, stdin=source, capture_output=True, check=True, timeout=60)
+    return [json.loads(line) for line in done.stdout.splitlines()], time.monotonic() - begun
+
+
+def test_what_was_asked_is_answered(tmp_path: Path) -> None:
+    answers, _ = run(tmp_path, 0.2, 0, linger=30)
+    assert [answer["id"] for answer in answers] == [0, 2, 1]
+
+
+def test_but_nobody_is_waited_for_too_long(tmp_path: Path) -> None:
+    answers, seconds = run(tmp_path, 0, 50, linger=0.5)
+    assert [answer["id"] for answer in answers] == [0, 1]
+    assert seconds < 40

@@ -1,0 +1,160 @@
+"""A client and a server of one revision that really talk, in memory, with a view of every message."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection import Connection
+from mcp_runtime.errors import McpError
+from mcp_runtime.jsonrpc import is_object
+from mcp_runtime.peer import Peer
+from mcp_runtime.server import ServerOptions, start_server
+from mcp_runtime.stub import Handlers
+from mcp_runtime.transports.memory import memory_pair
+
+LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+
+
+def bindings(revision: str) -> Any:
+    """Import the bindings of a revision."""
+    return import_module(f"mcp_bindings.v{revision.replace('-', '_')}")
+
+
+@dataclass(slots=True)
+class Talk:
+    """Both ends of a conversation.
+
+    `sent` is what the client sent and `received` what it got, parsed; `errors` what its connection complained of, and
+    `complaints` what the server's did.
+    """
+
+    client: Any
+    server: Connection
+    sent: list[Any] = field(default_factory=list[Any])
+    received: list[Any] = field(default_factory=list[Any])
+    errors: list[McpError] = field(default_factory=list[McpError])
+    complaints: list[McpError] = field(default_factory=list[McpError])
+
+    def note(self, way: str, message: bytes) -> None:
+        """Keep a message that the client's trace hook saw."""
+        (self.sent if way == "sent" else self.received).append(json.loads(message))
+
+
+@asynccontextmanager
+async def talk(
+    server: Any,
+    *,
+    handlers: Handlers | None = None,
+    client: Callable[..., ClientOptions] = ClientOptions,
+    **options: Any,
+) -> AsyncGenerator[Talk]:
+    """Connect a client of the server's revision to it.
+
+    Args:
+        server: an object of a generated `Server`.
+        handlers: answers what it asks.
+        client: makes the options of the client; gets the trace hook.
+        options: further options of the client.
+    """
+    here, there = memory_pair()
+    held: list[Talk] = []
+    early: list[tuple[str, bytes]] = []
+
+    def trace(way: str, message: bytes) -> None:
+        if held:
+            held[0].note(way, message)
+        else:
+            early.append((way, message))
+
+    connection = await start_server(there, server)
+    complaints: list[McpError] = []
+    connection.on_error(complaints.append)
+    package = import_module(server.__binding__.package)
+    opened = await package.Client.open(Peer(here), handlers=handlers, options=client(trace=trace, **options))
+    conversation = Talk(client=opened, server=connection, complaints=complaints)
+    opened.connection.on_error(conversation.errors.append)
+    for way, message in early:
+        conversation.note(way, message)
+    held.append(conversation)
+    before = asyncio.all_tasks()
+    try:
+        yield conversation
+    finally:
+        await opened.connection.aclose()
+        await connection.wait_closed()
+        assert not {task for task in asyncio.all_tasks() - before if not task.done()}
+
+
+@asynccontextmanager
+async def raw(server: Any, *more: Any) -> AsyncGenerator["Raw"]:
+    """Connect to a server without a client: what goes in and out is bytes."""
+    here, there = memory_pair()
+    connection = await start_server(there, server, *more)
+    line = Raw(connection)
+    connection.on_error(line.errors.append)
+    await here.start(line)
+    line.send = here.send
+    try:
+        yield line
+    finally:
+        await here.close()
+        await connection.wait_closed()
+
+
+class Raw:
+    """A peer that speaks bytes; `got` is what it received, parsed."""
+
+    def __init__(self, server: Connection) -> None:
+        self.server = server
+        self.got: list[Any] = []
+        self.errors: list[McpError] = []
+        self.send: Callable[[bytes], None]
+        self._arrived = asyncio.Event()
+
+    def message_received(self, message: bytes) -> None:
+        """Keep a message."""
+        self.got.append(json.loads(message))
+        self._arrived.set()
+
+    def message_refused(self, reason: str) -> None:
+        """Fail: nothing is too large here."""
+        raise AssertionError(reason)
+
+    def connection_lost(self, reason: Exception | None) -> None:
+        """Wake who waits."""
+        self._arrived.set()
+
+    def tell(self, **members: Any) -> None:
+        """Send one message."""
+        self.send(json.dumps({"jsonrpc": "2.0", **members}).encode())
+
+    async def ask(self, method: str, params: Any = None, id_: Any = 1) -> Any:
+        """Send a request and wait for its answer."""
+        self.tell(id=id_, method=method, **({} if params is None else {"params": params}))
+        return await self.answer(id_)
+
+    async def answer(self, id_: Any) -> Any:
+        """Wait for the answer of a request."""
+        async with asyncio.timeout(5):
+            while True:
+                for message in self.got:
+                    if is_object(message) and message.get("id") == id_ and "method" not in message:
+                        return message
+                self._arrived.clear()
+                await self._arrived.wait()
+
+    async def shake_hands(self, revision: str, **capabilities: Any) -> Any:
+        """Do the handshake; returns the result."""
+        info = {"name": "raw", "version": "0"}
+        params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info}
+        answer = await self.ask("initialize", params, id_="hello")
+        self.tell(method="notifications/initialized")
+        return answer["result"]
+
+
+__all__ = ["LEGACY", "Raw", "ServerOptions", "Talk", "bindings", "raw", "talk"]

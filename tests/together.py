@@ -1,0 +1,35 @@
+"""A typed client and a server that talk in memory, for tests that look at what their user sees."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.peer import Peer
+from mcp_runtime.server import start_server
+from mcp_runtime.stub import ClientStub, Handlers, ServerHandlers
+from mcp_runtime.transports.memory import memory_pair
+
+ClientT = TypeVar("ClientT", bound=ClientStub[Any])
+
+
+@asynccontextmanager
+async def together(
+    client: type[ClientT],
+    server: ServerHandlers,
+    *,
+    handlers: Handlers | None = None,
+    options: ClientOptions | None = None,
+) -> AsyncGenerator[ClientT]:
+    """Open a client of a server; at the end both are closed, and nothing runs that ran not before."""
+    before = asyncio.all_tasks()
+    here, there = memory_pair()
+    served = await start_server(there, server)
+    opened = await client.open(Peer(here), handlers=handlers, options=options)
+    try:
+        yield opened
+    finally:
+        await opened.connection.aclose()
+        await served.wait_closed()
+        assert not {task for task in asyncio.all_tasks() - before if not task.done()}
