@@ -7,6 +7,10 @@ SHELL := /bin/bash
 
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
+# The peers of the interop tests: two generations of the official Python SDK, and servers for Node.
+PEER1_VENV ?= .venv-mcp1
+PEER2_VENV ?= .venv-mcp2
+PEERS ?= .peers
 # Which revisions `make generate` writes; empty means all of them.
 REVISION ?=
 # How many cases `make fuzz` tries per test.
@@ -22,6 +26,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
+PEERS_READY := $(PEER1_VENV)/.ready $(PEER2_VENV)/.ready $(PEERS)/.ready
 
 SOURCES := $(wildcard codegen runtime generated tests benchmarks examples scripts)
 # mypy refuses a folder without a Python file.
@@ -43,6 +48,21 @@ $(BENCH_READY): requirements/bench-mcp.txt scripts/venv.sh
 	@scripts/venv.sh $(BENCH_VENV) requirements/bench-mcp.txt
 	@touch $@
 
+$(PEER1_VENV)/.ready: requirements/interop-mcp1.txt scripts/venv.sh
+	@scripts/venv.sh $(PEER1_VENV) requirements/interop-mcp1.txt
+	@touch $@
+
+$(PEER2_VENV)/.ready: requirements/interop-mcp2.txt scripts/venv.sh
+	@scripts/venv.sh $(PEER2_VENV) requirements/interop-mcp2.txt
+	@touch $@
+
+# The packages are servers that need no build step, so their install scripts stay off.
+$(PEERS)/.ready: tests/interop/npm/package.json tests/interop/npm/package-lock.json
+	@mkdir -p $(PEERS)
+	@cp $^ $(PEERS)
+	@npm ci --prefix $(PEERS) --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 .PHONY: generate
 generate: $(READY) ## Write the bindings of REVISION="2025-11-25 ...", by default of every revision.
 	$(BIN)/mcp-bindgen generate $(REVISION)
@@ -58,14 +78,15 @@ diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 
 .PHONY: docs
 docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
+	$(BIN)/python tests/requirement_table.py
 
 .PHONY: test
 test: $(READY) ## Run the tests that need neither a peer nor a build.
-	$(BIN)/pytest -q -n $(JOBS) -m "not slow and not packaging"
+	$(BIN)/pytest -q -n $(JOBS) -m "not slow and not packaging and not interop and not soak"
 
 .PHONY: slow
 slow: $(READY) ## Run the tests that take longer than ten seconds.
-	$(BIN)/pytest -q -m "slow and not packaging" || [ $$? -eq 5 ] # 5: there are none
+	$(BIN)/pytest -q -m "slow and not packaging and not interop and not soak" || [ $$? -eq 5 ] # 5: there are none
 
 .PHONY: lint
 lint: $(READY) ## Check style, imports and formatting.
@@ -83,6 +104,12 @@ package: $(READY) ## Build the distributions and use them in an empty environmen
 
 .PHONY: check
 check: test lint types verify-generated package ## Run everything that must pass before a change lands.
+
+.PHONY: interop
+interop: $(READY) $(PEERS_READY) ## Talk to servers and clients that others wrote, over stdio.
+	MCP_PEER_1=$(abspath $(PEER1_VENV)/bin/python) MCP_PEER_2=$(abspath $(PEER2_VENV)/bin/python) \
+		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) \
+		$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m interop tests/interop
 
 .PHONY: fuzz
 fuzz: $(READY) ## Run the differential tests with CASES=10000 generated inputs each.
@@ -103,5 +130,5 @@ lock: ## Update the lock files from pyproject.toml, with UPGRADE=1 to the newest
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds; the bindings stay.
-	rm -rf .venv .venv-bench build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-bench .venv-mcp1 .venv-mcp2 .peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(SOURCES) -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Write the hash-locked requirements of the project and of the benchmarks' peer.
+# Write the hash-locked requirements of the project, of the benchmarks' peer and of the interop tests' peers.
 #
 #   scripts/lock.sh [--upgrade]
 #
@@ -31,3 +31,6 @@ lock() {
 
 lock requirements/dev.txt --extra dev "$@" pyproject.toml
 lock requirements/bench-mcp.txt "$@" requirements/bench-mcp.in
+for peer in interop-mcp1 interop-mcp2; do
+    lock "requirements/$peer.txt" "$@" "requirements/$peer.in"
+done

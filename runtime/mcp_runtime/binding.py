@@ -18,7 +18,7 @@ class Binding:
         BindingFormatError: the bindings were generated for another runtime.
     """
 
-    __slots__ = ("era", "errors", "format", "methods", "package", "revision")
+    __slots__ = ("_has_batches", "era", "errors", "format", "methods", "package", "revision")
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class Binding:
         self.era = era
         self.methods = methods
         self.errors = errors
+        self._has_batches: bool | None = None
 
     def error(self, code: int, message: str, data: Any = None) -> PeerError:
         """Make the exception for an error that a peer answered, of the class that stands for its code."""
@@ -46,7 +47,14 @@ class Binding:
     @property
     def has_batches(self) -> bool:
         """Whether messages may come as arrays: whether the revision defines what such an array is."""
-        return "JSONRPCBatchRequest" in dir(import_module(self.package))
+        if self._has_batches is None:
+            self._has_batches = "JSONRPCBatchRequest" in dir(import_module(self.package))
+        return self._has_batches
+
+    @property
+    def has_answers_without_id(self) -> bool:
+        """Whether an error may answer a message whose id nobody knows: the type of such an answer came with it."""
+        return "JSONRPCErrorResponse" in dir(import_module(self.package))
 
     def __repr__(self) -> str:
         return f"Binding({self.package}, revision={self.revision!r})"

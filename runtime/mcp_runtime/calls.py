@@ -65,13 +65,24 @@ class Calls:
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
     ) -> T:
         """Send a request and wait for its result; see `Connection.request`."""
+        id_, future = self._begin(method, params, type_, options or _NO_OPTIONS)
+        # The answer is waited for, not the transport: one that takes nothing any more would outlast every time limit.
+        try:
+            return await future
+        except asyncio.CancelledError as error:
+            self._give_up(id_, str(error.args[0]) if error.args and error.args[0] else None)
+            raise
+
+    def _begin(
+        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions
+    ) -> "tuple[Id, asyncio.Future[T]]":
+        """Send a request; a function of its own, since who waits for the answer shall not hold the bytes meanwhile."""
         link = self._link
         link.check_open()
         if link.ending is not None:
             raise ConnectionClosed(link.ending)
         if link.settings.check_capabilities:
             self._check_capabilities(method, params)
-        options = options or _NO_OPTIONS
         encoded = self._encode_params(method, params)
         if options.progress is not None:
             encoded = _with_token(encoded, link.session.next_id)
@@ -83,12 +94,7 @@ class Calls:
             pending.limit = timeout
             self._deadlines.set(id_, link.loop.time() + timeout)
         link.send(data)
-        # The answer is waited for, not the transport: one that takes nothing any more would outlast every time limit.
-        try:
-            return await future
-        except asyncio.CancelledError as error:
-            self._give_up(id_, str(error.args[0]) if error.args and error.args[0] else None)
-            raise
+        return id_, future
 
     async def tell(self, method: NotificationMethod[Any], params: Any) -> None:
         """Send a notification; see `Connection.notify`."""

@@ -77,14 +77,17 @@ def derive(side: Side, methods: Iterable[Method[Any]]) -> dict[str, Any]:
 
 
 def merge(capabilities: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Declare more, by wire names; what is declared already stays."""
+    """Declare more, by wire names; what is declared already stays, unless None stands in its place."""
     forms = "elicitation" in capabilities and declares(capabilities, FORM)
     for name, value in more.items():
         held = capabilities.get(name)
-        capabilities[name] = {**held, **value} if is_object(held) and isinstance(value, Mapping) else value
-    if forms and capabilities["elicitation"]:
-        # Who names another mode must name forms too, or has none any more.
-        put(capabilities, FORM)
+        if not is_object(held) or not isinstance(value, Mapping):
+            capabilities[name] = value
+            continue
+        # Who names another mode of elicitation must name forms too, or has none any more.
+        implied: dict[str, Any] = {"form": {}} if forms and name == "elicitation" and value else {}
+        joined: dict[str, Any] = {**implied, **held, **value}
+        capabilities[name] = {n: v for n, v in joined.items() if v is not None}
 
 
 def put(capabilities: dict[str, Any], path: str) -> None:

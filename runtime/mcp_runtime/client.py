@@ -36,7 +36,8 @@ class ClientOptions(Settings):
         version: the version that the server is told.
         title: a name for people; servers of 2025-06-18 and later are told.
         roots: the roots that the server may ask for, as ``Root`` objects or URIs; None for no roots at all.
-        capabilities: what is declared beyond what the handlers say, by wire names: ``{"sampling": {"tools": {}}}``.
+        capabilities: what is declared beyond what the handlers say, by wire names: ``{"sampling": {"tools": {}}}``;
+            None takes one back.
         experimental: capabilities that no revision knows.
         tasks: keeps the tasks that this side makes of requests (2025-11-25); None for no tasks.
     """

@@ -75,7 +75,8 @@ class Connection(VendorMethods):
         self._stub: Stub | None = None
         self._context: type[Context[Any]] = Context
         self._close_hooks: list[CloseHook] = []
-        self._closed = asyncio.Event()
+        self._is_over = False
+        self._over: asyncio.Event | None = None  # made for who waits, since most connections are idle
 
     @property
     def binding(self) -> Binding | None:
@@ -134,6 +135,8 @@ class Connection(VendorMethods):
 
     def bind(self, binding: Binding, stub: Stub, handlers: Handlers | None) -> None:
         """Speak a revision from now on, with these handlers for what the peer sends."""
+        if self.binding is not None and self.binding is not binding:
+            self._dispatch.forget(self.binding.methods)
         self._link.bind(binding)
         self._stub = stub
         if handlers is not None:
@@ -159,7 +162,9 @@ class Connection(VendorMethods):
 
     async def wait_closed(self) -> str:
         """Wait until the connection has ended and all that it began is over; returns why."""
-        await self._closed.wait()
+        if not self._is_over:
+            self._over = self._over or asyncio.Event()
+            await self._over.wait()
         return self.closed_because or ""
 
     async def aclose(self, reason: str = "closed by this side") -> None:
@@ -173,7 +178,7 @@ class Connection(VendorMethods):
             await self._link.transport.close()
         finally:
             if not self._dispatch.runs(asyncio.current_task()):
-                await self._closed.wait()
+                await self.wait_closed()
 
     def message_received(self, message: bytes) -> None:
         """Take one whole message."""
@@ -271,11 +276,16 @@ class Connection(VendorMethods):
         """Send a request and wait for a result of another type than the usual one; raises as `request` does."""
         return await self._request(method, params, typed_wire(result), options)
 
-    async def _request(
+    def _request(
+        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
+    ) -> Coroutine[Any, Any, T]:
+        if not self.settings.middleware:
+            return self._calls.ask(method, params, type_, options)
+        return self._request_through(method, params, type_, options)
+
+    async def _request_through(
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
     ) -> T:
-        if not self.settings.middleware:
-            return await self._calls.ask(method, params, type_, options)
         exchange = Exchange(self, method, params, way=Way.SENT)
         found: T = await self._link.through(exchange, lambda: self._calls.ask(method, exchange.params, type_, options))
         return found
@@ -380,4 +390,6 @@ class Connection(VendorMethods):
         if self.closed_because is None and self._link.ending is not None and not self._link.session.incoming:
             self._end(self._link.ending)
         elif self._dispatch.is_idle and self.closed_because is not None:
-            self._closed.set()
+            self._is_over = True
+            if self._over is not None:
+                self._over.set()

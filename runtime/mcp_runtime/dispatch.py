@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextvars import Context, copy_context
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -69,6 +69,11 @@ class Dispatch:
     def handle(self, method: AnyMethod, handler: Handler) -> None:
         """Answer a method with a handler; a later one takes its place."""
         self._handlers[method.name] = (method, handler)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Answer these methods no more."""
+        for name in names:
+            self._handlers.pop(name, None)
 
     def handler(self, name: str) -> Handler | None:
         """Return the handler of a method, None if there is none."""

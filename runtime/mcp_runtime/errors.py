@@ -1,6 +1,8 @@
 """The errors of the runtime: what a peer answered, what a peer broke, what we were asked to break."""
 
-from typing import Any
+from typing import Any, Final
+
+SITE: Final = "https://modelcontextprotocol.io/specification"
 
 
 class McpError(Exception):
@@ -57,6 +59,11 @@ class ProtocolViolation(McpError):
         self.method = method
         self.pointer = pointer
         self.reason = reason
+
+    @property
+    def link(self) -> str:
+        """The page of the specification on the messages of the revision, or on all of it before one is agreed upon."""
+        return f"{SITE}/{self.revision}/schema" if self.revision[:1].isdigit() else SITE
 
 
 class LocalProtocolError(ProtocolViolation):

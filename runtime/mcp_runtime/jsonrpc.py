@@ -208,11 +208,13 @@ def write_result(id_: Id, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_id(id_), result)
 
 
-def write_error(id_: Id | None, code: int, message: str, data: Any = None) -> bytes:
-    """Write an answer that says what failed; its id is null if that of the request is not known."""
+def write_error(id_: Id | None, code: int, message: str, data: Any = None, *, null_id: bool = True) -> bytes:
+    """Write an answer that says what failed; if the id of the request is not known, it is null or left out."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
+    if id_ is None and not null_id:
+        return b'{"jsonrpc":"2.0","error":%b}' % to_json(error)
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (b"null" if id_ is None else _id(id_), to_json(error))
 
 

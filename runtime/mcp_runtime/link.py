@@ -9,7 +9,7 @@ from mcp_runtime import jsonrpc
 from mcp_runtime.binding import Binding
 from mcp_runtime.capabilities import sendable
 from mcp_runtime.context import Exchange, Way
-from mcp_runtime.errors import ConnectionClosed, McpError, RemoteProtocolError
+from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError
 from mcp_runtime.jsonrpc import Id
 from mcp_runtime.lifecycle.legacy import Side
 from mcp_runtime.session import Session
@@ -65,6 +65,7 @@ class Link:
         self.binding = binding
         self.session.revision = binding.revision
         self.session.accepts_batches = binding.has_batches
+        self.session.ids_may_be_absent = binding.has_answers_without_id
         self.reader = Reader(binding.revision, lenient=not self.settings.strict, report=self.report)
 
     def declare(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> None:
@@ -98,7 +99,7 @@ class Link:
 
     def refuse_unread(self, reason: str) -> None:
         """Answer a message that nobody could read."""
-        self.send(jsonrpc.write_error(None, jsonrpc.INVALID_REQUEST, reason))
+        self.send(self.session.unread(jsonrpc.INVALID_REQUEST, reason))
 
     def check_open(self) -> None:
         """Go on if there is a conversation.
@@ -120,7 +121,8 @@ class Link:
     def report(self, error: McpError) -> None:
         """Tell the hooks, or the log if there are none, of something that does not end the conversation."""
         if not self.error_hooks:
-            log.warning("%s", clipped(str(error)))
+            where = f" (see {error.link})" if isinstance(error, ProtocolViolation) else ""
+            log.warning("%s%s", clipped(str(error)), where)
         for hook in tuple(self.error_hooks):
             try:
                 hook(error)

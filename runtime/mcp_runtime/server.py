@@ -35,7 +35,8 @@ class ServerOptions(Settings):
         instructions: what a model should know to use the server.
         list_changed: whether clients are told when the lists of tools, prompts and resources change, or for which.
         logging: whether the server sends log messages.
-        capabilities: what else is declared, by wire names.
+        capabilities: what else is declared, by wire names;
+            None takes one back.
         experimental: capabilities that no revision knows.
         tasks: keeps the tasks that this side makes of requests (2025-11-25); None for no tasks.
     """

@@ -31,6 +31,7 @@ class Session:
         state: how far the conversation has come.
         revision: the revision that was agreed upon, empty before that.
         accepts_batches: whether several messages may come as one array (basic/index of 2025-03-26).
+        ids_may_be_absent: whether the revision has answers without an id.
         lasting: the progress tokens of ours that outlive their requests.
     """
 
@@ -40,6 +41,7 @@ class Session:
         self.state = State.NEW
         self.revision = ""
         self.accepts_batches = False
+        self.ids_may_be_absent = False
         self.outgoing: dict[Id, Outgoing] = {}
         self.incoming: dict[Id, Incoming] = {}
         self.lasting: dict[Id, Outgoing] = {}
@@ -280,9 +282,17 @@ class Session:
             self._step(Step.REFUSE)
         return failure
 
+    def unread(self, code: int, reason: str, id_: Id | None = None) -> bytes:
+        """Return the bytes of the answer to a message that could not be read, whose id may not be known.
+
+        JSON-RPC wants null for such an id. The schemas of MCP have no null there, but from 2025-11-25 on the id may be
+        absent, so there it is.
+        """
+        return jsonrpc.write_error(id_, code, reason, null_id=not self.ids_may_be_absent)
+
     def _malformed(self, error: MalformedMessage) -> Violation:
         if not error.is_answer:
-            return Violation(error.reason, jsonrpc.write_error(error.id, error.code, error.reason))
+            return Violation(error.reason, self.unread(error.code, error.reason, error.id))
         outgoing = self.outgoing.pop(error.id, None) if error.id is not None else None
         method = outgoing.method if outgoing else None
         return Violation(error.reason, method=method, failed=error.id if outgoing else None)

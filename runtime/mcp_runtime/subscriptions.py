@@ -7,6 +7,7 @@ from mcp_runtime.binding import Binding
 from mcp_runtime.connection import Connection
 from mcp_runtime.dispatch import Handler
 from mcp_runtime.errors import ConnectionClosed
+from mcp_runtime.lifecycle.legacy import State
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.stub import Context, ServerHandlers
 
@@ -61,7 +62,9 @@ async def list_changed(server: ServerHandlers, area: str) -> int:
 async def _tell(connections: list[Connection], name: str, arguments: dict[str, Any] | None) -> int:
     told = 0
     for connection in connections:
-        assert connection.binding is not None
+        # A client that has not confirmed the handshake yet gets nothing but pings and log messages (basic/lifecycle).
+        if connection.state is not State.READY or connection.binding is None:
+            continue
         method = connection.binding.methods[name]
         assert isinstance(method, NotificationMethod)
         params = method.params.build(arguments) if method.params and arguments is not None else None

@@ -13,7 +13,7 @@ from mcp_runtime.context import Exchange
 from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed
-from talk import raw, talk
+from talk import bindings, raw, talk
 from tools_server import Host, Tools, text_result
 
 
@@ -87,7 +87,10 @@ class TestValidation:
             answer = await line.ask("tools/call", {"name": 1})
             assert answer["error"]["code"] == -32602
             assert answer["error"]["data"] == {"pointer": "/name"}
-            assert str(line.errors[0]).startswith("tools/call of 2025-11-25: /name: ")
+            error = line.errors[0]
+            assert isinstance(error, RemoteProtocolError)
+            assert str(error).startswith("tools/call of 2025-11-25: /name: ")
+            assert error.link == "https://modelcontextprotocol.io/specification/2025-11-25/schema"
             assert (await line.ask("tools/call", None, id_=2))["error"]["code"] == -32602
 
     async def test_unknown_methods(self) -> None:
@@ -96,6 +99,20 @@ class TestValidation:
             for id_, method in enumerate(("no/such", "resources/list", "x\x1b[31m")):
                 assert (await line.ask(method, id_=id_))["error"]["code"] == -32601
             line.tell(method="notifications/no/such")
+            assert (await line.ask("ping", id_=9))["result"] == {}
+
+    @pytest.mark.parametrize(
+        ("revision", "has_id"), [("2024-11-05", True), ("2025-06-18", True), ("2025-11-25", False)]
+    )
+    async def test_what_cannot_be_read_is_answered_in_the_form_of_the_revision(
+        self, revision: str, has_id: bool
+    ) -> None:
+        async with raw(bindings(revision).Server()) as line:
+            await line.shake_hands(revision)
+            line.send(b"{")
+            answer = line.got[-1]
+            assert answer["error"]["code"] == -32700
+            assert ("id" in answer) is has_id and answer.get("id") is None
             assert (await line.ask("ping", id_=9))["result"] == {}
 
     async def test_a_result_that_breaks_the_protocol(self) -> None:

@@ -119,7 +119,8 @@ class TestModes:
         [
             ({}, True, False),
             ({"elicitation": {"form": {}}}, True, False),
-            ({"elicitation": {"url": {}}}, False, True),
+            ({"elicitation": {"url": {}, "form": None}}, False, True),
+            ({"elicitation": {"url": {}}}, True, True),
             (BOTH, True, True),
         ],
     )

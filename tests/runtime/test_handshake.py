@@ -126,3 +126,17 @@ async def test_what_is_declared_beside_the_handlers() -> None:
     more: dict[str, Any] = {"elicitation": {"url": {}}, "acme": True}
     async with talk(Tools(), handlers=Asked(), capabilities=more) as both:
         assert both.server.declared[Side.CLIENT] == {"elicitation": {"url": {}, "form": {}}, "acme": True}
+    async with talk(Tools(), handlers=Asked(), capabilities={"elicitation": {"url": {}, "form": None}}) as both:
+        assert both.server.declared[Side.CLIENT] == {"elicitation": {"url": {}}}
+
+
+async def test_handlers_of_another_revision_answer_nothing() -> None:
+    """The client offers sampling in 2025-11-25, the server chooses 2024-11-05, for which there are no handlers."""
+    here, there = memory_pair()
+    server = await start_server(there, bindings("2024-11-05").Server())
+    clients = (bindings(revision).Client for revision in ("2024-11-05", "2025-11-25"))
+    client = await open_any(Peer(here), *clients, handlers=[Host()])
+    assert client.connection.revision == "2024-11-05"
+    assert client.connection.handler("sampling/createMessage") is None
+    await client.connection.aclose()
+    await server.wait_closed()

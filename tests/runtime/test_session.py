@@ -324,6 +324,7 @@ class TestBatches:
         events = self.receive(session, {"id": id_, "result": {}}, {"method": "notifications/message"})
         assert [type(event) for event in events] == [Result, Notification]
 
+    @pytest.mark.requirement("batches.initialize-alone")
     def test_initialize_is_in_none(self) -> None:
         session = Session(Side.SERVER)
         session.accepts_batches = True

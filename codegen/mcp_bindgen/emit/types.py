@@ -230,9 +230,8 @@ class Speller:
 
 def _demands(struct: Struct) -> frozenset[tuple[str, object]]:
     """What a struct asks of a value: the names of the members that it requires, and their types where constant."""
-    return frozenset(
-        (f.wire_name, f.type if isinstance(f.type, Literal) else None) for f in struct.fields if f.required
-    )
+    required = [field for field in struct.fields if field.required]
+    return frozenset((f.wire_name, f.type if isinstance(f.type, Literal) else None) for f in required)
 
 
 def _constant(struct: Struct, wire_name: str) -> str | int | None:

@@ -21,8 +21,7 @@ class MemoryTransport:
 
     def __init__(self) -> None:
         self._other: MemoryTransport
-        self._sendable: asyncio.Event = asyncio.Event()
-        self._sendable.set()
+        self._sendable: asyncio.Event | None = None  # only while the other end has too much
         self._receiver: Receiver | None = None
         self._waiting: deque[bytes] = deque()
         self._is_paused = False
@@ -39,12 +38,12 @@ class MemoryTransport:
         if not self._is_closed:
             self._other._waiting.append(message)
             self._other._deliver()
-            if len(self._other._waiting) > MAX_WAITING:
-                self._sendable.clear()
+            if self._sendable is None and len(self._other._waiting) > MAX_WAITING:
+                self._sendable = asyncio.Event()
 
     async def drain(self) -> None:
         """Wait until the other end, if it is paused, has taken most of what was sent."""
-        if not self._sendable.is_set():
+        if self._sendable is not None:
             await self._sendable.wait()
 
     def pause_reading(self) -> None:
@@ -71,14 +70,19 @@ class MemoryTransport:
                 receiver.message_received(self._waiting.popleft())
         finally:
             self._is_delivering = False
-        if len(self._waiting) <= MAX_WAITING:
-            self._other._sendable.set()
+        if self._other._sendable is not None and len(self._waiting) <= MAX_WAITING:
+            self._other._let_send()
+
+    def _let_send(self) -> None:
+        if self._sendable is not None:
+            self._sendable.set()
+            self._sendable = None
 
     def _lose(self, reason: TransportError | None) -> None:
         if self._is_closed:
             return
         self._is_closed = True
-        self._sendable.set()
+        self._let_send()
         if self._receiver is not None:
             self._is_paused = False
             self._deliver()

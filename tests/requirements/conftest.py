@@ -1,0 +1,14 @@
+"""Tests that name requirements run in each revision in which these hold."""
+
+import pytest
+
+from requirement_table import REVISIONS, rows
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that takes `revision` in the revisions of all requirements that it names."""
+    if "revision" not in metafunc.fixturenames:
+        return
+    ids = [str(id_) for mark in metafunc.definition.iter_markers("requirement") for id_ in mark.args]
+    held = [revision for revision in REVISIONS if all(revision in rows()[id_].revisions for id_ in ids)]
+    metafunc.parametrize("revision", held)

@@ -1,0 +1,290 @@
+"""Elicitation (client/elicitation): a server asks the person behind a client."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.elicitation import Action, ask_form
+from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.forms import defaults, problems
+from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
+from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url
+from roles import answering, make_handlers, make_server, returns
+from talk import Raw, raw
+
+requirement = pytest.mark.requirement
+CREATE = "elicitation/create"
+COMPLETE = "notifications/elicitation/complete"
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+FORM: dict[str, Any] = {"message": "How many?", "requestedSchema": SCHEMA}
+PAGE: dict[str, Any] = {"mode": "url", "message": "Sign in", "url": "https://x.org/1", "elicitationId": "1"}
+BOTH: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}}
+
+
+def person(revision: str, action: str = "accept", **content: Any) -> Any:
+    given = {"content": content} if content else {}
+    return make_handlers(revision, elicit=returns("ElicitResult", action=action, **given))
+
+
+@requirement("elicitation.declared")
+async def test_who_elicits_declares_it(revision: str) -> None:
+    async with answering(revision, handlers=person(revision, n=7)) as server:
+        assert server.got[0]["params"]["capabilities"] == {"elicitation": {}}
+        assert (await server.ask(CREATE, FORM))["result"] == {"action": "accept", "content": {"n": 7}}
+    async with answering(revision) as server:
+        assert server.got[0]["params"]["capabilities"] == {}
+        assert (await server.ask(CREATE, FORM))["error"]["code"] == -32601
+
+
+MODES: list[tuple[dict[str, Any], bool, bool]] = [
+    ({}, True, False),
+    ({"form": {}}, True, False),
+    ({"url": {}}, False, True),
+    ({"form": {}, "url": {}}, True, True),
+]
+
+
+@requirement("elicitation.one-mode", "elicitation.undeclared-mode-refused")
+@pytest.mark.parametrize("more", [{}, {"form": {}}, {"url": {}}, {"form": {}, "url": {}}])
+async def test_a_client_refuses_a_mode_that_it_did_not_declare(revision: str, more: dict[str, Any]) -> None:
+    async with answering(revision, handlers=person(revision, "decline"), own={"elicitation": more}) as server:
+        declared = server.got[0]["params"]["capabilities"]["elicitation"]
+        form, url = not declared or "form" in declared, "url" in declared
+        assert url is ("url" in more) and (form or url)
+        for number, (params, taken) in enumerate(((FORM, form), ({**FORM, "mode": "form"}, form), (PAGE, url))):
+            answer = await server.ask(CREATE, params, id_=f"s{number}")
+            assert ("result" in answer) is taken
+            assert taken or answer["error"]["code"] == -32602
+
+
+@requirement("elicitation.one-mode", "elicitation.no-undeclared-mode")
+@pytest.mark.parametrize(("modes", "form", "url"), MODES)
+async def test_a_server_asks_in_no_mode_that_was_not_declared(
+    revision: str, modes: dict[str, Any], form: bool, url: bool
+) -> None:
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision, elicitation=modes)
+        for begin, declared in ((lambda: ask_form(line.server.stub, "?", SCHEMA), form), (lambda: visit(line), url)):
+            asking = asyncio.ensure_future(begin())
+            await asyncio.sleep(0.01)
+            if declared:
+                assert line.got[-1]["method"] == CREATE
+                line.tell(id=line.got[-1]["id"], result={"action": "decline"})
+                await asking
+            else:
+                with pytest.raises(MissingCapability, match="elicitation"):
+                    await asking
+        assert sum(message.get("method") == CREATE for message in line.got) == form + url
+
+
+async def visit(line: Raw) -> Action:
+    pages = UrlElicitations()
+    page = pages.begin(line.server.stub, message="Sign in", url="https://x.org/{id}")
+    return await pages.ask(line.server.stub, page)
+
+
+async def asked(line: Raw, asking: "asyncio.Future[Any]") -> dict[str, Any]:
+    """Return the params of what a server asks, and decline it."""
+    await asyncio.sleep(0.01)
+    request = line.got[-1]
+    line.tell(id=request["id"], result={"action": "decline"})
+    await asking
+    found: dict[str, Any] = request["params"]
+    return found
+
+
+@requirement("elicitation.message", "elicitation.form-params", "elicitation.url-params")
+async def test_what_a_server_asks_has_all_that_it_must(revision: str) -> None:
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision, **BOTH)
+        form = await asked(line, asyncio.ensure_future(ask_form(line.server.stub, "How many?", SCHEMA)))
+        assert form == FORM
+        page = await asked(line, asyncio.ensure_future(visit(line)))
+        assert page == {**PAGE, "elicitationId": page["elicitationId"], "url": f"https://x.org/{page['elicitationId']}"}
+
+
+@requirement("elicitation.message", "elicitation.form-params", "elicitation.url-params")
+@pytest.mark.parametrize("missing", ["message", "requestedSchema", "url", "elicitationId"])
+async def test_a_client_refuses_what_lacks_something(revision: str, missing: str) -> None:
+    async with answering(revision, handlers=person(revision), own=BOTH) as server:
+        for number, whole in enumerate((FORM, PAGE)):
+            params = {name: value for name, value in whole.items() if name != missing}
+            answer = await server.ask(CREATE, params, id_=f"s{number}")
+            assert ("error" in answer) is (missing in whole)
+            assert missing not in whole or answer["error"]["code"] == -32602
+
+
+@requirement("elicitation.no-mode-is-form")
+@pytest.mark.parametrize("mode", [{}, {"mode": "form"}])
+async def test_a_request_without_a_mode_is_a_form(revision: str, mode: dict[str, Any]) -> None:
+    seen: list[Any] = []
+
+    async def elicit(self: Any, params: Any, ctx: Any) -> Any:
+        seen.append(params)
+        return v.ElicitResult(action="cancel")
+
+    async with answering(revision, handlers=make_handlers(revision, elicit=elicit)) as server:
+        await server.ask(CREATE, {**FORM, **mode})
+        assert isinstance(seen[0], v.ElicitRequestFormParams)
+
+
+@requirement("elicitation.url-valid")
+@pytest.mark.parametrize(
+    "url", ["", "x.org", "javascript:alert(1)", "https://", "https://a@b.org", "https://x.org/a b"]
+)
+async def test_a_url_that_is_none_is_not_sent(revision: str, url: str) -> None:
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision, **BOTH)
+        with pytest.raises(ValueError, match="URL"):
+            UrlElicitations().begin(line.server.stub, message="m", url=url)
+
+
+@requirement("elicitation.id-unique")
+async def test_an_id_is_given_once(revision: str) -> None:
+    pages = UrlElicitations()
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision, **BOTH)
+        made = [pages.begin(line.server.stub, message="m", url="https://x.org") for _ in range(100)]
+        assert len({page.id for page in made}) == 100 and all(len(page.id) > 16 for page in made)
+        with pytest.raises(ValueError, match="another elicitation"):
+            pages.begin(line.server.stub, message="m", url="https://x.org", elicitation_id=made[0].id)
+
+
+@requirement("elicitation.id-opaque", "elicitation.unknown-complete")
+@pytest.mark.parametrize("id_", ["1", "", "a/b?c=%2F \u2028", "x" * 1000])
+async def test_ids_are_compared_and_nothing_else(revision: str, id_: str) -> None:
+    visits, noted = Visits(), list[bool]()
+
+    async def elicit(self: Any, params: Any, ctx: Any) -> Any:
+        visits.begin(params.elicitation_id)
+        return v.ElicitResult(action="accept")
+
+    async def complete(self: Any, params: Any, ctx: Any) -> None:
+        noted.append(visits.complete(params.elicitation_id))
+
+    handlers = make_handlers(revision, elicit=elicit, on_elicitation_complete=complete)
+    async with answering(revision, handlers=handlers) as server:
+        assert server.got[0]["params"]["capabilities"] == BOTH
+        assert (await server.ask(CREATE, {**PAGE, "elicitationId": id_}))["result"] == {"action": "accept"}
+        for told in (f"{id_}x", id_, id_):
+            server.tell(method=COMPLETE, params={"elicitationId": told})
+        await asyncio.sleep(0.01)
+        assert noted == [False, True, False] and not server.errors
+
+
+@requirement("elicitation.defaults")
+def test_a_form_starts_with_its_defaults(revision: str) -> None:
+    fields: dict[str, Any] = {
+        "a": {"type": "string", "default": "x"},
+        "b": {"type": "number", "default": 0.5},
+        "c": {"type": "boolean", "default": False},
+        "d": {"type": "string"},
+    }
+    assert defaults({"type": "object", "properties": fields}) == {"a": "x", "b": 0.5, "c": False}
+    assert revision == "2025-11-25"
+
+
+@requirement("elicitation.complete-to-initiator", "elicitation.complete-id")
+async def test_only_who_was_asked_is_told_with_the_id(revision: str) -> None:
+    server, pages = make_server(revision), UrlElicitations()
+    async with raw(server) as one, raw(server) as other:
+        for line in (one, other):
+            await line.shake_hands(revision, **BOTH)
+        page = pages.begin(one.server.stub, message="m", url="https://x.org")
+        asking = asyncio.ensure_future(pages.ask(one.server.stub, page))
+        await asyncio.sleep(0.01)
+        one.tell(id=one.got[-1]["id"], result={"action": "accept"})
+        assert await asking is Action.ACCEPT
+        assert await pages.complete(page.id)
+        assert one.got[-1] == {"jsonrpc": "2.0", "method": COMPLETE, "params": {"elicitationId": page.id}}
+        assert COMPLETE not in [message.get("method") for message in other.got]
+
+
+@requirement("elicitation.manual-controls")
+async def test_a_visit_that_is_never_done_ends_the_wait(revision: str) -> None:
+    visits = Visits()
+    visits.begin("1")
+    assert not await visits.wait("1", 0.02)
+    assert revision == "2025-11-25"
+
+
+@requirement("elicitation.required-error", "elicitation.required-list")
+async def test_a_request_that_has_to_wait_says_for_which_pages(revision: str) -> None:
+    pages = UrlElicitations()
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        if params.name == "crash":
+            raise KeyError
+        begun = [pages.begin(ctx.client, message="Sign in", url="https://x.org/{id}") for _ in range(2)]
+        raise pages.required(ctx.client, *begun)
+
+    async with raw(make_server(revision, call_tool=call_tool)) as line:
+        await line.shake_hands(revision, **BOTH)
+        error = (await line.ask("tools/call", {"name": "x"}, id_=1))["error"]
+        assert error["code"] == -32042 and len(error["data"]["elicitations"]) == 2
+        for each in error["data"]["elicitations"]:
+            assert each == {
+                **PAGE,
+                "elicitationId": each["elicitationId"],
+                "url": f"https://x.org/{each['elicitationId']}",
+            }
+        assert (await line.ask("tools/call", {"name": "crash"}, id_=2))["error"]["code"] == -32603
+        with pytest.raises(ValueError, match="1 to 20"):
+            pages.required(line.server.stub)
+
+
+@requirement("elicitation.declining")
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_a_person_can_decline_and_cancel(revision: str, action: str) -> None:
+    async with answering(revision, handlers=person(revision, action)) as server:
+        assert (await server.ask(CREATE, FORM))["result"] == {"action": action}
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision, elicitation={})
+        asking = asyncio.ensure_future(ask_form(line.server.stub, "?", SCHEMA))
+        await asyncio.sleep(0.01)
+        line.tell(id=line.got[-1]["id"], result={"action": action, "content": {"n": "wrong"}})
+        assert (await asking).action is Action(action) and not (await asking).content
+
+
+@requirement("elicitation.url-host-highlighted")
+def test_a_person_sees_the_whole_url_its_host_and_what_is_suspicious(revision: str) -> None:
+    """Looking at a URL is all that the runtime does with it."""
+    url = "https://xn--pypal-4ve.com/paypal.com?x=1"
+    view = look_at_url(url)
+    assert (view.url, view.host) == (url, "xn--pypal-4ve.com")
+    assert any("look like" in warning for warning in view.warnings)
+    assert not look_at_url("https://x.org/").warnings
+    assert revision == "2025-11-25"
+
+
+@requirement("elicitation.validated-by-client")
+async def test_a_client_can_tell_what_does_not_fit_a_form(revision: str) -> None:
+    async def elicit(self: Any, params: Any, ctx: Any) -> Any:
+        wrong = problems(params.requested_schema.model_dump(mode="json"), {"n": "seven"})
+        raise PeerError(-1, "; ".join(wrong))
+
+    async with answering(revision, handlers=make_handlers(revision, elicit=elicit)) as server:
+        assert (await server.ask(CREATE, FORM))["error"]["message"] == "/n: is not a number"
+
+
+@requirement("elicitation.validated-by-server")
+@pytest.mark.parametrize("content", [None, {}, {"n": "7"}, {"n": 7.5}, {"n": True}])
+async def test_a_server_refuses_an_answer_that_does_not_fit(revision: str, content: Any) -> None:
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision, elicitation={})
+        asking = asyncio.ensure_future(ask_form(line.server.stub, "?", SCHEMA))
+        await asyncio.sleep(0.01)
+        result = {"action": "accept", **({} if content is None else {"content": content})}
+        line.tell(id=line.got[-1]["id"], result=result)
+        with pytest.raises(RemoteProtocolError, match="/content"):
+            await asking
+
+
+@requirement("elicitation.rate-limited")
+async def test_requests_that_come_too_fast_are_refused(revision: str) -> None:
+    limit = RateLimit(rate=0.001, burst=1, methods=[CREATE])
+    async with answering(revision, handlers=person(revision, n=1), middleware=(limit,)) as server:
+        assert "result" in await server.ask(CREATE, FORM, id_="s1")
+        assert (await server.ask(CREATE, FORM, id_="s2"))["error"]["code"] == RATE_LIMITED

@@ -1,0 +1,69 @@
+"""Resources (server/resources)."""
+
+import base64
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.subscriptions import list_changed
+from roles import made, make_server, raises, returns
+from talk import bindings, raw, talk
+
+requirement = pytest.mark.requirement
+
+
+@requirement("resources.declared")
+async def test_who_has_resources_declares_them_and_what_they_can(revision: str) -> None:
+    listed = {"list_resources": returns("ListResourcesResult", resources=[])}
+    cases: list[tuple[dict[str, Any], ServerOptions | None, Any]] = [
+        ({}, None, None),
+        (listed, None, {}),
+        ({**listed, "subscribe": returns("EmptyResult")}, None, {"subscribe": True}),
+        (listed, ServerOptions(list_changed=frozenset({"resources"})), {"listChanged": True}),
+    ]
+    for handlers, options, declared in cases:
+        async with raw(make_server(revision, options, **handlers)) as line:
+            assert (await line.shake_hands(revision))["capabilities"].get("resources") == declared
+
+
+@requirement("resources.list-changed")
+async def test_clients_are_told_of_a_new_list_if_that_was_declared(revision: str) -> None:
+    handler = returns("ListResourcesResult", resources=[])
+    server = make_server(revision, ServerOptions(list_changed=True), list_resources=handler)
+    async with raw(server) as line:
+        await line.shake_hands(revision)
+        assert await list_changed(server, "resources") == 1
+        assert line.got[-1]["method"] == "notifications/resources/list_changed"
+
+
+@requirement("resources.not-found")
+async def test_a_handler_says_that_a_resource_is_not_there(revision: str) -> None:
+    error = PeerError(-32002, "not found", {"uri": "file:///x"})
+    async with raw(make_server(revision, read_resource=raises(error))) as line:
+        await line.shake_hands(revision)
+        answer = await line.ask("resources/read", {"uri": "file:///x"})
+        assert answer["error"] == {"code": -32002, "message": "not found", "data": {"uri": "file:///x"}}
+
+
+@requirement("resources.internal-error")
+async def test_what_goes_wrong_inside_stays_inside(revision: str) -> None:
+    async with raw(make_server(revision, read_resource=raises(OSError("the disk is on fire")))) as line:
+        await line.shake_hands(revision)
+        answer = await line.ask("resources/read", {"uri": "file:///x"})
+        assert answer["error"] == {"code": -32603, "message": "internal error"}
+
+
+@requirement("resources.binary-encoded")
+async def test_bytes_leave_in_base64_only_and_arrive_unchanged(revision: str) -> None:
+    data = bytes(range(256))
+    with pytest.raises(ValidationError):
+        bindings(revision).BlobResourceContents(uri="file:///x", blob=data)
+    blob = base64.b64encode(data).decode()
+    contents = [{"uri": "file:///x", "blob": blob}]
+    async with talk(make_server(revision, read_resource=returns("ReadResourceResult", contents=contents))) as both:
+        [found] = (await both.client.read_resource(uri="file:///x")).contents
+        assert base64.b64decode(found.blob) == data
+        assert found == made(revision, "BlobResourceContents", **contents[0])

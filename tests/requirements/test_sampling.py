@@ -1,0 +1,192 @@
+"""Sampling (client/sampling): a server asks the client's model."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.context import Way
+from mcp_runtime.errors import MissingCapability, RemoteProtocolError
+from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
+from mcp_runtime.sampling import Denied, reviewed
+from roles import answering, made, make_handlers, make_server
+from talk import raw
+
+requirement = pytest.mark.requirement
+ASK = "sampling/createMessage"
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": {"type": "text", "text": text}}
+
+
+def asks(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"messages": list(messages), "maxTokens": 10, **more}
+
+
+class Model:
+    """A model that says what it was asked, under review."""
+
+    def __init__(self, revision: str, **hooks: Any) -> None:
+        self.asked: list[Any] = []
+
+        async def model(params: Any) -> Any:
+            self.asked.append(params)
+            content = params.messages[-1].model_dump(mode="json")["content"]
+            return made(revision, "CreateMessageResult", role="assistant", model="echo", content=content)
+
+        review = reviewed(model, **hooks)
+
+        async def create_message(handlers: Any, params: Any, ctx: Any) -> Any:
+            return await review(params)
+
+        self.handlers = make_handlers(revision, create_message=create_message)
+
+
+@requirement("sampling.declared")
+async def test_who_samples_declares_it(revision: str) -> None:
+    async with answering(revision, handlers=Model(revision).handlers) as server:
+        assert server.got[0]["params"]["capabilities"] == {"sampling": {}}
+        assert (await server.ask(ASK, asks(says("hi"))))["result"]["content"]["text"] == "hi"
+    async with answering(revision) as server:
+        assert server.got[0]["params"]["capabilities"] == {}
+        assert (await server.ask(ASK, asks(says("hi"))))["error"]["code"] == -32601
+
+
+@requirement("sampling.human-in-the-loop", "sampling.rejected")
+@pytest.mark.parametrize("hook", ["before", "after"])
+async def test_a_person_can_deny_before_and_after_the_model(revision: str, hook: str) -> None:
+    async def deny(*shown: Any) -> Denied:
+        return Denied(reason="no")
+
+    model = Model(revision, **{hook: deny})
+    async with answering(revision, handlers=model.handlers) as server:
+        error = (await server.ask(ASK, asks(says("hi"))))["error"]
+        assert error["code"] == -1 and "rejected" in error["message"]
+        assert len(model.asked) == (hook == "after")
+
+
+@requirement("sampling.prompts-edited", "sampling.results-reviewed")
+async def test_a_person_can_edit_what_the_model_is_asked_and_what_it_says(revision: str) -> None:
+    async def before(params: Any) -> Any:
+        return made(revision, "CreateMessageRequestParams", **asks(says("edited")))
+
+    async def after(params: Any, result: Any) -> Any:
+        result.content.text += " twice"
+        return result
+
+    model = Model(revision, before=before, after=after)
+    async with answering(revision, handlers=model.handlers) as server:
+        assert (await server.ask(ASK, asks(says("secret"))))["result"]["content"]["text"] == "edited twice"
+        assert model.asked[0].messages[0].content.text == "edited"
+
+
+@requirement("sampling.content-validated")
+async def test_messages_that_are_none_reach_no_model(revision: str) -> None:
+    model = Model(revision)
+    async with answering(revision, handlers=model.handlers) as server:
+        wrong: list[Any] = [
+            {},
+            {"messages": [1], "maxTokens": 1},
+            asks({"role": "system", "content": says("x")["content"]}),
+        ]
+        for number, params in enumerate(wrong):
+            assert (await server.ask(ASK, params, id_=f"s{number}"))["error"]["code"] == -32602
+        assert not model.asked
+
+
+@requirement("sampling.content-validated")
+async def test_a_result_that_is_none_reaches_no_handler_of_a_server(revision: str) -> None:
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision, sampling={})
+        params = made(revision, "CreateMessageRequestParams", **asks(says("x")))
+        method: Any = line.server.stub.__binding__.methods[ASK]
+        asking = asyncio.create_task(line.server.request(method, params, None))
+        await asyncio.sleep(0)
+        line.tell(id=line.got[-1]["id"], result={"role": "assistant", "content": {"type": "text"}, "model": "m"})
+        with pytest.raises(RemoteProtocolError, match="/content"):
+            await asking
+
+
+@requirement("sampling.rate-limited")
+async def test_requests_that_come_too_fast_are_refused(revision: str) -> None:
+    limit = RateLimit(rate=0.001, burst=1, methods=[ASK], ways=[Way.RECEIVED])
+    async with answering(revision, handlers=Model(revision).handlers, middleware=(limit,)) as server:
+        assert "result" in await server.ask(ASK, asks(says("a")), id_="s1")
+        assert (await server.ask(ASK, asks(says("b")), id_="s2"))["error"]["code"] == RATE_LIMITED
+
+
+TOOLS: dict[str, Any] = {"sampling": {"tools": {}}}
+TOOL = {"name": "t", "inputSchema": {"type": "object"}}
+USE: dict[str, Any] = {"type": "tool_use", "id": "a", "name": "t", "input": {}}
+RESULT: dict[str, Any] = {"type": "tool_result", "toolUseId": "a", "content": []}
+
+
+@requirement("sampling.tools-declared")
+async def test_who_declares_tools_gets_them(revision: str) -> None:
+    model = Model(revision)
+    async with answering(revision, handlers=model.handlers) as server:
+        assert server.got[0]["params"]["capabilities"] == {"sampling": {}}
+    async with answering(revision, handlers=model.handlers, own=TOOLS) as server:
+        assert server.got[0]["params"]["capabilities"] == TOOLS
+        assert "result" in await server.ask(ASK, asks(says("hi"), tools=[TOOL], toolChoice={"mode": "auto"}))
+        assert model.asked[0].tools[0].name == "t" and model.asked[0].tool_choice.mode == "auto"
+
+
+@requirement("sampling.tools-refused")
+@pytest.mark.parametrize("more", [{"tools": [TOOL]}, {"tools": []}, {"toolChoice": {"mode": "none"}}])
+async def test_who_did_not_refuses_them(revision: str, more: dict[str, Any]) -> None:
+    model = Model(revision)
+    async with answering(revision, handlers=model.handlers) as server:
+        assert (await server.ask(ASK, asks(says("hi"), **more)))["error"]["code"] == -32602
+        assert not model.asked
+
+
+@requirement("sampling.tools-not-sent")
+async def test_a_server_sends_no_tools_to_who_did_not(revision: str) -> None:
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision, sampling={})
+        client: Any = line.server.stub
+        message = v.SamplingMessage(role="user", content=v.TextContent(text="x"))
+        for more in ({"tools": [v.Tool(name="t", input_schema=v.ToolInputSchema())]}, {"tool_choice": v.ToolChoice()}):
+            with pytest.raises(MissingCapability, match=r"client\.sampling\.tools"):
+                await client.create_message(messages=[message], max_tokens=1, **more)
+        assert ASK not in [message.get("method") for message in line.got]
+
+
+@requirement("sampling.results-alone", "sampling.results-mixed")
+async def test_results_of_tools_among_other_content_are_refused(revision: str) -> None:
+    model = Model(revision)
+    async with answering(revision, handlers=model.handlers, own=TOOLS) as server:
+        mixed = {"role": "user", "content": [says("here")["content"], RESULT]}
+        answer = await server.ask(ASK, asks(says("hi"), {"role": "assistant", "content": USE}, mixed))
+        assert answer["error"]["code"] == -32602 and "nothing else" in answer["error"]["message"]
+        assert not model.asked
+
+
+@requirement("sampling.uses-answered", "sampling.result-missing")
+async def test_each_use_of_a_tool_needs_its_result(revision: str) -> None:
+    model = Model(revision)
+    uses: dict[str, Any] = {"role": "assistant", "content": [USE, {**USE, "id": "b"}]}
+    one, both = [RESULT], [RESULT, {**RESULT, "toolUseId": "b"}]
+    cases: list[tuple[Any, bool]] = [(one, False), (both, True), ([*both, {**RESULT, "toolUseId": "c"}], False)]
+    async with answering(revision, handlers=model.handlers, own=TOOLS) as server:
+        for number, (results, is_whole) in enumerate(cases):
+            params = asks(says("hi"), uses, {"role": "user", "content": results}, says("and?"))
+            answer = await server.ask(ASK, params, id_=f"s{number}")
+            assert ("result" in answer) is is_whole
+            assert is_whole or answer["error"]["code"] == -32602
+        assert (await server.ask(ASK, asks(says("hi"), uses, says("?")), id_="last"))["error"]["code"] == -32602
+        assert len(model.asked) == 1
+
+
+@requirement("sampling.meta-preserved")
+async def test_meta_of_uses_and_results_survives(revision: str) -> None:
+    model = Model(revision)
+    use, result = {**USE, "_meta": {"acme/cache": 1.5}}, {**RESULT, "_meta": {"acme/cache": None}}
+    async with answering(revision, handlers=model.handlers, own=TOOLS) as server:
+        messages = (says("hi"), {"role": "assistant", "content": [use]}, {"role": "user", "content": [result]})
+        await server.ask(ASK, asks(*messages, says("?")))
+        seen = [message.model_dump(mode="json") for message in model.asked[0].messages]
+        assert seen[1]["content"] == [use] and seen[2]["content"] == [result]

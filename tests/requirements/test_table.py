@@ -1,0 +1,76 @@
+"""The table of requirements itself: nothing in it is unproven, stale or out of date."""
+
+from typing import Any
+
+import pytest
+
+from requirement_table import PAGE, REVISIONS, Row, proof_of, render, rows, shown, span
+
+ROOT = PAGE.parents[1]
+
+
+def test_each_requirement_is_shown_in_one_way() -> None:
+    """By a test that names it, or an example, or not at all, with the reason."""
+    ways = {row.id: [bool(proof_of(row)), bool(row.example), bool(row.reason)] for row in rows().values()}
+    assert not {id_: found for id_, found in ways.items() if sum(found) != 1}
+    assert not [row.id for row in rows().values() if row.example and not (ROOT / row.example).is_file()]
+
+
+def test_each_requirement_is_well_formed() -> None:
+    for row in rows().values():
+        assert row.revisions and not set(row.must) & set(row.should), row.id
+        assert row.who in ("client", "server", "both"), row.id
+        assert row.text.endswith(".") and (not row.reason or row.reason.endswith(".")), row.id
+
+
+def test_each_requirement_is_shown_in_all_its_revisions() -> None:
+    missing = {row.id: set(row.revisions) - covered(row) for row in rows().values() if proof_of(row)}
+    assert not {id_: revisions for id_, revisions in missing.items() if revisions}
+
+
+def covered(row: Row) -> set[str]:
+    """Return the revisions that the tests of a requirement run in."""
+    found: set[str] = set()
+    for test in proof_of(row):
+        held = [rows()[id_].revisions for id_ in test.ids]
+        found |= {revision for revision in REVISIONS if test.is_general or all(revision in each for each in held)}
+    return found
+
+
+def test_no_test_names_what_is_not_there() -> None:
+    stale = {f"{test.node}: {id_}" for test in shown() for id_ in test.ids if id_ not in rows()}
+    assert not stale
+
+
+def test_what_tests_name_is_what_runs(request: pytest.FixtureRequest) -> None:
+    """The tests are found by reading; those that pytest found here must be among them, with the same ids."""
+    read = {test.node: set(test.ids) for test in shown()}
+    for item in request.session.items:
+        ids = {str(id_) for mark in item.iter_markers("requirement") for id_ in mark.args}
+        if ids:
+            assert read[item.nodeid.partition("[")[0]] == ids
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text("utf-8") == render(), "docs/requirements.md is out of date: make docs"
+
+
+@pytest.mark.parametrize(
+    ("text", "revisions"),
+    [
+        ("", ()),
+        ("..", REVISIONS),
+        ("2025-06-18..", REVISIONS[2:]),
+        ("..2025-03-26", REVISIONS[:2]),
+        ("2025-03-26..2025-06-18", REVISIONS[1:3]),
+        ("2025-11-25", REVISIONS[3:]),
+    ],
+)
+def test_spans_of_revisions(text: str, revisions: tuple[str, ...]) -> None:
+    assert span(text) == revisions
+
+
+@pytest.mark.parametrize("text", ["2025", "2025-06-18..x"])
+def test_a_revision_that_is_not_there(text: Any) -> None:
+    with pytest.raises(ValueError):
+        span(text)
