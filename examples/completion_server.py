@@ -1,0 +1,78 @@
+"""A server that completes arguments while they are typed: of a prompt, and of a resource's URI.
+
+What was chosen before narrows what comes next: the files that are offered are those of the language.
+"""
+
+from mcp_bindings.v2025_11_25 import (
+    CompleteRequestParams,
+    CompleteResult,
+    CompleteResultCompletion,
+    Context,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptReference,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    ResourceTemplate,
+    Server,
+    TextContent,
+    TextResourceContents,
+)
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+FILES = {
+    "python": ["main.py", "model.py", "tests.py"],
+    "perl": ["main.pl"],
+    "pascal": ["main.pas", "strings.pas"],
+    "rust": [f"part{number}.rs" for number in range(150)],
+}
+MAX_VALUES = 100
+"""How many values an answer may have (server/utilities/completion)."""
+TEMPLATE = "code://{language}/{file}"
+
+
+class Completing(Server):
+    options = ServerOptions(name="completing", version="1.0")
+
+    async def list_prompts(self, params: PaginatedRequestParams | None, ctx: Context) -> ListPromptsResult:
+        language = PromptArgument(name="language", required=True)
+        return ListPromptsResult(prompts=[Prompt(name="teach", arguments=[language])])
+
+    async def get_prompt(self, params: GetPromptRequestParams, ctx: Context) -> GetPromptResult:
+        text = TextContent(text=f"Teach me {(params.arguments or {}).get('language')}.")
+        return GetPromptResult(messages=[PromptMessage(role="user", content=text)])
+
+    async def list_resource_templates(
+        self, params: PaginatedRequestParams | None, ctx: Context
+    ) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=[ResourceTemplate(name="code", uri_template=TEMPLATE)])
+
+    async def read_resource(self, params: ReadResourceRequestParams, ctx: Context) -> ReadResourceResult:
+        language, _, file = params.uri.removeprefix("code://").partition("/")
+        if file not in FILES.get(language, ()):
+            raise PeerError(-32002, "there is no such file", {"uri": params.uri})
+        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=f"This is {file}.")])
+
+    async def complete(self, params: CompleteRequestParams, ctx: Context) -> CompleteResult:
+        ref = params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
+        if ref not in ("teach", TEMPLATE):
+            raise PeerError(-32602, "there is no such prompt or template")
+        chosen = (params.context.arguments if params.context else None) or {}
+        known = {"language": list(FILES), "file": FILES.get(chosen.get("language", ""), [])}
+        found = [each for each in known.get(params.argument.name, []) if each.startswith(params.argument.value)]
+        shown = found[:MAX_VALUES]
+        return CompleteResult(
+            completion=CompleteResultCompletion(values=shown, total=len(found), has_more=len(found) > len(shown))
+        )
+
+
+if __name__ == "__main__":
+    serve_stdio(Completing())

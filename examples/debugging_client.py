@@ -1,0 +1,26 @@
+"""A client that shows a prompt of several messages, as it would go to its model.
+
+python examples/debugging_client.py "KeyError: 'tea'" "turned it off; turned it on"
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mcp_bindings.v2025_11_25 import Client, TextContent
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = Path(__file__).with_name("debugging_server.py")
+
+
+async def main(error: str = "KeyError: 'tea'", tried: str = "") -> None:
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        client = await Client.open(peer, require=["prompts"])
+        prompt = await client.get_prompt(name="debug-error", arguments={"error": error, "tried": tried})
+        for message in prompt.messages:
+            assert isinstance(message.content, TextContent)
+            print(f"{message.role:>9}: {message.content.text}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

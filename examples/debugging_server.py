@@ -1,0 +1,65 @@
+"""A server whose prompt is a conversation in several steps: it puts first answers into the assistant's mouth.
+
+Where a single question gets a single guess, turns that are there already make a model go on as it seems to have begun:
+to ask before it answers, and to look at one cause at a time.
+"""
+
+from mcp_bindings.v2025_11_25 import (
+    Context,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    Role,
+    Server,
+    TextContent,
+)
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+DEBUG = Prompt(
+    name="debug-error",
+    description="Goes after an error, one step at a time.",
+    arguments=[
+        PromptArgument(name="error", description="The error as it was shown.", required=True),
+        PromptArgument(name="tried", description="What was tried already, separated by semicolons."),
+    ],
+)
+
+
+def conversation(error: str, tried: list[str]) -> list[tuple[Role, str]]:
+    turns: list[tuple[Role, str]] = [
+        ("user", f"My program stops with this: {error}"),
+        ("assistant", "Let us find the cause before we change anything. What have you tried so far?"),
+        ("user", "Nothing yet." if not tried else "These did not help: " + ", ".join(tried) + "."),
+    ]
+    if tried:
+        turns.append(("assistant", f"Good, that rules out {len(tried)} of the usual causes. What changed last?"))
+        turns.append(("user", "I do not know. Tell me how to find out, one step after the other."))
+    return turns
+
+
+class Debugger(Server):
+    options = ServerOptions(name="debugger", version="1.0")
+
+    async def list_prompts(self, params: PaginatedRequestParams | None, ctx: Context) -> ListPromptsResult:
+        return ListPromptsResult(prompts=[DEBUG])
+
+    async def get_prompt(self, params: GetPromptRequestParams, ctx: Context) -> GetPromptResult:
+        given = params.arguments or {}
+        if params.name != DEBUG.name or "error" not in given:
+            raise PeerError(-32602, "the only prompt is debug-error, and it needs an error")
+        tried = [step for each in given.get("tried", "").split(";") if (step := each.strip())]
+        messages = [
+            PromptMessage(role=role, content=TextContent(text=text))
+            for role, text in conversation(given["error"], tried)
+        ]
+        return GetPromptResult(description=DEBUG.description, messages=messages)
+
+
+if __name__ == "__main__":
+    serve_stdio(Debugger())

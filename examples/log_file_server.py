@@ -1,0 +1,68 @@
+"""A server with a log file as a resource: clients that subscribe to it are told when it grows."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mcp_bindings.v2025_11_25 import (
+    Context,
+    EmptyResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    Server,
+    SubscribeRequestParams,
+    TextResourceContents,
+)
+from mcp_runtime.connection import Connection
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.subscriptions import resource_updated
+from mcp_runtime.transports.stdio import serve_stdio
+
+RESOURCE_NOT_FOUND = -32002
+LOOK_EVERY = 0.05
+
+
+class LogFile(Server):
+    options = ServerOptions(name="log-file", version="1.0")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.uri = path.as_uri()
+
+    def connected(self, connection: Connection) -> None:
+        """Watch the file for as long as the client is there."""
+        connection.spawn(self.watch())
+
+    async def watch(self) -> None:
+        seen = self.path.stat().st_size
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            size = self.path.stat().st_size
+            if size != seen:
+                seen = size
+                await resource_updated(self, self.uri)
+
+    async def list_resources(self, params: PaginatedRequestParams | None, ctx: Context) -> ListResourcesResult:
+        return ListResourcesResult(resources=[Resource(uri=self.uri, name=self.path.name, mime_type="text/plain")])
+
+    async def read_resource(self, params: ReadResourceRequestParams, ctx: Context) -> ReadResourceResult:
+        self.check(params.uri)
+        text = self.path.read_text("utf-8", errors="replace")
+        return ReadResourceResult(contents=[TextResourceContents(uri=self.uri, mime_type="text/plain", text=text)])
+
+    async def subscribe(self, params: SubscribeRequestParams, ctx: Context) -> EmptyResult:
+        """Agree to it; who subscribed to what is remembered by the runtime."""
+        self.check(params.uri)
+        return EmptyResult()
+
+    def check(self, uri: str) -> None:
+        if uri != self.uri:
+            raise PeerError(RESOURCE_NOT_FOUND, "there is no such resource", {"uri": uri})
+
+
+if __name__ == "__main__":
+    serve_stdio(LogFile(Path(sys.argv[1]).absolute()))

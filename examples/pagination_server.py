@@ -1,0 +1,56 @@
+"""A server with more resources than it lists at once: pages of ten, each with a cursor for the next one."""
+
+import base64
+import binascii
+
+from mcp_bindings.v2025_11_25 import (
+    Context,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    Server,
+    TextResourceContents,
+)
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+PAGE = 10
+NOTES = {f"note://{number}": f"Note {number}" for number in range(1, 26)}
+
+
+def write_cursor(start: int) -> str:
+    """Return where a page starts as clients see it: a text that they pass back and do not look into."""
+    return base64.urlsafe_b64encode(str(start).encode()).decode()
+
+
+def read_cursor(cursor: str) -> int:
+    """Return where a page starts; a cursor that was not made here is refused."""
+    try:
+        start = int(base64.urlsafe_b64decode(cursor))
+    except (ValueError, binascii.Error):
+        start = 0
+    if not 0 < start < len(NOTES) or start % PAGE:
+        raise PeerError(-32602, "this cursor is not one of ours")
+    return start
+
+
+class Notes(Server):
+    options = ServerOptions(name="notes", version="1.0")
+
+    async def list_resources(self, params: PaginatedRequestParams | None, ctx: Context) -> ListResourcesResult:
+        start = read_cursor(params.cursor) if params and params.cursor is not None else 0
+        page = [Resource(uri=uri, name=name) for uri, name in list(NOTES.items())[start : start + PAGE]]
+        end = start + PAGE
+        return ListResourcesResult(resources=page, next_cursor=write_cursor(end) if end < len(NOTES) else None)
+
+    async def read_resource(self, params: ReadResourceRequestParams, ctx: Context) -> ReadResourceResult:
+        if params.uri not in NOTES:
+            raise PeerError(-32002, "there is no such note", {"uri": params.uri})
+        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=NOTES[params.uri])])
+
+
+if __name__ == "__main__":
+    serve_stdio(Notes())

@@ -1,0 +1,55 @@
+"""A server whose tool takes its time: it says how far it has come, and cleans up when nobody wants the answer."""
+
+import asyncio
+
+from mcp_bindings.v2025_11_25 import (
+    CallToolRequestParams,
+    CallToolResult,
+    Context,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Server,
+    TextContent,
+    Tool,
+    ToolInputSchema,
+)
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+
+class Baker(Server):
+    options = ServerOptions(name="baker", version="1.0")
+
+    def __init__(self) -> None:
+        self.binned = "nothing was thrown away"
+
+    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
+        loaves = ToolInputSchema(properties={"loaves": {"type": "integer"}}, required=["loaves"])
+        tools = [Tool(name="bake", input_schema=loaves), Tool(name="bin", input_schema=ToolInputSchema())]
+        return ListToolsResult(tools=tools)
+
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
+        match params.name:
+            case "bake":
+                return await self.bake(int((params.arguments or {}).get("loaves", 1)), ctx)
+            case "bin":
+                return CallToolResult(content=[TextContent(text=self.binned)])
+            case _:
+                raise PeerError(-32602, f"unknown tool {params.name}")
+
+    async def bake(self, loaves: int, ctx: Context) -> CallToolResult:
+        done = 0
+        try:
+            for done in range(1, loaves + 1):
+                await asyncio.sleep(0.02)
+                await ctx.report_progress(done, loaves, f"loaf {done}")
+        except asyncio.CancelledError:
+            # The client no longer wants the answer, and gets none; all that is left to do is to tidy up.
+            self.binned = f"{done} loaves were thrown away: {ctx.cancel_reason}"
+            raise
+        return CallToolResult(content=[TextContent(text=f"{loaves} loaves")])
+
+
+if __name__ == "__main__":
+    serve_stdio(Baker())

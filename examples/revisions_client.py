@@ -1,0 +1,42 @@
+"""A client that speaks the newest revision that its server knows, whichever that is; types tell them apart.
+
+python examples/revisions_client.py
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mcp_bindings import v2024_11_05, v2025_03_26, v2025_11_25
+from mcp_runtime.client import open_any
+from mcp_runtime.errors import UnsupportedRevision
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = Path(__file__).with_name("revisions_server.py")
+ARGUMENTS = {"text": "to be or not to be"}
+
+
+async def ask(client: v2024_11_05.Client | v2025_11_25.Client) -> None:
+    print("both speak", client.connection.revision)
+    if isinstance(client, v2025_11_25.Client):
+        result = await client.call_tool(name="count-words", arguments=ARGUMENTS)
+        print("  structured:", result.structured_content)
+    else:
+        [said] = (await client.call_tool(name="count-words", arguments=ARGUMENTS)).content
+        print("  text:", said.text if isinstance(said, v2024_11_05.TextContent) else said.type)
+
+
+async def main() -> None:
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        await ask(await open_any(peer, v2024_11_05.Client, v2025_11_25.Client))
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        await ask(await v2024_11_05.Client.open(peer))
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        try:
+            await v2025_03_26.Client.open(peer)
+        except UnsupportedRevision as error:
+            print(error)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,37 @@
+"""A client that calls a tool: rightly, with an argument that is no number, and under a name that does not exist.
+
+python examples/sum_client.py 2 3.5
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mcp_bindings.v2025_11_25 import CallToolResult, Client, TextContent
+from mcp_runtime.errors import PeerError
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = Path(__file__).with_name("sum_server.py")
+
+
+def show(result: CallToolResult) -> None:
+    texts = [block.text for block in result.content if isinstance(block, TextContent)]
+    print("failed:" if result.is_error else "result:", *texts, result.structured_content or "")
+
+
+async def main(a: str = "2", b: str = "3.5") -> None:
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        client = await Client.open(peer, require=["tools"])
+        print(client.connection.peer_info["name"], "says:", client.connection.instructions)
+        async for tool in client.iter_tools():
+            print(f"{tool.name}: {tool.description}")
+        show(await client.call_tool(name="sum", arguments={"a": float(a), "b": float(b)}))
+        show(await client.call_tool(name="sum", arguments={"a": float(a), "b": "many"}))
+        try:
+            await client.call_tool(name="product")
+        except PeerError as error:
+            print("error:", error)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,49 @@
+"""A server with one tool, which adds numbers: for people as text, for programs as structured content.
+
+Bad arguments are the model's mistake, so it is told in a result that it can read; see validation_server.py for how to
+have them checked by the tool's schema. An unknown tool is the client's mistake, and an error of the protocol.
+"""
+
+from mcp_bindings.v2025_11_25 import (
+    CallToolRequestParams,
+    CallToolResult,
+    Context,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Server,
+    TextContent,
+    Tool,
+    ToolInputSchema,
+    ToolOutputSchema,
+)
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+SUM = Tool(
+    name="sum",
+    title="Sum",
+    description="Adds two numbers.",
+    input_schema=ToolInputSchema(properties={"a": {"type": "number"}, "b": {"type": "number"}}, required=["a", "b"]),
+    output_schema=ToolOutputSchema(properties={"sum": {"type": "number"}}, required=["sum"]),
+)
+
+
+class Calculator(Server):
+    options = ServerOptions(name="calculator", version="1.0", instructions="Use sum whenever numbers are to be added.")
+
+    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
+        return ListToolsResult(tools=[SUM])
+
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
+        if params.name != SUM.name:
+            raise PeerError(-32602, f"unknown tool {params.name}")
+        given = params.arguments or {}
+        a, b = given.get("a"), given.get("b")
+        if not isinstance(a, int | float) or not isinstance(b, int | float):
+            return CallToolResult(content=[TextContent(text="a and b must be numbers")], is_error=True)
+        return CallToolResult(content=[TextContent(text=f"{a + b:g}")], structured_content={"sum": a + b})
+
+
+if __name__ == "__main__":
+    serve_stdio(Calculator())

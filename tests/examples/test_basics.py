@@ -1,0 +1,132 @@
+"""The examples of tools, prompts, resources, completion, pagination, progress, revisions and vendor methods."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from at_terminal import EXAMPLES
+
+
+def run(client: str, *words: str | Path, stderr: str = "") -> list[str]:
+    """Run the client of an example, which starts its server; returns the lines that it prints."""
+    command = [sys.executable, str(EXAMPLES / f"{client}_client.py"), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == stderr
+    return done.stdout.splitlines()
+
+
+def test_sum() -> None:
+    assert run("sum", "2", "3.5") == [
+        "calculator says: Use sum whenever numbers are to be added.",
+        "sum: Adds two numbers.",
+        "result: 5.5 {'sum': 5.5}",
+        "failed: a and b must be numbers ",
+        "error: unknown tool product (-32602)",
+    ]
+
+
+def test_git_commit_and_explain_code() -> None:
+    assert run("prompts") == [
+        "git-commit changes - Writes a commit message.",
+        "explain-code code [language] - Explains what code does.",
+        "git-commit, user: Write a commit message: one short line in the imperative, then why it was done.",
+        "",
+        "- tea = 3",
+        "+ tea = 4",
+        "explain-code, user: Tell someone new to Python what this code does, step by step:",
+        "",
+        "print(6 * 7)",
+        "explain-code: explain-code needs the argument code (-32602)",
+    ]
+
+
+def test_a_project_as_embedded_resources(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Tea\n")
+    (tmp_path / "tea.py").write_text("print(4)\n")
+    (tmp_path / "secret.key").write_text("1234\n")
+    assert run("project", tmp_path) == [
+        "Here are the 2 files of a project. Tell me which file needs tests.",
+        "  README.md (text/markdown): # Tea",
+        "  tea.py (text/x-python): print(4)",
+        "and again:",
+        "  README.md (text/markdown): # Tea",
+        "there is no such file (-32002) {'uri': 'file:///etc/passwd'}",
+    ]
+
+
+def test_debugging_in_several_steps() -> None:
+    assert run("debugging", "KeyError: 'tea'", "turned it off; turned it on") == [
+        "     user: My program stops with this: KeyError: 'tea'",
+        "assistant: Let us find the cause before we change anything. What have you tried so far?",
+        "     user: These did not help: turned it off, turned it on.",
+        "assistant: Good, that rules out 2 of the usual causes. What changed last?",
+        "     user: I do not know. Tell me how to find out, one step after the other.",
+    ]
+    assert run("debugging")[-1] == "     user: Nothing yet."
+
+
+def test_a_log_file_that_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_text("started\n")
+    assert run("log_file", path, "one", "two words") == ["app.log: 1 lines so far", "new: one", "new: two words"]
+
+
+def test_completion() -> None:
+    assert run("completion") == [
+        "language '': python, perl, pascal, rust",
+        "language 'p': python, perl, pascal",
+        "language 'py': python",
+        "file '': ",
+        "file 'm': main.py, model.py",
+        "file '': part0.rs, part1.rs, part2.rs, part3.rs ... 100 of 150",
+    ]
+
+
+def test_pagination() -> None:
+    assert run("pagination") == [
+        "all 25: Note 1 to Note 25",
+        "a page of 10, from Note 1",
+        "a page of 10, from Note 11",
+        "a page of 5, from Note 21",
+        "this cursor is not one of ours (-32602)",
+    ]
+
+
+def test_progress_and_cancellation() -> None:
+    assert run("progress") == [
+        "  1 of 3: loaf 1",
+        "  2 of 3: loaf 2",
+        "  3 of 3: loaf 3",
+        "result: 3 loaves",
+        "cancelled: True",
+        "loaves were thrown away: the guests have left",
+        "tools/call: no answer within 0.3 s",
+        "loaves were thrown away: no answer within 0.3 s",
+    ]
+
+
+def test_several_revisions() -> None:
+    assert run("revisions") == [
+        "both speak 2025-11-25",
+        "  structured: {'words': 6}",
+        "both speak 2024-11-05",
+        "  text: 6",
+        "no revision in common: this side speaks 2025-03-26, the peer speaks 2025-11-25",
+    ]
+
+
+def test_vendor_methods() -> None:
+    page = "https://modelcontextprotocol.io/specification/2025-11-25/schema"
+    complaint = f"acme/order of 2025-11-25: /dish: Field required (see {page})\n"
+    assert run("vendor", stderr=complaint) == [
+        "it smells of soup",
+        "that is 9.00 EUR",
+        "/dish: Field required (-32602)",
+    ]
+
+
+def test_each_says_what_it_shows_and_how_to_run_it() -> None:
+    for path in sorted(EXAMPLES.glob("*_client.py")):
+        assert path.with_name(path.name.replace("_client", "_server")).exists()
+        assert path.read_text("utf-8").startswith('"""'), path.name

@@ -1,0 +1,191 @@
+"""MCP over TCP, one message per line: the worked example of a transport of one's own (docs/transports.md)."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Final, cast
+
+from mcp_runtime.framing import LineFramer, TooLong
+from mcp_runtime.peer import Peer
+from mcp_runtime.server import serve
+from mcp_runtime.stub import ServerHandlers
+from mcp_runtime.transports.base import Receiver, TransportError
+
+MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
+GRACE: Final = 2.0
+"""Seconds that `close` gives the peer to read what is queued."""
+
+
+class TcpTransport(asyncio.Protocol):
+    """One end of a TCP connection; it is both a transport of MCP and a protocol of asyncio.
+
+    Args:
+        address: host and port to connect to; None for a connection that was accepted.
+        on_accepted: is told when a connection was accepted, before anything is read from it.
+        max_message_bytes: a message that is longer is skipped.
+        grace: seconds that `close` waits for the peer.
+    """
+
+    def __init__(
+        self,
+        address: tuple[str, int] | None = None,
+        *,
+        on_accepted: "Callable[[TcpTransport], None] | None" = None,
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        grace: float = GRACE,
+    ) -> None:
+        self._address = address
+        self._on_accepted = on_accepted
+        self._framer = LineFramer(max_message_bytes)
+        self._grace = grace
+        self._pipe: asyncio.Transport | None = None
+        self._receiver: Receiver | None = None
+        self._waiting: deque[bytes | TooLong] = deque()
+        self._is_paused = True
+        self._is_over = False
+        self._lost = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    # What the runtime calls.
+
+    async def start(self, receiver: Receiver) -> None:
+        """Connect, if that is still to be done, and deliver messages from now on."""
+        self._receiver = receiver
+        if self._address is not None:
+            host, port = self._address
+            try:
+                await asyncio.get_running_loop().create_connection(lambda: self, host, port)
+            except OSError as error:
+                raise TransportError(f"{host}:{port} cannot be reached: {error.strerror or error}") from error
+        self.resume_reading()
+        if self._lost.is_set():
+            self._end(None)
+
+    @property
+    def can_still_send(self) -> bool:
+        """Whether a peer that sends no more may still get its answers (`HalfOpen`)."""
+        return self._pipe is not None and not self._pipe.is_closing()
+
+    def send(self, message: bytes) -> None:
+        """Queue a message; asyncio writes as much as it can at once and keeps the rest."""
+        if self._pipe is not None and not self._pipe.is_closing():
+            self._pipe.write(message + b"\n")
+
+    async def drain(self) -> None:
+        """Wait until asyncio has little left to write."""
+        await self._writable.wait()
+
+    def pause_reading(self) -> None:
+        """Let the network's buffers fill up, so that the peer has to wait."""
+        self._is_paused = True
+        if self._pipe is not None:
+            self._pipe.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Deliver what was read already, then read on."""
+        self._is_paused = False
+        self._deliver()
+        if self._pipe is not None and not self._is_paused:
+            self._pipe.resume_reading()
+
+    async def close(self) -> None:
+        """Write what is queued, as long as the peer takes it within some seconds, and disconnect."""
+        if self._pipe is None:
+            return
+        self._pipe.close()
+        try:
+            async with asyncio.timeout(self._grace):
+                await self._lost.wait()
+        except TimeoutError:
+            self._pipe.abort()
+            await self._lost.wait()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the connection; nothing is read from it until there is somebody to tell."""
+        self._pipe = cast("asyncio.Transport", transport)
+        self._pipe.pause_reading()
+        if self._on_accepted is not None:
+            self._on_accepted(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Cut bytes into messages."""
+        self._waiting += self._framer.feed(data)
+        self._deliver()
+
+    def eof_received(self) -> bool:
+        """Tell that the peer sends no more; our end stays open until `close`, since it may still want answers."""
+        self._end(None)
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of who waits, and tell the end unless that is done."""
+        self._lost.set()
+        self._writable.set()
+        self._end(exc)
+
+    def pause_writing(self) -> None:
+        """Let `drain` wait: asyncio has more to write than its high-water mark."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Let `drain` go on."""
+        self._writable.set()
+
+    def _end(self, error: Exception | None) -> None:
+        """Tell the end once, after all that came before it, and say if the last message was cut."""
+        if self._receiver is None or self._is_over:
+            return
+        self._is_over, self._is_paused = True, False
+        self._deliver()
+        reason = f"the TCP connection broke: {error}" if error else ""
+        if not reason and self._framer.unfinished:
+            reason = "the TCP connection ended in the middle of a message"
+        self._receiver.connection_lost(TransportError(reason) if reason else None)
+
+    def _deliver(self) -> None:
+        """Hand over messages one by one, since any of them may make the receiver pause."""
+        while self._receiver is not None and self._waiting and not self._is_paused:
+            line = self._waiting.popleft()
+            if isinstance(line, TooLong):
+                self._receiver.message_refused(str(line))
+            else:
+                self._receiver.message_received(line)
+
+
+@asynccontextmanager
+async def connect_tcp(host: str, port: int) -> AsyncGenerator[Peer]:
+    """Reach a server over TCP for as long as the context lasts."""
+    peer = Peer(TcpTransport((host, port)))
+    try:
+        yield peer
+    finally:
+        await peer.aclose()
+
+
+@asynccontextmanager
+async def serve_tcp(
+    *servers: ServerHandlers, host: str = "127.0.0.1", port: int = 0, max_message_bytes: int = MAX_MESSAGE_BYTES
+) -> AsyncGenerator[int]:
+    """Serve all who connect, for as long as the context lasts; yields the port."""
+    conversations: set[asyncio.Task[str]] = set()
+
+    def accepted(transport: TcpTransport) -> None:
+        task = asyncio.create_task(serve(transport, *servers))
+        conversations.add(task)
+        task.add_done_callback(conversations.discard)
+
+    def accept() -> TcpTransport:
+        return TcpTransport(on_accepted=accepted, max_message_bytes=max_message_bytes)
+
+    listener = await asyncio.get_running_loop().create_server(accept, host, port)
+    try:
+        yield listener.sockets[0].getsockname()[1]
+    finally:
+        listener.close()
+        for task in conversations:
+            task.cancel()
+        await asyncio.gather(*conversations, return_exceptions=True)
