@@ -15,6 +15,9 @@ PEERS ?= .peers
 REVISION ?=
 # How many cases `make fuzz` tries per test.
 CASES ?= 10000
+# LONG=1 makes `make soak` run its long versions; SEED repeats a run of it.
+LONG ?=
+SEED ?=
 # Worker processes of `make test`.
 JOBS ?= 2
 
@@ -79,6 +82,7 @@ diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 
 docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
 	$(BIN)/python tests/requirement_table.py
+	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py
 
 .PHONY: test
 test: $(READY) ## Run the tests that need neither a peer nor a build.
@@ -110,6 +114,10 @@ interop: $(READY) $(PEERS_READY) ## Talk to servers and clients that others wrot
 	MCP_PEER_1=$(abspath $(PEER1_VENV)/bin/python) MCP_PEER_2=$(abspath $(PEER2_VENV)/bin/python) \
 		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) \
 		$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m interop tests/interop
+
+.PHONY: soak
+soak: $(READY) ## Hostile lines, killed peers and load in a few minutes; LONG=1 for hours, SEED=N to repeat a run.
+	MCP_SOAK_LONG=$(LONG) MCP_SOAK_SEED=$(SEED) $(BIN)/pytest -q -m soak tests/soak
 
 .PHONY: fuzz
 fuzz: $(READY) ## Run the differential tests with CASES=10000 generated inputs each.

@@ -10,6 +10,9 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from subprocess import PIPE, Popen
 from time import perf_counter
+from typing import ClassVar, TypeVar
+
+T = TypeVar("T")
 
 HERE = Path(__file__).resolve().parent
 PEER_PYTHON = os.environ.get("MCP_BENCH_PYTHON")
@@ -70,7 +73,12 @@ Samples = Mapping[str, Sequence[float]]
 
 def in_turn(runs: Mapping[str, Callable[[], float]], rounds: int) -> Samples:
     """Run everything once in each round, so that a busy neighbour slows all alike; the first round does not count."""
-    samples: dict[str, list[float]] = {name: [] for name in runs}
+    return in_turn_of(runs, rounds)
+
+
+def in_turn_of(runs: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    """Do the same with runs that return more than one figure."""
+    samples: dict[str, list[T]] = {name: [] for name in runs}
     for number in range(rounds + 1):
         # Every other round goes backwards: no run is always the one after the heaviest.
         for name in list(runs) if number % 2 else list(runs)[::-1]:
@@ -140,8 +148,10 @@ class Worker:
     answered with the nanoseconds of CPU time which that many calls took.
     """
 
+    program: ClassVar[str] = "worker.py"
+
     def __init__(self, side: str, environment: Mapping[str, str], python: str | None = None) -> None:
-        command = [python or sys.executable, str(HERE / "worker.py"), side]
+        command = [python or sys.executable, str(HERE / self.program), side]
         self._process = Popen(command, stdin=PIPE, stdout=PIPE, env=environment, text=True, bufsize=1)
         self.cases = frozenset(self._answer().split())
 
@@ -152,10 +162,13 @@ class Worker:
             raise RuntimeError(f"{self._process.args!r} ended with status {self._process.wait()}")
         return line
 
-    def seconds(self, case: str, number: int) -> float:
+    def ask(self, line: str) -> str:
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{case} {number}\n")
-        return int(self._answer()) / 1e9
+        self._process.stdin.write(f"{line}\n")
+        return self._answer()
+
+    def seconds(self, case: str, number: int) -> float:
+        return int(self.ask(f"{case} {number}")) / 1e9
 
     def close(self) -> None:
         assert self._process.stdin is not None

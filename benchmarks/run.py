@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
+import bridging
 import codec
 import differences
 import generate
 import import_time
+import session
 from measure import PEER_PYTHON, Row
 
 MEASURES: Mapping[str, Callable[[bool], Iterator[Row]]] = {
@@ -22,6 +24,8 @@ MEASURES: Mapping[str, Callable[[bool], Iterator[Row]]] = {
     "encode": codec.encode,
     "generate": generate.measure,
     "diff": differences.measure,
+    "bridge": bridging.measure,
+    "runtime": session.measure,
 }
 COLUMNS = "{:<52} {:>10} {:>10} {:>10}  {:<22} {:<24} {}"
 
@@ -59,7 +63,8 @@ def main() -> None:
     arguments = parser.parse_args()
 
     where = f"Python {platform.python_version()}, pydantic {version('pydantic')}, {platform.machine()}"
-    print(f"{where}; CPU time, medians; peer: {'mcp 2.3.0' if PEER_PYTHON else 'none, set MCP_BENCH_PYTHON'}")
+    peer = "mcp 2.3.0" if PEER_PYTHON else "none, set MCP_BENCH_PYTHON"
+    print(f"{where}; CPU time unless a row says otherwise, medians; peer: {peer}")
     rows: list[Row] = []
     print(COLUMNS.format("what", "ours", "peer", "floor", "ratio", "budget", "").rstrip())
     for name in arguments.only or MEASURES:

@@ -3,7 +3,10 @@
 import sys
 from importlib.util import find_spec
 
-NEEDED = ("typer", "rich", "jinja2", "jsonschema", "black", "tree_sitter", "tree_sitter_typescript", "httpx2")
+NEEDED = (
+    *("typer", "rich", "jinja2", "jsonschema", "black", "tree_sitter", "tree_sitter_typescript", "httpx2"),
+    "datamodel_code_generator",
+)
 """Modules of the codegen extra; the bindings and the runtime work without them."""
 
 WITHOUT_EXTRA = (

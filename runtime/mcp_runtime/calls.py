@@ -119,7 +119,10 @@ class Calls:
         if pending is None or pending.future.done():
             return
         try:
-            value = self._link.reader.read(pending.type, result.result, pending.method.name, text=text)
+            found, wire = result.result, self._link.wire
+            if wire is not None:
+                found = wire.incoming(pending.method, "result", found, text, self._link.reader)
+            value = self._link.reader.read(pending.type, found, pending.method.name, text=text)
         except RemoteProtocolError as error:
             self._link.report(error)
             pending.future.set_exception(error)
@@ -180,11 +183,15 @@ class Calls:
         # Asked for by name, since `isinstance` costs more than writing a small result does.
         own: Any = getattr(result.__class__, "__pydantic_serializer__", None)
         encoded: bytes = method.result.encode(result) if own is None else own.to_json(result)
+        if self._link.wire is not None:
+            encoded = self._link.wire.outgoing(method, "result", encoded)
         if self._link.settings.check_sent:
-            self._check_sent((method.result, *method.alternatives), encoded, method.name)
+            self._check_sent((method.result, *method.alternatives), encoded, method, "result")
         return encoded
 
     def _check_capabilities(self, method: AnyMethod, params: Any) -> None:
+        if self._link.wire is not None:
+            self._link.wire.check(method)
         if method.capability and method.name not in self._link.may_send:
             raise MissingCapability(method.capability, method.name)
         if method.gated and params is not None:
@@ -197,25 +204,30 @@ class Calls:
     def _gated(self, method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
         """Return the attribute, the member and the capability for each member that needs one."""
         key = (method.name, params)
-        if key not in self._attributes:
-            fields = params.model_fields.items()
-            self._attributes[key] = tuple(
+        found = self._attributes.get(key)
+        if found is None:
+            found = self._attributes[key] = tuple(
                 (attribute, wire_name, method.gated[wire_name])
-                for attribute, field in fields
+                for attribute, field in params.model_fields.items()
                 if (wire_name := field.alias or attribute) in method.gated
             )
-        return self._attributes[key]
+        return found
 
     def _encode_params(self, method: AnyMethod, params: Any) -> bytes | None:
         if params is None or method.params is None:
             return None
         encoded = method.params.encode(params)
+        if self._link.wire is not None:
+            encoded = self._link.wire.outgoing(method, "params", encoded)
         if self._link.settings.check_sent:
-            self._check_sent((method.params,), encoded, method.name)
+            self._check_sent((method.params,), encoded, method, "params")
         return encoded
 
-    def _check_sent(self, types: tuple[WireType[Any], ...], encoded: bytes, method: str) -> None:
+    def _check_sent(self, types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str) -> None:
         """Read what is about to leave as a strict peer would: one of the types must take it."""
+        method = sent.name
+        if self._link.wire is not None:
+            types = self._link.wire.types(sent, part)
         reader = Reader(self._link.revision, lenient=False, report=self._link.report)
         failures: list[RemoteProtocolError] = []
         for type_ in types:

@@ -49,15 +49,39 @@ def is_open(path: str, sender: Side, declared: Mapping[Side, Mapping[str, Any]])
 
 def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> frozenset[str]:
     """Return the methods that a side may send, as far as capabilities go."""
-    paths = {method.capability for method in methods.values()}
-    granted = {path for path in paths if not path or is_open(path, sender, declared)}
-    return _shared(frozenset(name for name, method in methods.items() if method.capability in granted))
+    table = _TABLES.get(id(methods))
+    if table is None:
+        if len(_TABLES) >= _MAX_TABLES:
+            _TABLES.clear()
+        table = _TABLES[id(methods)] = _Table(methods)
+    return table.names(frozenset(path for path in table.paths if is_open(path, sender, declared)))
 
 
-@lru_cache(maxsize=64)
-def _shared(names: frozenset[str]) -> frozenset[str]:
-    """Return one and the same set for equal ones: a server with a thousand idle sessions needs it once."""
-    return names
+class _Table:
+    """Which methods of a table need which capability; each answer is kept, and shared by all idle sessions."""
+
+    __slots__ = ("_methods", "_names", "paths")
+
+    def __init__(self, methods: MethodTable) -> None:
+        self._methods = methods  # so that its id stays its own
+        self.paths = tuple({method.capability: None for method in methods.values() if method.capability})
+        self._names: dict[frozenset[str], frozenset[str]] = {}
+
+    def names(self, granted: frozenset[str]) -> frozenset[str]:
+        """Return the methods that need nothing beyond these capabilities."""
+        found = self._names.get(granted)
+        if found is None:
+            if len(self._names) >= _MAX_KEPT:
+                self._names.clear()
+            methods = self._methods.items()
+            found = frozenset(name for name, m in methods if not m.capability or m.capability in granted)
+            self._names[granted] = found
+        return found
+
+
+_TABLES: Final[dict[int, _Table]] = {}
+_MAX_TABLES: Final = 32
+_MAX_KEPT: Final = 256
 
 
 def derive(side: Side, methods: Iterable[Method[Any]]) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.capabilities import declares, derive, merge, put
 from mcp_runtime.connection import Connection
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision
@@ -18,7 +19,12 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.settings import Settings
 from mcp_runtime.stub import CallOptions, ClientStub, Handlers
 from mcp_runtime.tasks import install_related, install_tasks
+from mcp_runtime.tasks.receiver import GET
 from mcp_runtime.validation import clipped
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.revisions import Bridges
+    from mcp_runtime.bridge.wire import Wire
 
 ClientT = TypeVar("ClientT", bound=ClientStub[Any])
 A = TypeVar("A", bound=ClientStub[Any])
@@ -58,9 +64,12 @@ async def open_client(
     handlers: Handlers | None = None,
     options: ClientOptions | None = None,
     require: Sequence[str] = (),
+    bridge: "bool | Bridging" = False,
 ) -> ClientT:
-    """Begin the conversation in exactly the client's revision; see `ClientStub.open`."""
+    """Begin the conversation in the client's revision, or in one that it is bridged to; see `ClientStub.open`."""
     opening = _Opening(peer, options or ClientOptions())
+    if bridge:
+        return await opening.open_bridged(client, handlers, require, Bridging() if bridge is True else bridge)
     return await opening.open((client,), (handlers,) if handlers else (), require)
 
 
@@ -130,14 +139,35 @@ class _Opening:
     def __init__(self, peer: Peer, options: ClientOptions) -> None:
         self._peer = peer
         self._options = options
+        self._bridges: Bridges | None = None
+        self._wire: Wire | None = None
 
     async def open(
         self, clients: Sequence[type[ClientT]], handlers: Sequence[Handlers], require: Sequence[str]
     ) -> ClientT:
-        by_revision = {client.__binding__.revision: client for client in clients}
-        own_handlers = {handler.__binding__.revision: handler for handler in handlers}
         for client in clients:
             refuse_modern(client.__binding__)
+        by_revision = {client.__binding__.revision: client for client in clients}
+        return await self._open(by_revision, {handler.__binding__.revision: handler for handler in handlers}, require)
+
+    async def open_bridged(
+        self, client: type[ClientT], handlers: Handlers | None, require: Sequence[str], bridging: Bridging
+    ) -> ClientT:
+        """Begin the conversation in the newest revision that the client is bridged to and the server speaks."""
+        from mcp_runtime.bridge.revisions import Bridges
+
+        refuse_modern(client.__binding__)
+        self._bridges = Bridges(client.__binding__, bridging)
+        revisions = self._bridges.revisions
+        own_handlers = dict.fromkeys(revisions, handlers) if handlers else {}
+        return await self._open(dict.fromkeys(revisions, client), own_handlers, require)
+
+    async def _open(
+        self,
+        by_revision: Mapping[str, type[ClientT]],
+        own_handlers: Mapping[str, Handlers],
+        require: Sequence[str],
+    ) -> ClientT:
         if self._peer.connection is not None:
             raise ConnectionClosed("this peer has a conversation already; connect anew for another one")
         connection = Connection(self._peer.transport, Side.CLIENT, self._options)
@@ -150,9 +180,9 @@ class _Opening:
             if found not in by_revision:
                 raise UnsupportedRevision(tuple(by_revision), (clipped(str(found)),))
             stub = by_revision[found](connection)
-            if connection.binding is not stub.__binding__:
+            if connection.revision != found:
                 # What was installed for the revision that was asked for has to be there for this one.
-                connection.bind(stub.__binding__, stub, own_handlers.get(found))
+                self._bind(connection, stub, own_handlers.get(found), found)
                 self._capabilities(connection, stub.__binding__, own_handlers.get(found))
             self._learn(connection, result)
             install_related(connection, stub.__binding__)
@@ -175,7 +205,7 @@ class _Opening:
     ) -> Mapping[str, Any]:
         """Ask for a revision; a server that refuses it and says what it speaks is asked for that."""
         try:
-            return await self._ask(connection, clients[revision], handlers.get(revision))
+            return await self._ask(connection, clients[revision], handlers.get(revision), revision)
         except PeerError as error:
             offered = _supported(error)
             common = sorted(set(offered) & clients.keys() - {revision})
@@ -183,10 +213,12 @@ class _Opening:
                 raise
             if not common:
                 raise UnsupportedRevision(tuple(clients), offered) from error
-            return await self._ask(connection, clients[common[-1]], handlers.get(common[-1]))
+            return await self._ask(connection, clients[common[-1]], handlers.get(common[-1]), common[-1])
 
-    async def _ask(self, connection: Connection, client: type[ClientT], handlers: Handlers | None) -> Mapping[str, Any]:
-        self._bind(connection, client, handlers)
+    async def _ask(
+        self, connection: Connection, client: type[ClientT], handlers: Handlers | None, revision: str
+    ) -> Mapping[str, Any]:
+        self._bind(connection, client(connection), handlers, revision)
         binding = client.__binding__
         own = self._capabilities(connection, binding, handlers)
         connection.declare(own, {})
@@ -195,36 +227,42 @@ class _Opening:
         info = {"name": self._options.name, "version": self._options.version or own_version()}
         if self._options.title:
             info["title"] = self._options.title
-        params = method.params.build({"protocolVersion": binding.revision, "capabilities": own, "clientInfo": info})
+        params = method.params.build({"protocolVersion": revision, "capabilities": own, "clientInfo": info})
         result = await connection.request(method, params, CallOptions(timeout=self._options.timeout))
         dumped: Mapping[str, Any] = result.model_dump(mode="json")
         return dumped
 
-    def _bind(self, connection: Connection, client: type[ClientT], handlers: Handlers | None) -> ClientT:
-        stub = client(connection)
-        connection.bind(client.__binding__, stub, handlers)
-        return stub
+    def _bind(self, connection: Connection, stub: ClientStub[Any], handlers: Handlers | None, revision: str) -> None:
+        self._wire = None
+        if self._bridges is not None and revision != stub.__binding__.revision:
+            from mcp_runtime.bridge.wire import Wire
+
+            self._wire = Wire(self._bridges, revision)
+        connection.bind(stub.__binding__, stub, handlers, self._wire)
 
     def _capabilities(self, connection: Connection, binding: Binding, handlers: Handlers | None) -> dict[str, Any]:
         """Return what this client declares: what its handlers answer, its roots, and what it was told to add."""
         from mcp_runtime.roots import install_roots
 
         names = handlers.implemented() if handlers else frozenset[str]()
-        declared = derive(Side.CLIENT, (binding.methods[name] for name in names))
+        spoken = self._wire.binding.methods if self._wire else binding.methods
+        declared = derive(Side.CLIENT, (spoken[name] for name in names if name in spoken))
         if self._options.roots is not None:
             install_roots(connection, binding, self._options.roots)
             put(declared, "roots.listChanged")
-        if self._options.tasks is not None:
+        if self._options.tasks is not None and (self._wire is None or self._wire.has(GET)):
             install_tasks(connection, binding, self._options.tasks, declared)
         merge(declared, self._options.capabilities)
         if self._options.experimental:
             declared["experimental"] = dict(self._options.experimental)
-        return declared
+        return self._wire.declarable(Side.CLIENT, declared) if self._wire else declared
 
     def _learn(self, connection: Connection, result: Mapping[str, Any]) -> None:
         connection.peer_info = result["serverInfo"]
         connection.instructions = result.get("instructions")
-        connection.declare(connection.declared[Side.CLIENT], result["capabilities"])
+        theirs = result["capabilities"]
+        theirs = self._wire.declared(Side.SERVER, theirs) if self._wire else theirs
+        connection.declare(connection.declared[Side.CLIENT], theirs)
 
 
 def refuse_modern(binding: Binding) -> None:

@@ -6,7 +6,7 @@ between a message that arrives and the handler or the caller that it is for.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from mcp_runtime import jsonrpc
 from mcp_runtime.binding import Binding
@@ -25,6 +25,9 @@ from mcp_runtime.stub import CallOptions, Context, Handlers, Progress, Stub
 from mcp_runtime.transports.base import HalfOpen, Transport, TransportError
 from mcp_runtime.vendor import VendorMethods, typed_wire
 
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.wire import Wire
+
 P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -33,6 +36,7 @@ CloseHook: TypeAlias = Callable[[str], None]
 """Is told why a connection ended."""
 
 PING: Final = "ping"
+_RECEIVED: Final = Way.RECEIVED  # of its own, since Python 3.11 runs code to find a member of an enumeration
 
 
 class Connection(VendorMethods):
@@ -133,11 +137,11 @@ class Connection(VendorMethods):
             self.connection_lost(error)
             raise ConnectionClosed(str(error)) from error
 
-    def bind(self, binding: Binding, stub: Stub, handlers: Handlers | None) -> None:
-        """Speak a revision from now on, with these handlers for what the peer sends."""
+    def bind(self, binding: Binding, stub: Stub, handlers: Handlers | None, wire: "Wire | None" = None) -> None:
+        """Speak a revision, or another one over a bridge, with these handlers for what the peer sends."""
         if self.binding is not None and self.binding is not binding:
             self._dispatch.forget(self.binding.methods)
-        self._link.bind(binding)
+        self._link.bind(binding, wire)
         self._stub = stub
         if handlers is not None:
             self._context = handlers.__context__
@@ -367,7 +371,7 @@ class Connection(VendorMethods):
         self._link.report(error)
 
     def _open_exchange(self, method: AnyMethod, params: Any, id_: Id | None, raw: dict[str, Any] | None) -> Exchange:
-        return Exchange(self, method, params, way=Way.RECEIVED, id_=id_, raw=raw)
+        return Exchange(self, method, params, way=_RECEIVED, id_=id_, raw=raw)
 
     def _make_context(self, exchange: Exchange) -> Context[Any]:
         return self._context(self._stub, exchange.id, exchange)

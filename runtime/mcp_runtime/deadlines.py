@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.jsonrpc import Id
@@ -56,7 +57,8 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
         self._wakes_at = until
-        self._timer = self._link.loop.call_at(until, self._look)
+        # In a context of its own: that of the handler which happens to ask now would be kept alive for as long.
+        self._timer = self._link.loop.call_at(until, self._look, context=Context())
 
     def _look(self) -> None:
         # The loop may call a little early, by as much as its clock can tell apart.

@@ -124,7 +124,7 @@ class Dispatch:
         found = self._handlers.get(notification.method)
         streams = self._streams.get(notification.method)
         method = found[0] if found else streams[0] if streams else self._watched(notification.method)
-        if method is None:
+        if method is None or not self._link.has(method.name):
             return
         try:
             params = self._params(method, notification.params, text)
@@ -167,7 +167,8 @@ class Dispatch:
 
     def _begin(self, request: Request, text: bytes) -> None:
         found = self._handlers.get(request.method)
-        if found is None or (found[0].capability and request.method not in self._link.may_receive):
+        may_come = found is not None and (not found[0].capability or request.method in self._link.may_receive)
+        if found is None or not may_come or not self._link.has(request.method):
             self._link.refuse(request.id, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(request.method)})
             return
         method, handler = found
@@ -181,13 +182,16 @@ class Dispatch:
             self._link.refuse(request.id, jsonrpc.INVALID_PARAMS, reason, {"pointer": error.pointer})
             return
         exchange = self._open_exchange(method, params, request.id, request.params)
-        task = self._link.loop.create_task(self._answer(exchange, request.id, handler))
+        task = self._link.loop.create_task(self._answer(exchange, request.id, handler), name=method.name)
         self._tasks[request.id] = (task, exchange)
 
     def _params(self, method: AnyMethod, params: dict[str, Any] | None, text: bytes) -> Any:
         if method.params is None or (params is None and not method.params_required):
             return None
-        return self._link.reader.read(method.params, params or {}, method.name, text=text)
+        given, wire = params or {}, self._link.wire
+        if wire is not None:
+            given = wire.incoming(method, "params", given, text, self._link.reader)
+        return self._link.reader.read(method.params, given, method.name, text=text)
 
     def _check_gated(self, method: AnyMethod, params: dict[str, Any]) -> None:
         """Refuse members whose capability this side did not declare.
@@ -252,7 +256,8 @@ class Dispatch:
 
     def _finished(self, id_: Id) -> None:
         self._tasks.pop(id_, None)
-        self._link.progress.drop(id_)
+        if self._link.progress.gates:
+            self._link.progress.drop(id_)
         if self._link.closed_because is not None or self._link.ending is not None:
             self._settled()
         if self._link.closed_because is not None:

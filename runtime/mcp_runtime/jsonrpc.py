@@ -102,11 +102,14 @@ def parse(text: bytes) -> Any:
     Raises:
         MalformedMessage: it is not I-JSON.
     """
-    if len(text) <= _MAX_QUICK and text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
+    if len(text) <= _MAX_QUICK:
         try:
             value = from_json(text, allow_inf_nan=False)
             # What is written back as it was read has no name twice, no number that is none, nothing around it.
             if to_json(value) == text:
+                # What is nested too deep has as many brackets, and as many again that close them.
+                if len(text) > 2 * MAX_DEPTH:
+                    _check_depth(value)
                 return value
         except ValueError:
             pass
@@ -245,7 +248,7 @@ _NAMES: dict[str, bytes] = {}
 """Methods as JSON strings: there are few, and each goes out many times."""
 _MAX_NAMES = 1000
 _BLANK = " \t\r\n"
-_MAX_QUICK = 1 << 20
+_MAX_QUICK = 1 << 25
 """The longest text, in bytes, that is written back to be compared."""
 
 
@@ -289,19 +292,21 @@ def _why(error: Exception) -> str:
 
 
 def _check_depth(value: Any) -> None:
-    level = [value]
+    level = [value] if value.__class__ in _HOLDERS else []
     for _ in range(MAX_DEPTH):
-        level = [child for parent in level for child in _children(parent)]
         if not level:
             return
-    raise MalformedMessage(PARSE_ERROR, f"nested deeper than {MAX_DEPTH}")
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if parent.__class__ is dict else parent)
+            if child.__class__ in _HOLDERS
+        ]
+    if level:
+        raise MalformedMessage(PARSE_ERROR, f"nested deeper than {MAX_DEPTH}")
 
 
-def _children(value: Any) -> "list[Any]":
-    """Return what an array or object holds; a scalar holds nothing."""
-    if is_object(value):
-        return list(value.values())
-    return value if is_array(value) else []
+_HOLDERS = (dict, list)
 
 
 def _check_escapes(text: bytes) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_runtime import jsonrpc
 from mcp_runtime.binding import Binding
@@ -18,6 +18,9 @@ from mcp_runtime.throttle import LogMessages, ProgressReports
 from mcp_runtime.transports.base import Transport
 from mcp_runtime.validation import Reader, clipped
 
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.wire import Wire
+
 ErrorHook: TypeAlias = Callable[[McpError], None]
 
 log: Final = logging.getLogger("mcp_runtime")
@@ -27,7 +30,9 @@ class Link:
     """One conversation without what is said in it.
 
     Attributes:
-        binding: the generated revision that is spoken, None until it is agreed upon.
+        binding: the generated revision that is spoken, None until it is agreed upon; with a bridge, the one that this
+            side is written against.
+        wire: the bridge to the revision that is spoken, None if that is this side's own.
         declared: the capabilities of both sides, by wire names.
         may_send: the methods that this side may send, as far as capabilities go.
         may_receive: the methods that the peer may send.
@@ -44,6 +49,7 @@ class Link:
         self.session = Session(side)
         self.loop: asyncio.AbstractEventLoop
         self.binding: Binding | None = None
+        self.wire: Wire | None = None
         self.declared: dict[Side, Mapping[str, Any]] = {Side.CLIENT: {}, Side.SERVER: {}}
         self.may_send: frozenset[str] = frozenset()
         self.may_receive: frozenset[str] = frozenset()
@@ -58,22 +64,28 @@ class Link:
     @property
     def revision(self) -> str:
         """The revision that is spoken, empty until it is agreed upon."""
-        return self.binding.revision if self.binding else ""
+        return self.session.revision
 
-    def bind(self, binding: Binding) -> None:
-        """Speak a revision from now on."""
-        self.binding = binding
-        self.session.revision = binding.revision
-        self.session.accepts_batches = binding.has_batches
-        self.session.ids_may_be_absent = binding.has_answers_without_id
-        self.reader = Reader(binding.revision, lenient=not self.settings.strict, report=self.report)
+    def bind(self, binding: Binding, wire: "Wire | None" = None) -> None:
+        """Speak a revision from now on, or another one over a bridge."""
+        self.binding, self.wire = binding, wire
+        spoken = wire.binding if wire else binding
+        self.session.revision = spoken.revision
+        self.session.accepts_batches = spoken.has_batches
+        self.session.ids_may_be_absent = spoken.has_answers_without_id
+        self.reader = Reader(spoken.revision, lenient=not self.settings.strict, report=self.report)
 
     def declare(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> None:
         """Set what both sides can do, as they declared it."""
         self.declared = {self.side: own, self.side.other: peers}
-        if self.binding is not None:
-            self.may_send = sendable(self.binding.methods, self.side, self.declared)
-            self.may_receive = sendable(self.binding.methods, self.side.other, self.declared)
+        spoken = self.wire.binding if self.wire else self.binding
+        if spoken is not None:
+            self.may_send = sendable(spoken.methods, self.side, self.declared)
+            self.may_receive = sendable(spoken.methods, self.side.other, self.declared)
+
+    def has(self, method: str) -> bool:
+        """Whether the revision that is spoken has a method of this side's."""
+        return self.wire is None or self.wire.has(method)
 
     def send(self, message: bytes) -> None:
         """Send a message, unless it is empty or the connection has ended."""
@@ -84,8 +96,10 @@ class Link:
 
     def finish(self, id_: Id) -> None:
         """Let leave what must not come after the answer to a request: its last report, and log messages."""
-        self.progress.finish(id_)
-        self.logs.flush()
+        if self.progress.gates:
+            self.progress.finish(id_)
+        if self.logs.gate is not None:
+            self.logs.flush()
 
     def close(self, reason: str) -> None:
         """End the conversation."""

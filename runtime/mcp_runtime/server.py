@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.bridge.server import BridgedServer
 from mcp_runtime.capabilities import declares, derive, merge, put
 from mcp_runtime.client import own_version, refuse_modern
 from mcp_runtime.connection import Connection
@@ -18,8 +19,13 @@ from mcp_runtime.settings import Settings
 from mcp_runtime.stub import ServerHandlers
 from mcp_runtime.subscriptions import install_subscriptions
 from mcp_runtime.tasks import install_related, install_tasks
+from mcp_runtime.tasks.receiver import GET
 from mcp_runtime.transports.base import Transport
 from mcp_runtime.validation import Reader, clipped
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.revisions import Bridges
+    from mcp_runtime.bridge.wire import Wire
 
 AREAS: Final = ("prompts", "resources", "tools")
 
@@ -57,7 +63,8 @@ async def serve(transport: Transport, *servers: ServerHandlers) -> str:
 
     Args:
         transport: leads to the client.
-        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
+        servers: one object of a generated `Server` per revision, or one that is bridged (`mcp_runtime.bridge`); the
+            client's wish decides which one answers.
 
     Raises:
         ValueError: two servers are of the same revision, or there is none.
@@ -74,16 +81,34 @@ async def serve(transport: Transport, *servers: ServerHandlers) -> str:
 async def start_server(transport: Transport, *servers: ServerHandlers) -> Connection:
     """Begin to serve one client; raises as `serve` does."""
     by_revision = _by_revision(servers)
-    newest = by_revision[max(by_revision)]
+    newest = by_revision[max(by_revision)].server
     connection = Connection(transport, Side.SERVER, newest.options or ServerOptions())
     connection.on_initialize = _Reception(connection, by_revision).initialize
     await connection.start()
     return connection
 
 
-def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, ServerHandlers]:
-    found: dict[str, ServerHandlers] = {}
-    for server in servers:
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """The server that answers in a revision, over bridges if that is not its own."""
+
+    server: ServerHandlers
+    bridges: "Bridges | None" = None
+
+    def wire(self, revision: str) -> "Wire | None":
+        """Return the bridge to a revision, None if it is the server's own."""
+        if self.bridges is None or revision == self.server.__binding__.revision:
+            return None
+        from mcp_runtime.bridge.wire import Wire
+
+        return Wire(self.bridges, revision)
+
+
+def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, _Offer]:
+    found: dict[str, _Offer] = {}
+    bridged: dict[str, _Offer] = {}
+    for given in servers:
+        server, bridges = (given.server, given.bridges) if isinstance(given, BridgedServer) else (given, None)
         binding = server.__binding__
         refuse_modern(binding)
         if binding.revision in found:
@@ -91,16 +116,19 @@ def _by_revision(servers: Sequence[ServerHandlers]) -> dict[str, ServerHandlers]
         if INITIALIZE in server.implemented():
             reason = f"{type(server).__name__} implements it, but the runtime answers it: put into options what it says"
             raise LocalProtocolError(revision=binding.revision, method=INITIALIZE, pointer="", reason=reason)
-        found[binding.revision] = server
+        found[binding.revision] = _Offer(server, bridges)
+        for revision in bridges.revisions if bridges else ():
+            bridged.setdefault(revision, _Offer(server, bridges))
     if not found:
         raise ValueError("there is no server to serve")
-    return found
+    # Whoever is written for a revision answers in it; else the first that is bridged to it.
+    return {**bridged, **found}
 
 
 class _Reception:
     """Answers `initialize` on one connection (basic/lifecycle)."""
 
-    def __init__(self, connection: Connection, servers: Mapping[str, ServerHandlers]) -> None:
+    def __init__(self, connection: Connection, servers: Mapping[str, _Offer]) -> None:
         self._connection = connection
         self._servers = servers
 
@@ -115,17 +143,19 @@ class _Reception:
             raise PeerError(INVALID_PARAMS, "protocolVersion must be a string", {"pointer": "/protocolVersion"})
         # A server that does not speak the wanted revision names the newest that it does; the client may then leave.
         revision = wanted if wanted in self._servers else max(self._servers)
-        server = self._servers[revision]
-        params = self._params(server.__binding__, request.params or {})
+        server, wire = self._servers[revision].server, self._servers[revision].wire(revision)
+        spoken = wire.binding if wire else server.__binding__
+        params = self._params(spoken, request.params or {})
         connection = self._connection
-        connection.bind(server.__binding__, server.__peer__(connection), server)
-        own = self._capabilities(server)
+        connection.bind(server.__binding__, server.__peer__(connection), server, wire)
+        own = self._capabilities(server, wire)
         connection.peer_info = params["clientInfo"]
-        connection.declare(own, params["capabilities"])
+        theirs = params["capabilities"]
+        connection.declare(own, wire.declared(Side.CLIENT, theirs) if wire else theirs)
         install_related(connection, server.__binding__)
         remember(server, connection)
         install_keepalive(connection)
-        return self._result(server, own)
+        return self._result(server, spoken, own)
 
     def _params(self, binding: Binding, params: dict[str, Any]) -> Mapping[str, Any]:
         method = binding.methods[INITIALIZE]
@@ -139,11 +169,11 @@ class _Reception:
         dumped: Mapping[str, Any] = read.model_dump(mode="json")
         return dumped
 
-    def _capabilities(self, server: ServerHandlers) -> dict[str, Any]:
+    def _capabilities(self, server: ServerHandlers, wire: "Wire | None") -> dict[str, Any]:
         connection, binding = self._connection, server.__binding__
         options = server.options or ServerOptions()
-        implemented = [binding.methods[name] for name in server.implemented()]
-        declared = derive(Side.SERVER, implemented)
+        spoken = wire.binding.methods if wire else binding.methods
+        declared = derive(Side.SERVER, [spoken[name] for name in server.implemented() if name in spoken])
         for area in AREAS:
             wanted = options.list_changed if isinstance(options.list_changed, bool) else area in options.list_changed
             if wanted and area in declared:
@@ -153,26 +183,26 @@ class _Reception:
             put(declared, "logging")
         if declares(declared, "resources.subscribe"):
             install_subscriptions(connection, binding)
-        if options.tasks is not None:
+        if options.tasks is not None and (wire is None or wire.has(GET)):
             install_tasks(connection, binding, options.tasks, declared)
         merge(declared, options.capabilities)
         if options.experimental:
             declared["experimental"] = dict(options.experimental)
-        return declared
+        return wire.declarable(Side.SERVER, declared) if wire else declared
 
-    def _result(self, server: ServerHandlers, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _result(self, server: ServerHandlers, spoken: Binding, own: Mapping[str, Any]) -> Mapping[str, Any]:
         options = server.options or ServerOptions()
         info = {"name": options.name or type(server).__name__, "version": options.version or own_version()}
         if options.title:
             info["title"] = options.title
         result: dict[str, Any] = {
-            "protocolVersion": server.__binding__.revision,
+            "protocolVersion": spoken.revision,
             "capabilities": own,
             "serverInfo": info,
         }
         if options.instructions is not None:
             result["instructions"] = options.instructions
-        method = server.__binding__.methods[INITIALIZE]
+        method = spoken.methods[INITIALIZE]
         assert isinstance(method, RequestMethod)
         dumped: Mapping[str, Any] = method.result.build(result).model_dump(mode="json")
         return dumped

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 from mcp_runtime import jsonrpc
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.events import Batch, Cancelled, Event, Incoming, Outgoing, Progressed, Violation
-from mcp_runtime.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result, is_array, is_object
+from mcp_runtime.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result, is_object
 from mcp_runtime.lifecycle.legacy import INITIALIZE, INITIALIZED, STEPS, Side, State, Step, may_begin
 
 CANCELLED: Final = "notifications/cancelled"
@@ -154,7 +154,7 @@ class Session:
         """Take one text that the peer sent; returns what it means, in order."""
         try:
             value = jsonrpc.parse(text)
-            if is_array(value):
+            if value.__class__ is list:
                 return self._receive_batch(value)
             return [self._receive(value, None)]
         except MalformedMessage as error:
@@ -198,7 +198,7 @@ class Session:
         id_ = request.id
         if id_ in self.incoming:
             return Violation(f"the id {id_!r} is that of a request that is still open", method=request.method)
-        if self.state is not State.READY and not may_begin(self.state, self._other, request.method):
+        if self.state is not _READY and not may_begin(self.state, self._other, request.method):
             reason = f"{request.method} is not allowed in state {self.state.value!r}: initialize first"
             answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
             return Violation(reason, answer, method=request.method)
@@ -321,7 +321,7 @@ class Session:
         return jsonrpc.write_batch(batch.answers) if not batch.open and batch.answers else b""
 
     def _check_sending(self, method: str) -> None:
-        if self.state is not State.READY and not may_begin(self.state, self.side, method):
+        if self.state is not _READY and not may_begin(self.state, self.side, method):
             self._forbid(method, f"not allowed in state {self.state.value!r}")
 
     def _step(self, step: Step) -> None:
@@ -334,6 +334,7 @@ class Session:
         raise LocalProtocolError(revision=self.revision or "MCP", method=method, pointer="", reason=reason)
 
 
+_READY: Final = State.READY  # of its own, since Python 3.11 runs code to find a member of an enumeration
 _NEVER: Final = float("-inf")
 """The progress of a request on which nothing was reported yet."""
 
@@ -341,6 +342,8 @@ _NEVER: Final = float("-inf")
 def _token(params: Mapping[str, Any] | None) -> Id | None:
     """Return the progress token of a request, if it has a valid one."""
     meta: Any = params.get("_meta") if params else None
+    if meta is None:
+        return None
     token: Any = meta.get("progressToken") if is_object(meta) else None
     return token if _is_id(token) else None
 

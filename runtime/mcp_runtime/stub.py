@@ -13,6 +13,7 @@ from mcp_runtime.method import NotificationMethod, RequestMethod
 if TYPE_CHECKING:
     from typing import Self
 
+    from mcp_runtime.bridge.policy import Bridging
     from mcp_runtime.client import ClientOptions
     from mcp_runtime.connection import Connection
     from mcp_runtime.context import Exchange
@@ -148,24 +149,27 @@ class ClientStub(Stub, Generic[HandlersT]):
         handlers: HandlersT | None = None,
         options: "ClientOptions | None" = None,
         require: Sequence[str] = (),
+        bridge: "bool | Bridging" = False,
     ) -> "Self":
-        """Begin the conversation with a server, in exactly this revision.
+        """Begin the conversation with a server, in exactly this revision unless it is bridged to others.
 
         Args:
             peer: where the server is, as `connect_stdio` yields it.
             handlers: answers what the server asks; what it implements decides which capabilities are declared.
             options: who the client is, its time limits, how strictly it reads.
             require: capabilities that the server must have, as paths: ``tools``, ``resources.subscribe``.
+            bridge: whether servers of other revisions will do, or how to talk to them; what the program sees are the
+                types of this revision in any case.
 
         Raises:
-            UnsupportedRevision: the server does not speak this revision.
+            UnsupportedRevision: the server does not speak this revision, nor one that it is bridged to.
             MissingCapability: the server lacks a capability that is required.
             ConnectionClosed: the server cannot be reached, or left.
             RequestTimeout: the server does not answer.
         """
         from mcp_runtime.client import open_client
 
-        return await open_client(cls, peer, handlers=handlers, options=options, require=require)
+        return await open_client(cls, peer, handlers=handlers, options=options, require=require, bridge=bridge)
 
     async def set_roots(self, roots: Sequence[Any]) -> None:
         """Set the roots that the server may ask for, and tell it that they changed; each is a ``Root`` or a URI.

@@ -6,6 +6,7 @@ Both are worth little once a newer one is there, so what is too much is replaced
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mcp_runtime.errors import LocalProtocolError
@@ -96,7 +97,8 @@ class Gate(Generic[T]):
                 return
         self.waiting, self._rank = item, rank
         if self._timer is None:
-            self._timer = self._loop.call_later(delay, self._release)
+            # In a context of its own: that of the handler would be kept alive for as long.
+            self._timer = self._loop.call_later(delay, self._release, context=Context())
 
     def flush(self) -> None:
         """Let what waits leave at once, because something leaves that it must not come after."""
@@ -119,13 +121,13 @@ class Gate(Generic[T]):
 
 
 class ProgressReports:
-    """The reports on the requests that a peer has open."""
+    """The reports on the requests that a peer has open; `gates` are those of requests that were reported on."""
 
-    __slots__ = ("_gates", "_link")
+    __slots__ = ("_link", "gates")
 
     def __init__(self, link: "Link") -> None:
         self._link = link
-        self._gates: dict[Id, Gate[tuple[float, float | None, str | None]]] = {}
+        self.gates: dict[Id, Gate[tuple[float, float | None, str | None]]] = {}
 
     def report(self, id_: Id, progress: float, total: float | None, message: str | None) -> None:
         """Tell the peer how far an open request has come, now or a little later; nothing if it did not ask.
@@ -141,9 +143,9 @@ class ProgressReports:
         if rate is None:
             link.send(link.session.progress(id_, progress, total, message))
             return
-        gate = self._gates.get(id_)
+        gate = self.gates.get(id_)
         if gate is None:
-            gate = self._gates[id_] = Gate(link.loop, rate, lambda r: link.send(link.session.progress(id_, *r)))
+            gate = self.gates[id_] = Gate(link.loop, rate, lambda r: link.send(link.session.progress(id_, *r)))
         before = gate.waiting[0] if gate.waiting is not None else incoming.progress
         if before is not None and progress <= before:
             reason = f"progress must grow: {progress:g} after {before:g}"
@@ -152,23 +154,27 @@ class ProgressReports:
 
     def finish(self, id_: Id) -> None:
         """Let the last report on a request leave, since its answer is about to."""
-        if (gate := self._gates.pop(id_, None)) is not None:
+        if (gate := self.gates.pop(id_, None)) is not None:
             gate.flush()
 
     def drop(self, id_: Id) -> None:
         """Forget the reports on a request that is no longer open."""
-        if (gate := self._gates.pop(id_, None)) is not None:
+        if (gate := self.gates.pop(id_, None)) is not None:
             gate.drop()
 
 
 class LogMessages:
-    """The log messages that leave; of those that must wait, the most severe one is kept, and of these the last."""
+    """The log messages that leave; of those that must wait, the most severe one is kept, and of these the last.
 
-    __slots__ = ("_gate", "_link")
+    Attributes:
+        gate: what they go through, None before the first.
+    """
+
+    __slots__ = ("_link", "gate")
 
     def __init__(self, link: "Link") -> None:
         self._link = link
-        self._gate: Gate[bytes] | None = None
+        self.gate: Gate[bytes] | None = None
 
     def send(self, message: bytes, params: Any) -> None:
         """Send a log message, now or a little later."""
@@ -176,12 +182,12 @@ class LogMessages:
         if rate is None:
             self._link.send(message)
             return
-        if self._gate is None:
-            self._gate = Gate(self._link.loop, rate, self._link.send)
+        if self.gate is None:
+            self.gate = Gate(self._link.loop, rate, self._link.send)
         level = getattr(params, "level", None)
-        self._gate.put(message, LEVELS.index(level) if level in LEVELS else 0)
+        self.gate.put(message, LEVELS.index(level) if level in LEVELS else 0)
 
     def flush(self) -> None:
         """Let what waits leave at once."""
-        if self._gate is not None:
-            self._gate.flush()
+        if self.gate is not None:
+            self.gate.flush()

@@ -58,7 +58,7 @@ class TestPlaces:
     def test_several_revisions_in_a_chosen_place_stand_side_by_side(self, cli: Cli) -> None:
         cli("generate", "2024-11-05", "2025-03-26", "--out", "src", "--package", "acme")
         names = sorted(path.name for path in Path("src/acme").iterdir())
-        assert names == ["__init__.py", "py.typed", "v2024_11_05", "v2025_03_26"]
+        assert names == ["__init__.py", "bridges", "py.typed", "v2024_11_05", "v2025_03_26"]
 
     def test_a_package_alone_goes_into_the_current_folder(self, cli: Cli, schema: str) -> None:
         cli("generate", "2099-01-01", "--schema", schema, "--package", "acme")

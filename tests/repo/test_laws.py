@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment, nodes
 
+from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
+from mcp_bindgen.bridge.emit import emit_bridges
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit import view
 from mcp_bindgen.emit.header import HEADER_MARK
@@ -23,8 +25,8 @@ from mcp_runtime import binding
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "templates").glob("*.j2"))
-REPORTS = sorted((ROOT / "templates" / "report").glob("*.j2"))
-"""Templates of reports; those of bindings are what a user may replace, so only they are documented."""
+REPORTS = sorted(path for folder in ("report", "tools") for path in (ROOT / "templates" / folder).glob("*.j2"))
+"""Templates of reports and of tool clients; users may replace those of bindings, so only they are documented."""
 MAX_LINES = 400
 LONGER = {
     "tests/ingest/test_json_schema.py": "one test per keyword of JSON Schema",
@@ -36,8 +38,8 @@ LONGER = {
 NODES = {nodes.Template, nodes.Output, nodes.TemplateData, nodes.For, nodes.Name, nodes.Getattr}
 """What a template is made of: nothing here decides anything."""
 OUR_PACKAGES = {"mcp_bindgen", "mcp_bindings", "mcp_runtime"}
-STANDALONE = ("ingest", "ir", "emit", "diff")
-"""The parts of the generator that must work while the generated tree is broken."""
+STANDALONE = ("ingest", "ir", "emit", "diff", "tools", "cli")
+"""The parts of the generator that must work while the generated tree is broken: all but what talks to a server."""
 
 
 def python_files(*folders: str) -> list[Path]:
@@ -124,6 +126,14 @@ class TestImports:
         for path in [*checked, *(ROOT / "codegen" / "mcp_bindgen").glob("*.py")]:
             assert not imported(path) & {"mcp_runtime", "mcp_bindings"}, shown(path)
 
+    def test_what_talks_to_a_server_loads_the_rest_when_it_is_used(self) -> None:
+        files = python_files("codegen/mcp_bindgen/live")
+        assert any(imported(path) & {"mcp_runtime", "mcp_bindings"} for path in files)
+        for path in files:
+            tree = ast.parse(path.read_text("utf-8"))
+            at_once = ast.Module([node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)], [])
+            assert "mcp_runtime" not in ast.unparse(at_once) and "mcp_bindings" not in ast.unparse(at_once), shown(path)
+
     def test_the_runtime_knows_no_generated_module(self) -> None:
         for path in python_files("runtime"):
             assert not imported(path) & {"mcp_bindgen", "mcp_bindings"}, shown(path)
@@ -181,6 +191,8 @@ class TestGenerated:
                 diagnostics=Diagnostics(),
             )
             files |= {f"{folder}/{name}": text for name, text in emitted.items()}
+        bridges = emit_bridges([load_released(revision) for revision in released()], "mcp-bindgen generate")
+        files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
         drift = compare(Tree(folder=ROOT / "generated" / "mcp_bindings", files=files))
         assert drift.paths == (), "run `make generate`"
 

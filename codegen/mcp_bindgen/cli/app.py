@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from mcp_bindgen.cli.bridge import bridge
 from mcp_bindgen.cli.diff import diff
 from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.generate import generate
@@ -12,6 +13,7 @@ from mcp_bindgen.cli.listing import list_revisions
 from mcp_bindgen.cli.migrate import migrate
 from mcp_bindgen.cli.rules import rules
 from mcp_bindgen.cli.show import show
+from mcp_bindgen.cli.tools import tools
 from mcp_bindgen.cli.verify import verify
 
 app = typer.Typer(
@@ -32,6 +34,8 @@ app.command("diff")(diff)
 app.command("impact")(impact)
 app.command("migrate")(migrate)
 app.command("rules")(rules)
+app.command("bridge")(bridge)
+app.add_typer(tools, name="tools")
 
 
 def _print_version(wanted: bool) -> None:

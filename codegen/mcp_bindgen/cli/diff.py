@@ -97,7 +97,7 @@ def diff(
 ) -> None:
     """Say what breaks between two revisions, and for whom."""
     diagnostics = Diagnostics()
-    known = _accepted(accepted)
+    known = read_accepted_file(accepted)
     lens = Lens(
         view=None if view is ViewOption.ALL else View(view.value),
         role=role,
@@ -107,6 +107,14 @@ def diff(
         severities=known.severities,
     )
     found = _compare((old, new), lens, known, diagnostics)
+    publish(found, format_, output, everything=everything, quiet=quiet)
+    if not quiet:
+        report(diagnostics, verbose=verbose)
+    raise typer.Exit(int(found.needs_new_revision if fail_on is FailOn.NEW_REVISION else found.fails))
+
+
+def publish(found: "Report", format_: ReportFormat, output: Path | None, *, everything: bool, quiet: bool) -> None:
+    """Print a report, or write it to a file."""
     text = _render(found, format_, everything=everything)
     if output:
         write_file(output, text)
@@ -116,9 +124,6 @@ def diff(
         answer_verbatim(text)
     elif not quiet:
         answer_verbatim(_HEADING.sub(_colored, text) if in_color() else text)
-    if not quiet:
-        report(diagnostics, verbose=verbose)
-    raise typer.Exit(int(found.needs_new_revision if fail_on is FailOn.NEW_REVISION else found.fails))
 
 
 def _render(found: "Report", format_: ReportFormat, *, everything: bool) -> str:
@@ -133,7 +138,8 @@ def _colored(heading: "re.Match[str]") -> str:
     return f"\x1b[1;{_COLORS[heading[1]]}m{heading[0]}\x1b[0m"
 
 
-def _accepted(path: Path | None) -> "Accepted":
+def read_accepted_file(path: Path | None) -> "Accepted":
+    """Read the accepted findings that the user names, else those that the settings name, else none."""
     from mcp_bindgen.diff.accepted import Accepted, read_accepted, today
     from mcp_bindgen.settings import find_settings
 

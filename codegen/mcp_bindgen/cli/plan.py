@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
+from mcp_bindgen.bridge.emit import emit_bridges
 from mcp_bindgen.cli.request import Request, stable_name
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindgen.emit.package import TYPED, emit, emit_root, revision_folder
 from mcp_bindgen.emit.tree import Tree, packages_in
+from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceText
 from mcp_bindgen.ir.nodes import Protocol, Source
 from mcp_bindgen.load import load_released, load_sources
@@ -94,16 +97,29 @@ def _check(files: dict[str, str]) -> None:
 
 def _trees(request: Request, packages: Sequence[Package]) -> Iterator[Tree]:
     names = {package.folder.name for package in packages}
+    there = {*names, *packages_in(request.home)} if request.partial else names
+    bridges = emit_bridges(_bridged(there), request.root_command, request.templates)
     if not request.partial:
         files = emit_root(sorted(names), request.root_command, request.templates)
         for package in packages:
             files |= {f"{package.folder.name}/{name}": text for name, text in package.files.items()}
+        files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
         yield Tree(folder=request.home, files=files)
         return
     for package in packages:
         yield Tree(folder=package.folder, files=package.files)
+    if bridges:
+        yield Tree(folder=request.home / BRIDGES, files=bridges)
     yield Tree(
         folder=request.home,
-        files=emit_root(sorted({*names, *packages_in(request.home)}), request.root_command, request.templates),
+        files=emit_root(sorted(there), request.root_command, request.templates),
         shallow=True,
     )
+
+
+def _bridged(folders: set[str]) -> list[Protocol]:
+    """Return the released revisions from the oldest to the newest package that is there, gaps included."""
+    known = {revision_folder(revision): revision for revision in released()}
+    there = sorted(known[folder] for folder in folders & known.keys())
+    between = [revision for revision in released() if there and there[0] <= revision <= there[-1]]
+    return [load_released(revision) for revision in between] if len(there) > 1 else []

@@ -42,7 +42,7 @@ def render(pages: Iterable[Page], templates: Path | None) -> dict[str, str]:
             text = environment_.get_template(page.template).render(page=page)
         except Exception as error:  # An expression in a template of the user's may raise anything.
             raise InputError.at(where, f"{type(error).__name__}: {error}") from None
-        files[page.path] = _formatted(text, where)
+        files[page.path] = format_source(text, where)
     return files
 
 
@@ -52,7 +52,12 @@ def _place(template: str, templates: Path | None) -> Path:
     return own if own and own.is_file() else shipped("templates") / template
 
 
-def _formatted(text: str, where: Location) -> str:
+def format_source(text: str, where: Location) -> str:
+    """Format source text as every generated file is.
+
+    Raises:
+        InputError: it is no Python.
+    """
     from black import Mode, format_str
     from black.mode import TargetVersion
     from black.parsing import InvalidInput

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mcp_bindgen.diff.catalogue import annotations, definitions, members, messages, values
+from mcp_bindgen.diff.catalogue import annotations, definitions, members, messages, tools, values
 from mcp_bindgen.diff.rule import Rule
 
 CATALOGUE: tuple[Rule, ...] = (
@@ -11,6 +11,7 @@ CATALOGUE: tuple[Rule, ...] = (
     *values.RULES,
     *definitions.RULES,
     *annotations.RULES,
+    *tools.RULES,
 )
 """All rules, in the order in which a report lists causes of equal weight."""
 

@@ -1,0 +1,100 @@
+"""Bridging: microseconds of CPU for one message on its way between the bytes and the types of another revision.
+
+The floor is the same message where both sides speak one revision: its codec alone.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from statistics import median
+from time import process_time
+from typing import Any
+
+import messages
+from measure import Row, at_most, in_turn, ratio
+
+from mcp_bindings import v2024_11_05, v2025_11_25
+from mcp_runtime.bridge.policy import Bridging
+from mcp_runtime.bridge.revisions import Bridges
+from mcp_runtime.bridge.wire import Wire
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.validation import Reader
+
+OLDEST, NEWEST = v2024_11_05.BINDING, v2025_11_25.BINDING
+AUDIO: dict[str, Any] = {"content": [{"type": "audio", "data": "AAAA" * 300, "mimeType": "audio/wav"}]}
+RESULTS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "small tools/call": ("tools/call", messages.CALL_RESULT),
+    "tools/call with audio": ("tools/call", AUDIO),
+    "tools/list, 100 tools": ("tools/list", messages.TOOLS_RESULT),
+    "tools/call, 1 MB text": ("tools/call", messages.TEXT_RESULT),
+}
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    """Iterate over the rows: a server of the newest revision whose client speaks the oldest, then the other way."""
+    rounds, target = (5, 0.004) if quick else (15, 0.02)
+    for what, (method, result) in RESULTS.items():
+        sent, plain = _sending(method, result)
+        yield _row(f"bridge {what} result, sent to 2024-11-05", sent, plain, rounds, target)
+    for what, (method, result) in RESULTS.items():
+        if result is not AUDIO:
+            taken, plain = _taking(method, result)
+            yield _row(f"bridge {what} result, from 2024-11-05", taken, plain, rounds, target)
+
+
+def _row(what: str, ours: Callable[[], object], floor: Callable[[], object], rounds: int, target: float) -> Row:
+    runs = {"ours": _batch(ours, target), "floor": _batch(floor, target)}
+    samples = in_turn(runs, rounds)
+    times = ratio(samples["ours"], samples["floor"])
+    return Row(
+        what=what,
+        unit="us",
+        ours=median(samples["ours"]),
+        floor=median(samples["floor"]),
+        judged=((times, at_most(2, "x codec")),),
+    )
+
+
+def _batch(run: Callable[[], object], target: float) -> Callable[[], float]:
+    run()
+    start = process_time()
+    run()
+    count = max(1, int(target / max(process_time() - start, 1e-6)))
+    return partial(_timed, run, count)
+
+
+def _timed(run: Callable[[], object], count: int) -> float:
+    start = process_time()
+    for _ in range(count):
+        run()
+    return (process_time() - start) / count * 1e6
+
+
+def _wire() -> Wire:
+    return Wire(Bridges(NEWEST, Bridging(on_loss=None)), OLDEST.revision)
+
+
+def _method(name: str) -> RequestMethod[Any, Any]:
+    method = NEWEST.methods[name]
+    assert isinstance(method, RequestMethod)
+    return method
+
+
+def _sending(name: str, result: dict[str, Any]) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return what a server does for a bridged client, and for one of its own revision."""
+    wire, method = _wire(), _method(name)
+    encode, value = method.result.compile().encode, method.result.validate(result)
+    return lambda: wire.outgoing(method, "result", encode(value)), lambda: encode(value)
+
+
+def _taking(name: str, result: dict[str, Any]) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return what a client does with what a bridged server sent, and one of its own revision."""
+    wire, method = _wire(), _method(name)
+    text = json.dumps(result, separators=(",", ":")).encode()
+    reader = Reader(OLDEST.revision, lenient=True, report=print)
+
+    def bridged() -> object:
+        found = wire.incoming(method, "result", json.loads(text), text, reader)
+        return reader.read(method.result, found, name, text=text)
+
+    return bridged, lambda: reader.read(method.result, json.loads(text), name, text=text)

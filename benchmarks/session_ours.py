@@ -1,0 +1,60 @@
+"""Our side of the conversations: generated bindings on the runtime, in memory and over stdio."""
+
+import sys
+from contextlib import AsyncExitStack
+
+from session_worker import usage
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.memory import connect_memory
+from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
+
+
+class EchoServer(v.Server):
+    options = ServerOptions(name="echo", version="1")
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        return v.ListToolsResult(tools=[v.Tool(name="echo", input_schema=v.ToolInputSchema())])
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+        if params.name == "usage":
+            seconds, peak = usage()
+            return v.CallToolResult(content=[v.TextContent(text=f"{seconds} {peak}")])
+        return v.CallToolResult(content=[v.TextContent(text=(params.arguments or {})["text"])])
+
+
+class Client:
+    def __init__(self, client: v.Client, *, alone: bool) -> None:
+        self._client = client
+        self._alone = alone
+
+    async def echo(self, text: str) -> str:
+        result = await self._client.call_tool(name="echo", arguments={"text": text})
+        content = result.content[0]
+        assert isinstance(content, v.TextContent)
+        return content.text
+
+    async def usage(self) -> tuple[float, int]:
+        if self._alone:
+            return 0.0, 0
+        content = (await self._client.call_tool(name="usage")).content[0]
+        assert isinstance(content, v.TextContent)
+        seconds, peak = content.text.split()
+        return float(seconds), int(peak)
+
+
+async def memory(stack: AsyncExitStack) -> Client:
+    peer = await stack.enter_async_context(connect_memory(EchoServer()))
+    return Client(await v.Client.open(peer), alone=True)
+
+
+async def stdio(stack: AsyncExitStack) -> Client:
+    peer = await stack.enter_async_context(connect_stdio(sys.executable, __file__))
+    return Client(await v.Client.open(peer), alone=False)
+
+
+OPEN = {"memory": memory, "stdio": stdio}
+
+if __name__ == "__main__":
+    serve_stdio(EchoServer())

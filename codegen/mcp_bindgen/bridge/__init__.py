@@ -1,0 +1,1 @@
+"""The conversions between neighbouring revisions, derived from what the diff pairs: tables, rows, report."""

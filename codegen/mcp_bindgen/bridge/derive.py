@@ -1,0 +1,325 @@
+"""Derive the conversions between two revisions: what the diff pairs, place by place, and what becomes of the rest.
+
+Which types, members of unions and members of objects belong together is decided by the diff (`Sides`, `forms`,
+`Likeness`, `renamed`); here is only what follows from it for a message.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp_bindgen.bridge.rows import RULE_SPLIT, Row, Rows
+from mcp_bindgen.bridge.shapes import Shapes
+from mcp_bindgen.diff.compare import renamed_methods
+from mcp_bindgen.diff.leaves import forms, members, rest_of
+from mcp_bindgen.diff.likeness import renamed
+from mcp_bindgen.diff.walk import Sides
+from mcp_bindgen.ir.nodes import ANY, NULL, Field, ListOf, Literal, MapOf, Method, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.spell import spell
+from mcp_runtime.bridge import table
+
+_Object = Struct | MapOf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What becomes of one difference.
+
+    Attributes:
+        rule: the rule of the diff that sees it.
+        place: where, as the diff names places.
+        old: what the older side has there, as the diff spells it; ``-`` if nothing.
+        new: the same of the newer side.
+        kind: the name by which a user's policy chooses; empty where there is no choice.
+        down: what the older peer gets.
+        up: what the newer peer gets.
+        reason: why so, where a row says it.
+    """
+
+    rule: str
+    place: str
+    old: str
+    new: str
+    kind: str = ""
+    down: str = ""
+    up: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bridge:
+    """The conversions between two revisions: the table, and what it does, for people."""
+
+    table: table.Table
+    entries: tuple[Entry, ...]
+
+
+def derive(old: Protocol, new: Protocol, rows: Rows) -> Bridge:
+    """Return the conversions between two revisions, the older one first."""
+    return _Derivation(old, new, rows).run()
+
+
+class _Derivation:
+    def __init__(self, old: Protocol, new: Protocol, rows: Rows) -> None:
+        self._old = old
+        self._new = new
+        self._rows = rows
+        self._sides = Sides(old, new)
+        self._named: dict[str, table.Shape] = {}
+        self._shapes = Shapes(old, "old", self._named), Shapes(new, "new", self._named)
+        self._nodes: dict[str, table.Object] = {}
+        self._entries: dict[tuple[str, str, str, str], Entry] = {}
+
+    def run(self) -> Bridge:
+        methods = tuple(self._methods())
+        return Bridge(
+            table=table.Table(
+                format=table.FORMAT,
+                old=self._old.revision,
+                new=self._new.revision,
+                methods=methods,
+                nodes={name: self._nodes[name] for name in sorted(self._nodes)},
+                shapes={name: self._named[name] for name in sorted(self._named)},
+            ),
+            entries=tuple(self._entries.values()),
+        )
+
+    def _enter(self, rule: str, place: str, old: str, new: str, **said: str) -> None:
+        self._entries.setdefault((rule, place, old, new), Entry(rule=rule, place=place, old=old, new=new, **said))
+
+    def _methods(self) -> list[table.Method]:
+        names = renamed_methods(self._old, self._new)
+        after = {method.name: method for method in self._new.methods}
+        found: list[table.Method] = []
+        for before in self._old.methods:
+            now = after.pop(names.get(before.name, before.name), None)
+            if now is None or now.is_request != before.is_request:
+                self._missing(before, "removed")
+                if now is not None:
+                    self._missing(now, "added")
+                continue
+            differing = self._method(before, now)
+            if differing is not None:
+                found.append(differing)
+        for method in after.values():
+            self._missing(method, "added")
+        return sorted(found, key=lambda m: m.new)
+
+    def _missing(self, method: Method, verb: str) -> None:
+        kind = "request" if method.is_request else "notification"
+        readings = (method.name, "-") if verb == "removed" else ("-", method.name)
+        said = "not offered, not answered; a program that needs it gets MissingInRevision"
+        self._enter(
+            f"{kind}-method-{verb}",
+            method.message,
+            *readings,
+            kind="method",
+            **{"down" if verb == "added" else "up": said},
+        )
+
+    def _method(self, before: Method, now: Method) -> table.Method | None:
+        if before.name != now.name:
+            self._enter("method-renamed", before.message, before.name, now.name, down="renamed", up="renamed")
+        params = None
+        if before.params and now.params:
+            params = self._types(Ref(name=before.params), Ref(name=now.params), before.params)
+        result = self._result(before, now)
+        if params is None and result is None and before.name == now.name:
+            return None
+        return table.Method(old=before.name, new=now.name, params=params, result=result)
+
+    def _result(self, before: Method, now: Method) -> table.Node | None:
+        if before.result is None or now.result is None:
+            return None
+        usual = Ref(name=before.result), Ref(name=now.result)
+        node = self._types(*usual, before.result)
+        sides = [[Ref(name=name) for name in method.alternatives] for method in (before, now)]
+        if not sides[0] and not sides[1]:
+            return node
+        pairs = [usual, *self._sides.likeness.pairs(*sides)]
+        return table.Choice(
+            pairs=tuple(self._pair(a, b, node if (a, b) == usual else None, before.result) for a, b in pairs),
+            gone=tuple(
+                self._alone("result-alternative-removed", ref, before.result, is_new=False)
+                for ref in sides[0]
+                if ref not in [a for a, _ in pairs]
+            ),
+            come=tuple(
+                self._alone("result-alternative-added", ref, before.result, is_new=True)
+                for ref in sides[1]
+                if ref not in [b for _, b in pairs]
+            ),
+        )
+
+    def _types(self, old: TypeRef, new: TypeRef, place: str) -> table.Node | None:
+        """Return how two types at a place differ, None if they do not."""
+        if self._sides.same(old, new):
+            return None
+        before, after = forms(old, self._old), forms(new, self._new)
+        if len(before) == len(after) == 1:
+            return self._single(before[0], after[0], place)
+        if ANY in (*before, *after):
+            return self._fit(old, new, place)
+        pairs = self._sides.likeness.pairs(before, after)
+        if not pairs:
+            return self._fit(old, new, place)
+        known = tuple(self._pair(a, b, self._single(a, b, place), place) for a, b in pairs)
+        gone = [leaf for leaf in before if leaf not in [a for a, _ in pairs]]
+        come = [leaf for leaf in after if leaf not in [b for _, b in pairs]]
+        node = table.Choice(
+            pairs=known,
+            gone=tuple(self._alone(_lost(leaf, "removed"), leaf, place, is_new=False) for leaf in gone),
+            come=tuple(self._alone(_lost(leaf, "added"), leaf, place, is_new=True) for leaf in come),
+        )
+        return node if gone or come or any(pair.node for pair in known) else None
+
+    def _single(self, old: TypeRef, new: TypeRef, place: str) -> table.Node | None:
+        if self._sides.same(old, new):
+            return None
+        before, after = self._old.resolve(old), self._new.resolve(new)
+        match before, after:
+            case (Struct() | MapOf()), (Struct() | MapOf()):
+                return self._objects(before, after, place)
+            case ListOf(), ListOf() if before.bounds == after.bounds:
+                item = self._types(before.item, after.item, f"{place}[]")
+                return None if item is None else self._array(item, after.item)
+            case _:
+                return self._fit(old, new, place)
+
+    def _array(self, item: table.Node, type_: TypeRef) -> table.Array:
+        """Return the node of a list; an item that may hold several values is split if a row says so."""
+        target = self._new.resolve(type_)
+        if not isinstance(target, Struct):
+            return table.Array(item=item)
+        for member in target.fields:
+            for leaf in forms(member.type, self._new):
+                row = self._rows.find("union-member-added", f"{target.name}.{member.wire_name}", spell(leaf))
+                if row is not None and row.convert == RULE_SPLIT:
+                    return table.Array(item=item, split=member.wire_name, kind=row.kind)
+        return table.Array(item=item)
+
+    def _pair(self, old: TypeRef, new: TypeRef, node: table.Node | None, place: str) -> table.Pair:
+        return table.Pair(old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), node=node)
+
+    def _alone(self, rule: str, leaf: TypeRef, place: str, *, is_new: bool) -> table.Alone:
+        spelled = spell(leaf)
+        readings = ("-", spelled) if is_new else (spelled, "-")
+        row = self._rows.find(rule, place, spelled)
+        fallback = self._decided(rule, place, readings, row, is_new=is_new)
+        return table.Alone(shape=self._shapes[is_new].shape(leaf), fallback=fallback)
+
+    def _decided(
+        self, rule: str, place: str, readings: tuple[str, str], row: Row | None, *, is_new: bool
+    ) -> table.Fallback:
+        """Return what is done with something that one side cannot say: as a row has it, or refused."""
+        way = "down" if is_new else "up"
+        if row is None:
+            self._enter(rule, place, *readings, kind="form", **{way: "the message is refused"})
+            return table.Fallback(kind="form")
+        self._enter(rule, place, *readings, kind=row.kind, reason=row.reason, **{way: row.says})
+        # Where a list is not split, its values become one.
+        return table.Fallback(kind=row.kind, convert="join" if row.convert == RULE_SPLIT else row.convert)
+
+    def _fit(self, old: TypeRef, new: TypeRef, place: str) -> table.Fit:
+        self._enter(
+            "type-changed", place, spell(old), spell(new), kind="form", down="refused if it does not fit", up="the same"
+        )
+        return table.Fit(
+            old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), fallback=table.Fallback(kind="form")
+        )
+
+    def _objects(self, old: _Object, new: _Object, place: str) -> table.Node | None:
+        structs = _names(old, new)
+        if not structs:
+            return self._object(old, new, place)
+        # Which side a map stands on is part of the name: the same struct may have been one elsewhere.
+        name = structs[0] if len(set(structs)) == 1 and len(structs) == 2 else ">".join(structs)
+        if len(structs) == 1:
+            name = f"{place}>{name}"
+        if name not in self._nodes:
+            self._nodes[name] = table.Object()
+            self._nodes[name] = self._object(old, new, structs[0])
+        return table.Use(name=name)
+
+    def _object(self, old: _Object, new: _Object, place: str) -> table.Object:
+        before, after = members(old), members(new)
+        gone = [before[name] for name in sorted(before.keys() - after.keys())]
+        come = [after[name] for name in sorted(after.keys() - before.keys())]
+        renames = renamed(gone, come, self._sides.same)
+        is_capabilities = any("Capabilities" in name for name in _names(old, new))
+        found = table.Object(is_capabilities=is_capabilities, renamed=dict(renames))
+        for was, is_ in renames.items():
+            self._enter("property-renamed", f"{place}.{was}", was, is_, down="renamed", up="renamed")
+        nodes: dict[str, table.Node] = {}
+        for name in sorted(before.keys() & after.keys()):
+            node = self._types(before[name].type, after[name].type, f"{place}.{name}")
+            if node is not None:
+                nodes[name] = node
+        required = tuple(name for name in nodes if before[name].required or after[name].required)
+        found = replace(found, members=nodes, required=required)
+        found = self._declared(found, place, [f for f in come if f.wire_name not in renames.values()], is_new=True)
+        found = self._declared(found, place, [f for f in gone if f.wire_name not in renames], is_new=False)
+        found = self._demands(found, place, before, after)
+        rest = self._rest(old, new, place)
+        return found if rest is None else replace(found, rest=rest, declared=tuple(sorted({*before, *after})))
+
+    def _rest(self, old: _Object, new: _Object, place: str) -> table.Node | None:
+        types = rest_of(old), rest_of(new)
+        if types[0] is None or types[1] is None:
+            return None
+        return self._types(types[0], types[1], f"{place}{{}}")
+
+    def _declared(self, found: table.Object, place: str, only: list[Field], *, is_new: bool) -> table.Object:
+        """Add the members that only one side declares."""
+        shapes = {field.wire_name: self._shapes[is_new].shape(field.type) for field in only}
+        constants: dict[str, Any] = {}
+        absent: dict[str, table.Fallback] = {}
+        otherwise: dict[str, table.Fallback] = {}
+        for field in only:
+            name, here = field.wire_name, f"{place}.{field.wire_name}"
+            need, verb = "required" if field.required else "optional", "added" if is_new else "removed"
+            rule, spelled = f"property-{verb}-{need}", spell(field.type)
+            readings = ("-", spelled) if is_new else (spelled, "-")
+            row = self._rows.find(rule, here, spelled)
+            if field.required and isinstance(field.type, Literal) and len(field.type.values) == 1:
+                constants[name] = field.type.values[0]
+                self._enter(rule, here, *readings, **{"up" if is_new else "down": "filled in"})
+            elif field.required:
+                absent[name] = self._decided(rule, here, readings, row, is_new=not is_new)
+            elif row is not None and is_new:
+                otherwise[name] = self._decided(rule, here, readings, row, is_new=True)
+            elif found.is_capabilities:
+                said = {"down" if is_new else "up": "not declared"}
+                self._enter(f"capability-{verb}", here, *readings, kind="capability", **said)
+            else:
+                said = {"down" if is_new else "up": "sent along; the peer does not know it"}
+                self._enter(rule, here, *readings, kind="undeclared", **said)
+        if is_new:
+            return replace(found, added=shapes, fill_new=constants, absent_new=absent, said_otherwise=otherwise)
+        return replace(found, removed=shapes, fill_old=constants, absent_old=absent)
+
+    def _demands(
+        self, found: table.Object, place: str, before: Mapping[str, Field], after: Mapping[str, Field]
+    ) -> table.Object:
+        """Add the members on both sides that only one side must have."""
+        absent_old, absent_new = dict(found.absent_old), dict(found.absent_new)
+        for name in sorted(before.keys() & after.keys()):
+            was, is_ = before[name], after[name]
+            if was.required == is_.required:
+                continue
+            need = "required" if is_.required else "optional"
+            rule, readings = f"property-now-{need}", (
+                ("optional", "required") if is_.required else ("required", "optional")
+            )
+            row = self._rows.find(rule, f"{place}.{name}", need)
+            fallback = self._decided(rule, f"{place}.{name}", readings, row, is_new=was.required)
+            (absent_old if was.required else absent_new)[name] = fallback
+        return replace(found, absent_old=absent_old, absent_new=absent_new)
+
+
+def _names(*objects: _Object) -> list[str]:
+    return [side.name for side in objects if isinstance(side, Struct)]
+
+
+def _lost(leaf: TypeRef, verb: str) -> str:
+    return f"nullable-{verb}" if leaf == NULL else f"union-member-{verb}"

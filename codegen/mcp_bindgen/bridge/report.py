@@ -1,0 +1,134 @@
+"""Say what a bridge does, for people and for programs: what becomes of each difference, and what is lost."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
+
+from mcp_bindgen.bridge.derive import Bridge, Entry
+from mcp_bindgen.bridge.rows import FRAMING, FramingRow
+
+ALONG = "undeclared"
+"""The kind of what is sent along."""
+CAPABILITY = "capability"
+METHOD = "method"
+_SHORT = {
+    "audio": "audio",
+    "resource_link": "resource links",
+    "structured_content": "structured content",
+    "titled_enum": "choices with titles",
+    "multi_select": "choices of several values",
+    "url_elicitation": "elicitation by web page",
+    "content_list": "sampling messages with several blocks",
+    "tool_use": "uses of tools in sampling",
+    "tool_result": "results of tools in sampling",
+    "task": "tasks",
+    "task_cancelled": "",
+    "untitled_enum": "",
+}
+"""What the kinds of rows are called in a list; nothing for those that are no loss, or part of another."""
+
+
+def as_json(bridge: Bridge) -> Mapping[str, Any]:
+    """Return one pair of neighbours as the JSON answer has it."""
+    entries = [asdict(entry) for entry in bridge.entries]
+    framing = [{"place": row.place, "rules": list(row.rules), "says": row.says} for row in _framing(bridge)]
+    return {"old": bridge.table.old, "new": bridge.table.new, "entries": entries, "framing": framing}
+
+
+def text(bridges: Sequence[Bridge]) -> Iterator[str]:
+    """Iterate over the lines of the answer for people."""
+    for bridge in bridges:
+        old, new = bridge.table.old, bridge.table.new
+        yield f"{old} and {new}"
+        yield f"  said otherwise to a peer of {old}:"
+        yield from _indented(_decided(bridge.entries))
+        yield f"  methods that a peer of {old} does not have:"
+        yield from _indented(_listed(_of(bridge, METHOD), "new"))
+        yield f"  capabilities that are not declared to a peer of {old}:"
+        yield from _indented(_listed(_of(bridge, CAPABILITY), "place"))
+        yield f"  members that a peer of {old} does not know, sent along:"
+        yield from _indented(_listed(_of(bridge, ALONG), "place"))
+        yield f"  lost on the way to a peer of {new}:"
+        lost = [e for e in bridge.entries if e.up]
+        yield from _indented(f"{e.place}: {e.old} -> {e.up}" for e in lost)
+        for row in _framing(bridge):
+            yield f"  the session: {row.place}: {row.says}"
+        yield ""
+
+
+def markdown(bridges: Sequence[Bridge]) -> str:
+    """Return the tables of the documentation."""
+    return "\n".join(line for bridge in bridges for line in _page(bridge))
+
+
+def _page(bridge: Bridge) -> Iterator[str]:
+    old, new = bridge.table.old, bridge.table.new
+    yield f"### {old} and {new}"
+    yield ""
+    yield f"| kind | where | what only {new} has | a peer of {old} gets | why |"
+    yield "|---|---|---|---|---|"
+    for entry in _rows(bridge.entries):
+        yield f"| `{entry.kind}` | `{entry.place}` | `{_escaped(entry.new)}` | {entry.down} | {entry.reason} |"
+    yield ""
+    for intro, kind, attribute in (
+        ("Methods that the older revision does not have", METHOD, "new"),
+        ("Capabilities that are not declared to it", CAPABILITY, "place"),
+        ("Members that it does not declare, which are sent along (`undeclared`)", ALONG, "place"),
+    ):
+        names = list(_listed(_of(bridge, kind), attribute))
+        yield f"{intro}: {', '.join(f'`{name}`' for name in names) if names else 'none'}."
+        yield ""
+    lost = [e for e in bridge.entries if e.up]
+    yield f"Lost on the way to a peer of {new}: {', '.join(f'`{e.place}`' for e in lost) if lost else 'nothing'}."
+    yield ""
+    for row in _framing(bridge):
+        yield f"The session sees to `{row.place}`: {row.says}."
+        yield ""
+
+
+def summary(bridges: Sequence[Bridge]) -> str:
+    """Return the table of the README: what peers of each revision do not get from a program of the newest one."""
+    lines = ["| the peer speaks | what it gets in other words or not at all |", "|---|---|"]
+    rows = [f"| {bridges[-1].table.new} | nothing: it gets everything as it is |"]
+    known: set[str] = set()
+    for bridge in reversed(bridges):
+        lost = {word for entry in _rows(bridge.entries) if (word := _SHORT[entry.kind])}
+        lost |= {"elicitation"} if any(e.new == "elicitation/create" for e in _of(bridge, METHOD)) else set()
+        listed = ", ".join(sorted(lost - known))
+        rows.append(f"| {bridge.table.old} | {'the same, and ' if known else ''}{listed} |")
+        known |= lost
+    return "\n".join((*lines, *rows)) + "\n"
+
+
+def _rows(entries: Iterable[Entry]) -> list[Entry]:
+    found = [e for e in entries if e.down and e.kind not in ("", ALONG, CAPABILITY, METHOD)]
+    return sorted(found, key=lambda e: (e.kind, e.place, e.new))
+
+
+def _decided(entries: Iterable[Entry]) -> Iterator[str]:
+    for (kind, down), group in groupby(_rows(entries), key=lambda e: (e.kind, e.down)):
+        places = ", ".join(f"{e.place}: {e.new}" for e in group)
+        yield f"{kind}: {down}; {places}"
+
+
+def _of(bridge: Bridge, kind: str) -> list[Entry]:
+    return [entry for entry in bridge.entries if entry.kind == kind and entry.down]
+
+
+def _listed(entries: Iterable[Entry], attribute: str) -> Iterator[str]:
+    return iter(sorted({str(getattr(entry, attribute)) for entry in entries}))
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    found = list(lines)
+    for line in found or ["nothing"]:
+        yield f"    {line}"
+
+
+def _framing(bridge: Bridge) -> list[FramingRow]:
+    return [row for row in FRAMING if (bridge.table.old, bridge.table.new) in row.between]
+
+
+def _escaped(spelled: str) -> str:
+    return spelled.replace("|", "\\|")

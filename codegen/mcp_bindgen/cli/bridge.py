@@ -1,0 +1,75 @@
+"""`mcp-bindgen bridge`: how one implementation talks to peers of other revisions, and what is lost.
+
+The JSON answer is a list with an object for each pair of neighbours on the way: ``old``, ``new``, ``entries`` (each has
+``rule``, ``place``, ``old``, ``new``, ``kind``, ``reason``, and ``down`` and ``up``, which say what a peer of the older
+and of the newer revision gets), and ``framing`` (``place``, ``rules``, ``says``), which the session sees to.
+"""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcp_bindgen.cli.options import QuietOption, complete_revision
+from mcp_bindgen.cli.output import answer, write_file
+from mcp_bindgen.diagnostics import InputError, Location
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_bindgen.bridge.derive import Bridge
+
+
+class BridgeFormat(StrEnum):
+    """Who reads the answer: a person, a program, or the project's documentation."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+def bridge(
+    *,
+    old: Annotated[
+        str, typer.Argument(help="A released revision of the legacy era.", autocompletion=complete_revision)
+    ],
+    new: Annotated[str, typer.Argument(help="Another one.", autocompletion=complete_revision)],
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, whole or not at all.")] = None,
+    quiet: QuietOption = False,
+    format_: Annotated[BridgeFormat, typer.Option("--format", help="Who reads the answer.")] = BridgeFormat.TEXT,
+) -> None:
+    """Print how messages of one revision become messages of another, and what is lost in each direction.
+
+    Revisions that are not neighbours are bridged over those between them.
+    """
+    from mcp_bindgen.bridge import report
+
+    found = _between(old, new)
+    match format_:
+        case BridgeFormat.JSON:
+            text = json.dumps([report.as_json(pair) for pair in found], indent=2) + "\n"
+        case BridgeFormat.MARKDOWN:
+            text = report.markdown(found)
+        case BridgeFormat.TEXT:
+            text = "\n".join(report.text(found)).rstrip("\n") + "\n"
+    if output:
+        write_file(output, text)
+    elif not quiet or format_ is not BridgeFormat.TEXT:
+        answer(text)
+
+
+def _between(old: str, new: str) -> "Sequence[Bridge]":
+    """Return the bridges on the way between two revisions, in whatever order they were named."""
+    from mcp_bindgen.bridge.emit import ALL, derive_all
+    from mcp_bindgen.load import load_released
+
+    for name in (old, new):
+        if name not in ALL:
+            message = f"no revision that can be bridged; those are {', '.join(ALL)}"
+            raise InputError.at(Location(source=name), message)
+    if old == new:
+        raise InputError.at(Location(source=old), "a revision needs no bridge to itself; name another one")
+    first, last = sorted((old, new))
+    return derive_all([load_released(revision) for revision in ALL if first <= revision <= last])

@@ -1,0 +1,197 @@
+"""A contract: the tools of one server, as a client is generated from them. It is kept in a lock file.
+
+The lock file is JSON: ``format``, ``server`` (``name``, ``version``) and ``tools``, sorted by name, each as the server
+listed it, but only the members that a caller relies on.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.tools.kinds import is_list, is_object
+
+FORMAT = 1
+"""The number of the lock file's shape: one more whenever a program that reads it would have to change."""
+MAX_BYTES = 128 * 1024 * 1024
+"""The largest file that is read, in bytes."""
+MAX_NAME = 256
+"""How long the name of a tool may be, in characters."""
+MAX_DEPTH = 128
+"""How deep a schema may be nested, as any message."""
+MAX_TOOLS = 10_000
+"""How many tools a contract may have."""
+MEMBERS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+DIGESTED = ("inputSchema", "outputSchema", "annotations")
+"""The members that callers rely on; the runtime compares their digests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool, as its server lists it; `where` is its place in the file it was read from."""
+
+    name: str
+    raw: Mapping[str, Any]
+    where: Location
+
+    @property
+    def description(self) -> str:
+        """What the server says of it, empty if nothing."""
+        return next((text for key in ("description", "title") if isinstance(text := self.raw.get(key), str)), "")
+
+    @property
+    def input_schema(self) -> Any:
+        """The JSON Schema of its arguments."""
+        return self.raw.get("inputSchema")
+
+    @property
+    def output_schema(self) -> Any:
+        """The JSON Schema of its structured content, None if it declares none."""
+        return self.raw.get("outputSchema")
+
+    def hint(self, name: str, default: bool) -> bool:
+        """Return one of its annotations, or the default of the specification (Tools, ToolAnnotations)."""
+        annotations = self.raw.get("annotations")
+        value = annotations.get(name) if is_object(annotations) else None
+        return value if isinstance(value, bool) else default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """The tools of one server, sorted by name."""
+
+    server: str
+    version: str
+    tools: tuple[Tool, ...]
+
+    def lock(self) -> str:
+        """Return the text of the lock file."""
+        tools = [{key: tool.raw[key] for key in MEMBERS if key in tool.raw} for tool in self.tools]
+        server = {"name": self.server, "version": self.version}
+        return dump({"format": FORMAT, "server": server, "tools": tools}, indent=2) + "\n"
+
+
+def make_contract(
+    tools: Iterable[object], *, server: str, version: str, where: Location, diagnostics: Diagnostics
+) -> Contract:
+    """Make a contract of what a server listed; a tool that is none is left out, and reported."""
+    found: dict[str, Tool] = {}
+    for number, value in enumerate(tools):
+        place = where.child(number)
+        if number >= MAX_TOOLS:
+            diagnostics.warning(where, f"more than {MAX_TOOLS} tools; the rest is left out")
+            break
+        if not is_object(value):
+            diagnostics.warning(place, "is no tool, which is an object; it is left out")
+            continue
+        raw = value
+        name = raw.get("name")
+        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
+            diagnostics.warning(place, f"has no name of up to {MAX_NAME} characters; the tool is left out")
+        elif name in found:
+            diagnostics.warning(place, f"{name!r} is listed twice; the first one counts")
+        elif _has_surrogates(raw):
+            diagnostics.warning(place, "is nested too deep, or holds text that is no Unicode; the tool is left out")
+        else:
+            found[name] = Tool(name=name, raw=_shallow(raw, place, diagnostics), where=place)
+    return Contract(server=server, version=version, tools=tuple(found[name] for name in sorted(found)))
+
+
+def read_contract(path: Path, diagnostics: Diagnostics, *, data: bytes | None = None) -> Contract:
+    """Read a lock file, a saved result of tools/list (or the whole answer), or a list of tools.
+
+    Raises:
+        InputError: it cannot be read, or is none of these.
+    """
+    where = Location(source=str(path))
+    value = _parse(_read(path, where) if data is None else data, where)
+    server: Any = {}
+    if is_object(value):
+        document = value
+        if document.get("format", FORMAT) != FORMAT:
+            raise InputError.at(where, f"a lock file of another format; this mcp-bindgen reads format {FORMAT}")
+        server = document.get("server")
+        if is_object(document.get("result")):
+            document, where = document["result"], where.child("result")
+        value, where = document.get("tools"), where.child("tools")
+    if not is_list(value):
+        raise InputError.at(where, "holds no tools: give a result of tools/list, a list of tools, or a lock file")
+    known = server if is_object(server) else {}
+    name, version = known.get("name"), known.get("version")
+    return make_contract(
+        value,
+        server=name if isinstance(name, str) else path.name.split(".")[0],
+        version=version if isinstance(version, str) else "",
+        where=where,
+        diagnostics=diagnostics,
+    )
+
+
+def dump(value: Any, *, indent: int | None = None) -> str:
+    """Return a JSON value as text, in ASCII, members in the order they have."""
+    separators = (",", ":") if indent is None else None
+    return json.dumps(value, indent=indent, separators=separators)
+
+
+def digest(value: Any) -> str:
+    """Hash a JSON value as the runtime does (`mcp_runtime.tools.digest`)."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _read(path: Path, where: Location) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError.at(where, f"larger than {MAX_BYTES // 1024**2} MiB; no list of tools is")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError.at(where, f"cannot be read: {error.strerror}") from None
+
+
+def _parse(data: bytes, where: Location) -> object:
+    try:
+        return cast(object, json.loads(data.decode("utf-8-sig"), parse_constant=_refuse))
+    except RecursionError:
+        raise InputError.at(where, "nested too deep to be read; no tool needs more than a few levels") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError.at(where, f"not valid JSON: {error}") from None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _shallow(raw: Mapping[str, Any], where: Location, diagnostics: Diagnostics) -> Mapping[str, Any]:
+    """Return a tool without members that are nested deeper than a message may be; for a schema, anything goes then."""
+    found: dict[str, Any] = {}
+    for name, value in raw.items():
+        deep = _is_deep(value)
+        if deep:
+            diagnostics.warning(where.child(name), f"nested deeper than {MAX_DEPTH}; left out")
+        found[name] = True if deep else value
+    return found
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if is_object(outer) else outer if is_list(outer) else ())
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _has_surrogates(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return True
+    return False

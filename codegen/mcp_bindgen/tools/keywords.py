@@ -1,0 +1,63 @@
+"""The keywords of JSON Schema, by what they mean to types, and the limits of what becomes types."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_bindgen.tools.kinds import is_list
+
+MAX_DEPTH = 48
+"""How deep a schema may be nested to become types."""
+MAX_NODES = 5_000
+"""How many schemas a schema may consist of to become types."""
+MAX_CHOICES = 500
+"""How many values an enum may have to become a Literal."""
+MAX_TEXT = 1_000
+"""How long a name or a value may be to become part of a type, in characters."""
+MAX_INTEGER = 2**63
+"""Bounds beyond it are left to jsonschema."""
+
+TYPES = frozenset(("object", "array", "string", "integer", "number", "boolean", "null"))
+ANNOTATIONS = frozenset(
+    "$schema $id $comment $defs definitions title description default examples deprecated readOnly writeOnly format"
+    " contentEncoding contentMediaType contentSchema $anchor $dynamicAnchor id nullable example discriminator"
+    " type properties required items additionalProperties enum const anyOf oneOf allOf $ref".split()
+)
+"""Keywords that mean nothing to validation, and those that are read here."""
+INEXACT = frozenset(
+    "not if then else dependencies dependentRequired dependentSchemas propertyNames patternProperties minProperties"
+    " maxProperties uniqueItems contains minContains maxContains multipleOf pattern unevaluatedItems"
+    " unevaluatedProperties additionalItems prefixItems $dynamicRef $recursiveRef".split()
+)
+BOUNDS: Mapping[str, tuple[str, ...]] = {
+    "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+}
+ALL_BOUNDS = frozenset(name for names in BOUNDS.values() for name in names)
+STRUCTURE = frozenset("type properties required items additionalProperties enum const anyOf oneOf allOf".split())
+"""Keywords that say what a value is made of."""
+
+
+def texts(value: Any) -> list[str]:
+    """Return the strings of a list, each once; nothing if it is no list."""
+    return list(dict.fromkeys(item for item in value if isinstance(item, str))) if is_list(value) else []
+
+
+def are_of(values: Any, type_: Any) -> bool:
+    """Whether a type beside a list of values says nothing more than the list."""
+    if type_ is None:
+        return True
+    return type_ == "string" and is_list(values) and all(isinstance(v, str) for v in values)
+
+
+def is_choice(value: Any) -> bool:
+    """Whether a value can be one of a Literal."""
+    if isinstance(value, str):
+        return len(value) <= MAX_TEXT
+    return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < MAX_INTEGER)
+
+
+def or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that also allows null."""
+    return {"anyOf": [schema, {"type": "null"}]}

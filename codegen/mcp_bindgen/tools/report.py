@@ -1,0 +1,50 @@
+"""The report on a contract and what a server offers now, in the model of `mcp-bindgen diff`."""
+
+from pathlib import Path
+
+from mcp_bindgen.diff.accepted import Accepted
+from mcp_bindgen.diff.author import Verdict
+from mcp_bindgen.diff.report.lens import Lens, Role
+from mcp_bindgen.diff.report.model import Report, Side, make_report
+from mcp_bindgen.diff.report.places import SourceFile
+from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.tools.compare import compare
+from mcp_bindgen.tools.contract import Contract
+
+
+def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, accepted: Accepted) -> Report:
+    """Return the report for those who call a server by its contract."""
+    findings = tuple(compare(old, new))
+    lens = Lens(view=View.WIRE, role=Role.CLIENT, fail_on=fail_on, severities=accepted.severities)
+    breaking = tuple(finding for finding in findings if finding.proven)
+    doubtful = tuple(finding for finding in findings if finding.breaks and not finding.proven)
+    return make_report(
+        findings,
+        old=_side(old, lock.name, _file(lock)),
+        new=_side(new, "now", None),
+        lens=lens,
+        accepted=accepted,
+        author=Verdict(
+            compatible=not breaking,
+            deciding=breaking,
+            doubtful=doubtful,
+            sentence=_sentence(len(breaking), len(doubtful)),
+        ),
+    )
+
+
+def _sentence(breaking: int, doubtful: int) -> str:
+    if breaking:
+        return f"The server does not keep the contract ({breaking} finding{'' if breaking == 1 else 's'})."
+    return "Whether the server keeps the contract needs a reader's judgement." if doubtful else "The contract is kept."
+
+
+def _side(contract: Contract, name: str, file: SourceFile | None) -> Side:
+    version = f"{contract.server} {contract.version}".strip()
+    return Side(name=f"{version} ({name})", revision=version, file=file, dated=False)
+
+
+def _file(lock: Path) -> SourceFile:
+    data = lock.read_bytes()
+    return SourceFile(str(lock), SourceText(name=str(lock), kind=SourceKind.JSON_SCHEMA, data=data))

@@ -1,0 +1,111 @@
+"""Whether a JSON value is valid for a schema of a stranger: bounded, and without the network."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from itertools import islice
+from typing import Any, cast
+
+from jsonschema import ValidationError
+from jsonschema.exceptions import SchemaError
+from jsonschema.validators import Draft202012Validator, validator_for
+from pydantic_core import SchemaError as PatternError
+from pydantic_core import SchemaValidator, core_schema
+
+from mcp_bindgen.tools.kinds import is_object
+
+MAX_STEPS = 20_000
+"""How many keywords one validation evaluates."""
+MAX_ERRORS = 50
+_UNBOUNDED = frozenset(("patternProperties", "unevaluatedItems", "unevaluatedProperties"))
+
+
+class Undecidable(Exception):
+    """Nobody can say whether a value is valid for a schema, or not in reasonable time."""
+
+
+class Validity:
+    """Judges values by one schema, in the dialect that it names, else 2020-12.
+
+    Raises:
+        Undecidable: it is no schema, or in a dialect that is not known.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self._steps = 0
+        plain = {name: value for name, value in schema.items() if name != "$schema"} if is_object(schema) else schema
+        dialect = schema.get("$schema") if is_object(schema) else None
+        known: Any = Draft202012Validator
+        if isinstance(dialect, str):
+            known = validator_for({"$schema": dialect}, default=Draft202012Validator)
+        keywords = {**known.VALIDATORS, "pattern": _pattern} | dict.fromkeys(_UNBOUNDED, _refuse)
+        try:
+            known.check_schema(plain)
+            bounded = _load("jsonschema.validators").extend(
+                known, {name: self._counted(keyword) for name, keyword in keywords.items()}
+            )
+            self._validator: Any = bounded(plain, registry=_load("jsonschema_specifications").REGISTRY)
+        except (SchemaError, RecursionError) as error:
+            raise Undecidable(f"no valid schema: {type(error).__name__}") from None
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value is valid.
+
+        Raises:
+            Undecidable: that cannot be said.
+        """
+        self._steps = 0
+        try:
+            return bool(self._validator.is_valid(value))
+        except Undecidable:
+            raise
+        except Exception as error:  # A reference that leads nowhere, bounds that are no numbers, and so on.
+            raise Undecidable(type(error).__name__) from None
+
+    def refusals(self, value: Any) -> list[tuple[str, tuple[Any, ...]]]:
+        """Return why a value is invalid: the keywords that refuse it, each with the path to what it refuses.
+
+        Raises:
+            Undecidable: that cannot be said.
+        """
+        self._steps = 0
+        try:
+            errors = islice(self._validator.iter_errors(value), MAX_ERRORS)
+            return [(str(error.validator), tuple(error.absolute_path)) for error in errors]
+        except Undecidable:
+            raise
+        except Exception as error:
+            raise Undecidable(type(error).__name__) from None
+
+    def _counted(self, keyword: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+            self._steps += 1
+            if self._steps > MAX_STEPS:
+                raise Undecidable("too many steps")
+            return keyword(validator, value, instance, schema)
+
+        return counted
+
+
+def _load(name: str) -> Any:
+    """Import a part of the library that has no complete types."""
+    return import_module(name)
+
+
+def _refuse(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+    raise Undecidable("a keyword that is not evaluated")
+
+
+def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not _matcher(str(pattern))(instance):
+        yield ValidationError("pattern")
+
+
+@cache
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Return what matches a pattern in linear time, which `re` does not."""
+    try:
+        validator = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+    except PatternError:
+        raise Undecidable("a pattern that has no linear algorithm") from None
+    return cast(Callable[[str], bool], validator.isinstance_python)

@@ -1,0 +1,111 @@
+"""A gateway: it serves clients of any legacy revision and passes what they ask to a server of any other.
+
+It is written once, for 2025-11-25. Both of its sides are bridged, so that a client of 2024-11-05 talks to a server of
+2025-11-25, or the other way round. What neither revision knows passes through as it is.
+
+python examples/gateway_proxy.py COMMAND [ARGUMENT ...]        # the command that starts the server
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from mcp_bindings.v2025_11_25 import METHODS, Client, ClientHandlers, Server
+from mcp_runtime.bridge import bridge
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection import Connection
+from mcp_runtime.errors import MissingCapability, PeerError
+from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod
+from mcp_runtime.server import ServerOptions, serve
+from mcp_runtime.stub import CallOptions, Context
+from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.transports.stdio_server import StdioServerTransport
+
+EACH_SIDE_ITS_OWN = (
+    "initialize",
+    "ping",
+    "notifications/initialized",
+    "notifications/cancelled",
+    "notifications/progress",
+)
+NOT_FOUND = -32601
+
+
+class Upstream(ClientHandlers):
+    """Passes on what the server asks, to whatever client there is."""
+
+    client: Connection | None = None
+
+    def connected(self, connection: Connection) -> None:
+        forward_all(connection, Direction.SERVER_TO_CLIENT, lambda: self.client)
+
+
+class Gateway(Server):
+    """Passes on what the client asks, and offers what the server offers."""
+
+    def __init__(self, upstream: Client, back: Upstream) -> None:
+        self.upstream = upstream.connection
+        self.back = back
+        offered = {name: value for name, value in upstream.capabilities.items() if name != "tasks"}
+        info = self.upstream.peer_info
+        self.options = ServerOptions(
+            name=info["name"],
+            version=info["version"],
+            instructions=self.upstream.instructions,
+            logging=False,  # The server's messages pass through; the gateway has none of its own.
+            capabilities=offered,
+        )
+
+    def connected(self, connection: Connection) -> None:
+        self.back.client = connection
+        forward_all(connection, Direction.CLIENT_TO_SERVER, lambda: self.upstream)
+
+
+def forward_all(connection: Connection, direction: Direction, to: Callable[[], Connection | None]) -> None:
+    """Pass on every message of a direction that belongs to no side alone."""
+    for method in METHODS.values():
+        if method.direction is direction and method.name not in EACH_SIDE_ITS_OWN:
+            connection.handle(method, partial(forward, method, to))
+
+
+async def forward(method: AnyMethod, to: Callable[[], Connection | None], params: Any, ctx: Context[Any]) -> Any:
+    """Pass a message on, and return what is answered; an error passes in its own words."""
+    target = to()
+    if target is None:
+        raise PeerError(NOT_FOUND, "nobody is there to answer")
+    try:
+        if isinstance(method, NotificationMethod):
+            return await target.notify(method, params)
+        return await ask(method, target, params, ctx)
+    except PeerError as error:
+        raise PeerError(error.code, error.message, error.data) from error
+    except MissingCapability as error:
+        # `MissingInRevision` is one: the other side speaks a revision without this method.
+        raise PeerError(NOT_FOUND, str(error)) from error
+
+
+def ask(
+    method: RequestMethod[Any, Any], target: Connection, params: Any, ctx: Context[Any]
+) -> Coroutine[Any, Any, Any]:
+    """Ask the other side, and report its progress to who asked here."""
+
+    def progress(done: float, total: float | None, message: str | None) -> None:
+        ctx.connection.spawn(ctx.report_progress(done, total, message))
+
+    wants = "progressToken" in ctx.meta
+    return target.request(method, params, CallOptions(progress=progress) if wants else None)
+
+
+async def main(command: list[str]) -> None:
+    back = Upstream()
+    abilities: dict[str, Any] = {"sampling": {}, "elicitation": {}, "roots": {"listChanged": True}}
+    options = ClientOptions(name="gateway", capabilities=abilities)
+    async with connect_stdio(*command) as peer:
+        upstream = await Client.open(peer, handlers=back, options=options, bridge=True)
+        await serve(StdioServerTransport(), bridge(Gateway(upstream, back)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))

@@ -1,0 +1,44 @@
+"""A server for the gateway: of 2025-11-25, or with the argument `old` of 2024-11-05. It asks its client's model.
+
+Its results hold a member that no revision knows, and echo one of the request's.
+"""
+
+import sys
+
+from mcp_bindings import v2024_11_05, v2025_11_25
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+OPTIONS = ServerOptions(name="speaker", version="1.0")
+
+
+class New(v2025_11_25.Server):
+    options = OPTIONS
+
+    async def call_tool(
+        self, params: v2025_11_25.CallToolRequestParams, ctx: v2025_11_25.Context
+    ) -> v2025_11_25.CallToolResult:
+        asked = v2025_11_25.SamplingMessage(role="user", content=v2025_11_25.TextContent(text="A word?"))
+        answer = await ctx.client.create_message(messages=[asked], max_tokens=10)
+        word = v2025_11_25.TextContent(text=f"{answer.model} said something")
+        sound = v2025_11_25.AudioContent(data="AAAA", mime_type="audio/wav")
+        await ctx.report_progress(1, 1, "done")
+        result = {"content": [word, sound], "x-vendor": (params.model_extra or {}).get("x-vendor")}
+        return v2025_11_25.CallToolResult.model_validate(result)
+
+
+class Old(v2024_11_05.Server):
+    options = OPTIONS
+
+    async def call_tool(
+        self, params: v2024_11_05.CallToolRequestParams, ctx: v2024_11_05.Context
+    ) -> v2024_11_05.CallToolResult:
+        asked = v2024_11_05.SamplingMessage(role="user", content=v2024_11_05.TextContent(text="A word?"))
+        answer = await ctx.client.create_message(messages=[asked], max_tokens=10)
+        said = v2024_11_05.TextContent(text=f"{answer.model} said: {answer.content.model_dump(mode='json')['text']}")
+        result = {"content": [said], "x-vendor": (params.model_extra or {}).get("x-vendor")}
+        return v2024_11_05.CallToolResult.model_validate(result)
+
+
+if __name__ == "__main__":
+    serve_stdio(Old() if sys.argv[1:] == ["old"] else New())

@@ -1,0 +1,127 @@
+"""How an older revision is told what it has no form for. Each function takes a value of the newer revision.
+
+Nothing has checked the values yet, so none of their members can be relied upon. What is added for people to read is in
+English and in brackets, so that a model sees that it is not the author's own words.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_runtime.jsonrpc import is_array, is_object
+
+
+def describe(block: Any) -> dict[str, Any]:
+    """Return a text block that says what another block was, with its annotations and metadata."""
+    held: dict[str, Any] = block if is_object(block) else {}
+    kept: dict[str, Any] = {name: held[name] for name in ("annotations", "_meta") if name in held}
+    return {"type": "text", "text": _words(held), **kept}
+
+
+def _words(block: Mapping[str, Any]) -> str:
+    match block.get("type"):
+        case "text":
+            return str(block.get("text", ""))
+        case "audio" | "image" as type_:
+            return f"[{type_}: {block.get('mimeType', 'unknown type')}, {_size(block.get('data'))} bytes]"
+        case "resource_link":
+            return _link(block)
+        case "resource":
+            contents = block.get("resource")
+            return f"[resource: {contents.get('uri', 'unknown') if is_object(contents) else 'unknown'}]"
+        case "tool_use":
+            return f"[tool use {block.get('id')}: {block.get('name')} {_json(block.get('input'))}]"
+        case "tool_result":
+            content = block.get("content")
+            inner = " ".join(_words(item) for item in content if is_object(item)) if is_array(content) else ""
+            failed = ", an error" if block.get("isError") else ""
+            return f"[tool result {block.get('toolUseId')}{failed}: {inner}]"
+        case _:
+            return f"[{_json(block)}]"
+
+
+def _link(block: Mapping[str, Any]) -> str:
+    about = [str(block[name]) for name in ("title", "description", "mimeType") if name in block]
+    inner = f" ({'; '.join(about)})" if about else ""
+    return f"[resource link: {block.get('name', 'unnamed')}{inner}, {block.get('uri', 'no address')}]"
+
+
+def _size(data: Any) -> int:
+    return len(data.rstrip("=")) * 3 // 4 if isinstance(data, str) else 0
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+
+
+def join(blocks: Any) -> Any:
+    """Return one block for several: the only one, or a text that says what each was."""
+    if not is_array(blocks):
+        return blocks
+    if len(blocks) == 1:
+        return blocks[0]
+    return {"type": "text", "text": "\n".join(_words(block) for block in blocks if is_object(block))}
+
+
+def join_strings(values: Any) -> Any:
+    """Return one string for several."""
+    return ", ".join(str(value) for value in values) if is_array(values) else values
+
+
+@dataclass(frozen=True, slots=True)
+class InOtherWords:
+    """How a member is said by the rest of its object: whether it is already, and what adds that."""
+
+    is_said: Callable[[dict[str, Any]], bool]
+    say: Callable[[dict[str, Any]], None]
+
+
+def _structured_is_said(result: dict[str, Any]) -> bool:
+    content, structured = result.get("content"), result["structuredContent"]
+    return not is_array(content) or any(_says(block, structured) for block in content)
+
+
+def _say_structured(result: dict[str, Any]) -> None:
+    """Add the structured content of a tool's result as a text.
+
+    Servers should do that themselves for the sake of older clients (2025-06-18, server/tools).
+    """
+    result["content"].append({"type": "text", "text": _json(result["structuredContent"])})
+
+
+def _says(block: Any, value: Any) -> bool:
+    text = block.get("text") if is_object(block) and block.get("type") == "text" else None
+    if not isinstance(text, str):
+        return False
+    try:
+        return bool(json.loads(text) == value)
+    except (ValueError, RecursionError):
+        return False
+
+
+def name_titles(schema: Any) -> Any:
+    """Return the older form of a choice with titles: constants and their names in two lists."""
+    choices = schema.get("oneOf") if is_object(schema) else None
+    if not is_object(schema) or not is_array(choices):
+        return schema
+    found = [choice for choice in choices if is_object(choice)]
+    rest = {name: value for name, value in schema.items() if name != "oneOf"}
+    return rest | {
+        "enum": [choice.get("const") for choice in found],
+        "enumNames": [choice.get("title") for choice in found],
+    }
+
+
+VALUES: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "describe": describe,
+    "join": join,
+    "join_strings": join_strings,
+    "name_titles": name_titles,
+}
+"""The functions that put one value in the place of another."""
+
+OBJECTS: Final[Mapping[str, InOtherWords]] = {
+    "say_structured": InOtherWords(is_said=_structured_is_said, say=_say_structured)
+}
+"""What lets the rest of an object say one of its members."""

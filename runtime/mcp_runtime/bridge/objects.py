@@ -1,0 +1,242 @@
+"""Convert objects: members with other names, members that one side does not declare, members that it demands.
+
+Objects of the protocol are open: a member that a revision does not declare may stand there with any value. So a member
+that only the newer revision declares is sent to an older one as it is. The other way round its value may be none that
+the newer revision admits; then the member gets a name that nobody declares, and its own one back when it returns.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from mcp_runtime.bridge.fallbacks import OBJECTS, InOtherWords
+from mcp_runtime.bridge.policy import CAPABILITY, UNDECLARED, Action
+from mcp_runtime.bridge.steps import DROPPED, Convert, Place, Run, Step, needles_of
+from mcp_runtime.bridge.table import Fallback, Node, Object, Shape
+from mcp_runtime.jsonrpc import is_object
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.convert import Compiled
+
+PREFIX: Final = "mcp-bindgen:"
+"""What the name of a member begins with whose own name means something else in the revision of the message."""
+MARKS: Final = frozenset((f'"{PREFIX}'.encode(),))
+"""What occurs in every JSON text with such a name."""
+
+_Part = Callable[[dict[str, Any], Place, Run], bool]
+"""Changes an object; returns whether it may stay."""
+_Room: TypeAlias = tuple[Callable[[Any], bool], InOtherWords | None]
+"""Says whether a value fits where its name is declared, and how it is said otherwise, if it is."""
+
+
+def object_step(node: Object, compiled: "Compiled") -> Step | None:
+    """Return what converts an object, None if nothing has to be done."""
+    maker = _Maker(node, compiled)
+    maker.run()
+    if not maker.parts:
+        return None
+    parts = tuple(maker.parts)
+
+    def convert(value: Any, at: Place, run: Run) -> Any:
+        if is_object(value):
+            for part in parts:
+                if not part(value, at, run):
+                    return DROPPED
+        return value
+
+    return Step(convert, needles_of(maker.needles))
+
+
+class _Maker:
+    """Makes the parts of the conversion of one object, in the order in which they must run."""
+
+    def __init__(self, node: Object, compiled: "Compiled") -> None:
+        self._node = node
+        self._compiled = compiled
+        self._up = compiled.up
+        self.parts: list[_Part] = []
+        self.needles: list[frozenset[bytes] | None] = []
+
+    def run(self) -> None:
+        """Make the parts."""
+        node, up = self._node, self._up
+        unknown, new = (node.removed, node.added) if up else (node.added, node.removed)
+        self._rooms(new)
+        names = dict(node.renamed) if up else {is_: was for was, is_ in node.renamed.items()}
+        for was, is_ in names.items():
+            self._add(_rename(was, is_), was)
+        for name, member in node.members.items():
+            step = self._compiled.step(member)
+            if step is not None:
+                own = name if up or name not in names else names[name]
+                self.parts.append(_member(own, step.convert, needed=name in node.required))
+                self.needles.append(step.needles)
+        if node.rest is not None:
+            self._rest(node.rest)
+        for name, fallback in () if up else node.said_otherwise.items():
+            self._otherwise(name, fallback)
+        self._unknown(unknown)
+        for name, value in (node.fill_new if up else node.fill_old).items():
+            self.parts.append(_fill(name, value))
+            self.needles.append(None)
+        for name, fallback in (node.absent_new if up else node.absent_old).items():
+            self.parts.append(_demand(name, self._compiled.replacement(fallback)))
+            self.needles.append(None)
+
+    def _rooms(self, new: Mapping[str, Shape]) -> None:
+        """Make room for what only the other side declares."""
+        rooms: dict[str, _Room] = {}
+        for name, shape in new.items():
+            otherwise = self._node.said_otherwise.get(name) if self._up else None
+            words = None if otherwise is None else OBJECTS[otherwise.convert]
+            rooms[name] = self._compiled.check(shape, old=not self._up), words
+        if rooms:
+            self.parts.append(_make_room(rooms))
+            self.needles.append(frozenset(f'"{name}"'.encode() for name in rooms))
+
+    def _add(self, part: _Part, name: str) -> None:
+        self.parts.append(part)
+        self.needles.append(frozenset((f'"{name}"'.encode(),)))
+
+    def _rest(self, rest: Node) -> None:
+        step = self._compiled.step(rest)
+        if step is not None:
+            self.parts.append(_each(frozenset(self._node.declared), step.convert))
+            self.needles.append(step.needles)
+
+    def _otherwise(self, name: str, fallback: Fallback) -> None:
+        action = self._compiled.action(fallback.kind)
+        if action is Action.FALLBACK:
+            self._add(_say(name, fallback), name)
+        elif action is Action.DROP:
+            self._add(_forget(name, fallback.kind), name)
+        else:
+            replace = self._compiled.replacement(fallback)
+            self._add(lambda held, at, run: name not in held or bool(replace(held, (*at, name), run)), name)
+
+    def _unknown(self, names: Mapping[str, object]) -> None:
+        """Leave out what the other side does not declare, if so wished; else give back the names that were taken."""
+        kind = CAPABILITY if self._node.is_capabilities else UNDECLARED
+        action = Action.DROP if self._node.is_capabilities else self._compiled.action(kind)
+        for name in names:
+            if name in self._node.said_otherwise and not self._up:
+                pass
+            elif action is Action.DROP:
+                self._add(_forget(name, kind), name)
+            elif action is Action.REFUSE:
+                refuse = self._compiled.replacement(Fallback(kind=kind))
+                self._add(_refuse(name, refuse), name)
+        if names:
+            self.parts.append(_give_back(tuple(names)))
+            self.needles.append(MARKS)
+
+
+def _make_room(rooms: Mapping[str, _Room]) -> _Part:
+    """Take their names from members that the other side could not admit.
+
+    One that stays is marked if the way back would have words for it that were never said.
+    """
+
+    def make_room(held: dict[str, Any], at: Place, run: Run) -> bool:
+        for name in [name for name in rooms if name in held]:
+            fits, words = rooms[name]
+            if not fits(held[name]):
+                held[PREFIX + name] = held.pop(name)
+            elif words is not None and not words.is_said(held):
+                held[PREFIX + name] = True
+        return True
+
+    return make_room
+
+
+def _give_back(names: tuple[str, ...]) -> _Part:
+    taken = {PREFIX + name: name for name in names}
+
+    def give_back(held: dict[str, Any], at: Place, run: Run) -> bool:
+        for mark in [mark for mark in taken if mark in held]:
+            if taken[mark] not in held:
+                held[taken[mark]] = held.pop(mark)
+        return True
+
+    return give_back
+
+
+def _rename(was: str, is_: str) -> _Part:
+    def rename(held: dict[str, Any], at: Place, run: Run) -> bool:
+        if was in held:
+            held[is_] = held.pop(was)
+        return True
+
+    return rename
+
+
+def _member(name: str, convert: Convert, *, needed: bool) -> _Part:
+    def convert_member(held: dict[str, Any], at: Place, run: Run) -> bool:
+        if name in held:
+            found = convert(held[name], (*at, name), run)
+            if found is DROPPED:
+                if needed:
+                    return False
+                del held[name]
+            else:
+                held[name] = found
+        return True
+
+    return convert_member
+
+
+def _each(known: frozenset[str], convert: Convert) -> _Part:
+    def convert_each(held: dict[str, Any], at: Place, run: Run) -> bool:
+        for name in [name for name in held if name not in known]:
+            found = convert(held[name], (*at, name), run)
+            if found is DROPPED:
+                del held[name]
+            else:
+                held[name] = found
+        return True
+
+    return convert_each
+
+
+def _say(name: str, fallback: Fallback) -> _Part:
+    words, mark = OBJECTS[fallback.convert], PREFIX + name
+
+    def say_member(held: dict[str, Any], at: Place, run: Run) -> bool:
+        # One that is marked was never declared by who sent it, so there is nothing to say of it.
+        if name in held and held.pop(mark, None) is not True and not words.is_said(held):
+            words.say(held)
+            run.tell(fallback.kind, Action.FALLBACK, (*at, name))
+        return True
+
+    return say_member
+
+
+def _forget(name: str, kind: str) -> _Part:
+    def forget(held: dict[str, Any], at: Place, run: Run) -> bool:
+        if name in held:
+            run.tell(kind, Action.DROP, (*at, name))
+            del held[name]
+        return True
+
+    return forget
+
+
+def _refuse(name: str, refuse: Convert) -> _Part:
+    def refuse_member(held: dict[str, Any], at: Place, run: Run) -> bool:
+        return name not in held or refuse(held[name], (*at, name), run) is not DROPPED
+
+    return refuse_member
+
+
+def _fill(name: str, value: Any) -> _Part:
+    def fill(held: dict[str, Any], at: Place, run: Run) -> bool:
+        held.setdefault(name, value)
+        return True
+
+    return fill
+
+
+def _demand(name: str, replace: Convert) -> _Part:
+    def demand(held: dict[str, Any], at: Place, run: Run) -> bool:
+        return name in held or replace(None, (*at, name), run) is not DROPPED
+
+    return demand

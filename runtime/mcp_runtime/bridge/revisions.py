@@ -1,0 +1,127 @@
+"""The revisions that an implementation of one of them can be bridged to, and the tables on the way."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.bridge.convert import Compiled, Converter, Policy, converter
+from mcp_runtime.bridge.policy import Bridging
+from mcp_runtime.bridge.steps import Step
+from mcp_runtime.bridge.table import FORMAT, Table
+from mcp_runtime.errors import BindingFormatError, UnsupportedRevision
+
+
+class Bridges:
+    """The bridges of one implementation.
+
+    Args:
+        binding: the revision that it is written against.
+        bridging: which revisions to offer, and what to do with what they cannot say.
+
+    Attributes:
+        revisions: the revisions that are offered, the oldest first.
+
+    Raises:
+        ValueError: its package has no conversions, or the policy names a kind that does not exist.
+        UnsupportedRevision: a revision that was asked for cannot be bridged.
+    """
+
+    def __init__(self, binding: Binding, bridging: Bridging) -> None:
+        self.binding = binding
+        self.bridging = bridging
+        self._package = binding.package.rpartition(".")[0]
+        self._index = _index(self._package)
+        known: Mapping[str, str] = self._index.REVISIONS
+        if binding.revision not in known:
+            raise UnsupportedRevision((binding.revision,), tuple(known))
+        there = {revision for revision, folder in known.items() if find_spec(f"{self._package}.{folder}")}
+        wanted = there if bridging.revisions is None else {*bridging.revisions, binding.revision}
+        if not wanted <= there:
+            raise UnsupportedRevision(tuple(sorted(wanted - there)), tuple(sorted(there)))
+        self.revisions = tuple(sorted(wanted))
+        strange = sorted(set(bridging.policy) - set(self._index.KINDS))
+        if strange:
+            raise ValueError(f"a policy for {', '.join(strange)}; there is only {', '.join(self._index.KINDS)}")
+
+    def wire(self, revision: str) -> Binding:
+        """Return the bindings of a revision that is offered."""
+        if revision == self.binding.revision:
+            return self.binding
+        found: Binding = import_module(f"{self._package}.{self._index.REVISIONS[revision]}").BINDING
+        return found
+
+    def conversions(self, source: str, target: str) -> "Conversions":
+        """Return what converts messages of one revision into those of another."""
+        revisions = sorted(self._index.REVISIONS)
+        up = source < target
+        between = [r for r in revisions if min(source, target) <= r <= max(source, target)]
+        tables = [load_table(self._package, old, new) for old, new in pairwise(between)]
+        return Conversions(tables if up else tables[::-1], up=up, policy=self.bridging.policy)
+
+
+def _index(package: str) -> Any:
+    try:
+        return import_module(f"{package}.bridges")
+    except ModuleNotFoundError as error:
+        reason = f"{package or 'the package'} has no conversions; generate two revisions or more: mcp-bindgen generate"
+        raise ValueError(reason) from error
+
+
+@cache
+def load_table(package: str, old: str, new: str) -> Table:
+    """Import the conversions between two neighbouring revisions.
+
+    Raises:
+        BindingFormatError: they were generated for another runtime.
+    """
+    name = import_module(f"{package}.bridges").TABLES[old, new]
+    table: Table = import_module(f"{package}.bridges.{name}").TABLE
+    if table.format != FORMAT:
+        raise BindingFormatError(f"{package}.bridges", f"{old} {new}", found=table.format, expected=FORMAT)
+    return table
+
+
+class Conversions:
+    """Converts messages from one revision to another, through the tables between them.
+
+    Args:
+        tables: the tables on the way, in the order in which they are applied.
+        up: whether the way leads to the newer revision.
+        policy: what is done with what a revision cannot say, by kind.
+
+    Attributes:
+        tables: the tables.
+        up: whether the way leads to the newer revision.
+    """
+
+    def __init__(self, tables: list[Table], *, up: bool, policy: Policy) -> None:
+        self.tables = tables
+        self.up = up
+        self._compiled = [Compiled(table, up=up, policy=policy) for table in tables]
+        self._found: dict[tuple[str, str], Converter | None] = {}
+
+    def converter(self, method: str, part: str) -> Converter | None:
+        """Return what converts a part of a method's messages, None if they are the same in both revisions."""
+        key = (method, part)
+        if key not in self._found:
+            steps: list[tuple[Step, str]] = []
+            name = method
+            for compiled in self._compiled:
+                step = compiled.part(name, part)
+                name = compiled.renamed(name)
+                if step is not None:
+                    steps.append((step, compiled.target))
+            self._found[key] = converter(method, part, steps)
+        return self._found[key]
+
+    def refuses_more(self, method: str, part: str) -> bool:
+        """Whether the source may refuse a value that is valid in the target once it is converted."""
+        return any(compiled.refuses_more(method, part) for compiled in self._compiled)
+
+    def differs(self, method: str, part: str) -> bool:
+        """Whether the types of a part differ at all between the two revisions."""
+        return any(compiled.differs(method, part) for compiled in self._compiled)

@@ -1,0 +1,50 @@
+"""A server of one revision that talks to clients of several."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from mcp_runtime.bridge.policy import Action, Bridging, OnLoss
+from mcp_runtime.stub import ServerHandlers
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.revisions import Bridges
+
+
+class BridgedServer(ServerHandlers):
+    """A server with bridges to other revisions; it stands wherever the server itself could; see `bridge`.
+
+    Attributes:
+        server: the implementation.
+        bridges: its bridges.
+    """
+
+    def __init__(self, server: ServerHandlers, bridges: "Bridges") -> None:
+        self.server = server
+        self.bridges = bridges
+
+
+def bridge(
+    server: ServerHandlers,
+    revisions: Sequence[str] | None = None,
+    *,
+    policy: Mapping[str, Action] | None = None,
+    on_loss: OnLoss | None = None,
+) -> BridgedServer:
+    """Let a server of one revision talk to clients of several.
+
+    Args:
+        server: an object of a generated `Server`; its handlers see only the types of its own revision.
+        revisions: the revisions to offer beside its own; None for all of the legacy era that are installed with it.
+        policy: what is done with what a revision cannot say, by kind (docs/bridging.md); `Action.FALLBACK` for kinds
+            that are not named.
+        on_loss: is told of every loss, each kind once per connection, method and place; the log is told too.
+
+    Raises:
+        ValueError: the package of the server has no conversions, or the policy names a kind that does not exist.
+        UnsupportedRevision: a revision is not installed, or not of the legacy era.
+    """
+    from mcp_runtime.bridge.revisions import Bridges
+
+    offered = None if revisions is None else tuple(revisions)
+    bridging = Bridging(revisions=offered, policy=policy or {}, on_loss=on_loss)
+    return BridgedServer(server, Bridges(server.__binding__, bridging))

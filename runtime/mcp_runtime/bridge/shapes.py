@@ -1,0 +1,95 @@
+"""Whether a JSON value is of a shape, as JSON Schema means it: 1.0 is an integer, true is no number."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from mcp_runtime.bridge.table import AnyOf, Anything, Constants, Items, Members, Named, Scalar, Shape
+from mcp_runtime.jsonrpc import is_array, is_object
+
+Check: TypeAlias = Callable[[Any], bool]
+
+
+class Checks:
+    """Compiles shapes to functions, each at its first use; `named` are those of a table."""
+
+    def __init__(self, named: Mapping[str, Shape]) -> None:
+        self._named = named
+        self._compiled: dict[str, Check] = {}
+
+    def check(self, shape: Shape) -> Check:
+        """Return what says whether a value is of the shape."""
+        match shape:
+            case Anything():
+                return _anything
+            case Scalar():
+                return _scalar(shape)
+            case Constants(values=values):
+                known = frozenset(map(_distinct, values))
+                return lambda value: not isinstance(value, dict | list) and _distinct(value) in known
+            case Items(item=item):
+                return _items(self.check(item))
+            case Members():
+                return self._members(shape)
+            case AnyOf(forms=forms):
+                checks = tuple(map(self.check, forms))
+                return lambda value: any(check(value) for check in checks)
+            case Named(name=name):
+                return partial(self._is, name)
+
+    def _is(self, name: str, value: Any) -> bool:
+        """Whether a value is of a shape by its name, compiled only now, since a shape may contain itself."""
+        if name not in self._compiled:
+            self._compiled[name] = self.check(self._named[name])
+        return self._compiled[name](value)
+
+    def _members(self, shape: Members) -> Check:
+        declared = {name: self.check(inner) for name, inner in shape.members.items() if inner != Anything()}
+        known, required = shape.members.keys(), shape.required
+        rest = None if shape.rest == Anything() else _nothing if shape.rest is None else self.check(shape.rest)
+
+        def is_member_of(value: Any) -> bool:
+            if not is_object(value) or any(name not in value for name in required):
+                return False
+            if any(name in value and not check(value[name]) for name, check in declared.items()):
+                return False
+            return rest is None or all(rest(inner) for name, inner in value.items() if name not in known)
+
+        return is_member_of
+
+
+def _anything(value: Any) -> bool:
+    return True
+
+
+def _nothing(value: Any) -> bool:
+    return False
+
+
+def _items(check: Check) -> Check:
+    return lambda value: is_array(value) and all(map(check, value))
+
+
+def _scalar(shape: Scalar) -> Check:
+    if shape.kind in ("integer", "number"):
+        return _number(shape)
+    type_ = {"string": str, "boolean": bool, "null": type(None)}[shape.kind]
+    return lambda value: isinstance(value, type_)
+
+
+def _number(shape: Scalar) -> Check:
+    is_whole, least, most = shape.kind == "integer", shape.minimum, shape.maximum
+
+    def is_number(value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        if is_whole and isinstance(value, float) and not value.is_integer():
+            return False
+        return (least is None or value >= least) and (most is None or value <= most)
+
+    return is_number
+
+
+def _distinct(value: Any) -> tuple[bool, Any]:
+    """Tell true from 1, as Python does not."""
+    return isinstance(value, bool), value

@@ -1,0 +1,396 @@
+"""What the generated client of a server's own tools stands on (`mcp-bindgen tools generate`).
+
+A method of such a client checks its arguments against the contract that it was generated from, calls the tool, and
+reads the structured content. Where pydantic alone would accept more than the tool's JSON Schema does, the generated
+module carries the schema, and jsonschema has the last word (``pip install 'mcp-bindgen[validation]'``).
+"""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast
+
+from pydantic import ConfigDict, ValidationError
+
+from mcp_runtime.errors import McpError
+from mcp_runtime.jsonrpc import is_array, is_object
+from mcp_runtime.model import WireModel
+from mcp_runtime.stub import CallOptions, ClientStub
+from mcp_runtime.validation import clipped, locate, spell_pointer
+
+T = TypeVar("T")
+
+MAX_TOOLS: Final = 10_000
+"""How many tools a server may list before the list counts as endless."""
+CONTRACT: Final = ("inputSchema", "outputSchema", "annotations")
+"""The members of a tool that callers rely on."""
+
+_LIST: Final = "tools/list"
+_LIST_CHANGED: Final = "notifications/tools/list_changed"
+
+
+class ToolModel(WireModel):
+    """The base of the models of one tool: as strict as every other model, but with the names that its schema has."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(Generic[T]):
+    """What a generated client knows of one tool. The hints are the server's own words about itself: trust decides.
+
+    Attributes:
+        name: what the server calls it.
+        input: the model of its arguments; None if they could not be typed.
+        output: the model of its structured content, or ``dict`` if that could not be typed; None without a schema.
+        input_schema: the JSON Schema of the arguments, where the model alone is not exact; else empty.
+        output_schema: that of the structured content, likewise.
+        digests: what the members of the contract were, hashed.
+        read_only: it changes nothing.
+        destructive: it may destroy something, not only add.
+        idempotent: calling it again with the same arguments changes nothing more.
+        open_world: it deals with things outside the server.
+    """
+
+    name: str
+    input: type[ToolModel] | None = None
+    output: Any = None
+    input_schema: str = ""
+    output_schema: str = ""
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+    read_only: bool = False
+    destructive: bool = True
+    idempotent: bool = False
+    open_world: bool = True
+
+    def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments, by the names of the wire, as they are sent.
+
+        Raises:
+            ToolArgumentError: they are not what the tool's schema asks for.
+        """
+        # What was given is checked and sent, for a model may read it as something else.
+        given = self._checked(dict(arguments))
+        if self.input is None:
+            return given
+        try:
+            self.input.model_validate_json(json.dumps(given))
+        except ValidationError as error:
+            raise ToolArgumentError(self.name, *_first(error, given)) from None
+        return given
+
+    def build(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the arguments of values by the names of Python; None and `ABSENT` are left out where they mean absent.
+
+        Raises:
+            ToolArgumentError: they are not what the tool's schema asks for.
+        """
+        assert self.input is not None, "tools whose arguments have no model are called with `check`"
+        try:
+            params = self.input(**values)
+        except ValidationError as error:
+            fields = self.input.model_fields
+            by_wire = {fields[name].alias or name: value for name, value in values.items()}
+            raise ToolArgumentError(self.name, *_first(error, by_wire)) from None
+        return self._checked(params.model_dump(mode="json"))
+
+    def read(self, structured: Any) -> T:
+        """Return structured content as the tool's output type.
+
+        Raises:
+            ToolOutputError: it is not what the tool's schema says.
+        """
+        if self.output is None:
+            return cast(T, None)
+        if not isinstance(structured, dict):
+            raise ToolOutputError(self.name, "", "the result has no structured content, which the tool declares")
+        mismatch = _find(self.output_schema, structured)
+        if mismatch is not None:
+            raise ToolOutputError(self.name, *mismatch)
+        if self.output is dict:
+            return cast(T, structured)
+        try:
+            return cast(T, self.output.model_validate_json(json.dumps(structured)))
+        except ValidationError as error:
+            raise ToolOutputError(self.name, *_first(error, structured)) from None
+
+    def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        mismatch = _find(self.input_schema, arguments)
+        if mismatch is not None:
+            raise ToolArgumentError(self.name, *mismatch)
+        return arguments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult(Generic[T]):
+    """The result of a tool.
+
+    Attributes:
+        data: its structured content, typed; None if the tool declares none.
+        content: its content blocks, in the types of the revision that is spoken.
+        structured: its structured content as plain JSON values; None if there is none.
+    """
+
+    data: T
+    content: tuple[Any, ...]
+    structured: Any = None
+
+    @property
+    def text(self) -> str:
+        """The text of all text blocks, a line end between them."""
+        return text_of(self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """How the tools of a server differ from those that a client was generated from; falsy if they do not.
+
+    Attributes:
+        added: tools that are new, which break nobody.
+        removed: tools that are gone.
+        changed: the members of the contract that differ, by tool.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def __str__(self) -> str:
+        parts = [f"{clipped(name, 80)}: {', '.join(members)} changed" for name, members in self.changed.items()]
+        parts += [f"{clipped(name, 80)} is gone" for name in self.removed]
+        parts += [f"{clipped(name, 80)} is new" for name in self.added]
+        return "; ".join(parts) or "no drift"
+
+
+class ToolArgumentError(McpError, ValueError):
+    """Arguments are not what a tool's schema asks for; the tool was not called."""
+
+    def __init__(self, tool: str, pointer: str, reason: str) -> None:
+        super().__init__(f"{tool}: arguments{pointer and f' at {pointer}'}: {reason}")
+        self.tool, self.pointer, self.reason = tool, pointer, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.pointer, self.reason))
+
+
+class ToolOutputError(McpError):
+    """Structured content is not what its tool's schema says; the tool did run. `content` has what it said."""
+
+    content: tuple[Any, ...] = ()
+
+    def __init__(self, tool: str, pointer: str, reason: str) -> None:
+        super().__init__(f"{tool}: structured content{pointer and f' at {pointer}'}: {reason}")
+        self.tool, self.pointer, self.reason = tool, pointer, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.pointer, self.reason), {"content": self.content})
+
+
+class ToolError(McpError):
+    """A tool ran and says that it failed (``isError``).
+
+    Attributes:
+        tool: its name.
+        content: what it says, as content blocks.
+        structured: its structured content, if any.
+    """
+
+    def __init__(self, tool: str, content: tuple[Any, ...], structured: Any = None) -> None:
+        super().__init__(f"{tool}: {clipped(text_of(content) or 'the tool failed and does not say why')}")
+        self.tool, self.content, self.structured = tool, content, structured
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.content, self.structured))
+
+
+class ToolRefused(McpError):
+    """The program does not allow a tool; it was not called."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(f"{tool}: this program does not allow it")
+        self.tool = tool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool,))
+
+
+class ToolDrift(McpError):
+    """A server's tools are no longer those that its client was generated from."""
+
+    def __init__(self, client: str, drift: Drift) -> None:
+        super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` says whether it breaks callers")
+        self.client, self.drift = client, drift
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.client, self.drift))
+
+
+class ToolClient:
+    """The base of generated tool clients. Whenever the server says that its tools changed, they are compared anew.
+
+    Args:
+        client: the server, opened in any revision.
+        allow: decides before each call whether a tool may be called: ``lambda tool: not tool.destructive``.
+        on_drift: is told when the tools are no longer those of the contract; by default the connection's error hooks.
+    """
+
+    __tools__: ClassVar[Mapping[str, Tool[Any]]] = {}
+    """The tools of the contract, by name."""
+
+    def __init__(
+        self,
+        client: ClientStub[Any],
+        *,
+        allow: Callable[[Tool[Any]], bool] | None = None,
+        on_drift: Callable[[Drift], None] | None = None,
+    ) -> None:
+        self._client = client
+        self._allow = allow
+        self._on_drift = on_drift
+        method = client.__binding__.methods[_LIST_CHANGED]
+        stream = client.connection.notifications(cast(Any, method), limit=1)
+        client.connection.spawn(self._watch(stream))
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, options: CallOptions | None = None
+    ) -> ToolResult[Any]:
+        """Call a tool of the contract by its name, with arguments by the names of the wire.
+
+        Raises:
+            KeyError: the contract has no such tool.
+            ToolArgumentError: the arguments are not what its schema asks for.
+            ToolError: it ran, and failed.
+        """
+        tool = self.__tools__[name]
+        return await self._send(tool, tool.check(arguments), options)
+
+    async def check_drift(self) -> Drift:
+        """Ask the server for its tools, and return how they differ from those of the contract."""
+        listed = {str(tool.get("name")): tool async for tool in list_tools(self._client)}
+        found = {name: _changes(self.__tools__[name], tool) for name, tool in listed.items() if name in self.__tools__}
+        return Drift(
+            added=tuple(sorted(listed.keys() - self.__tools__.keys())),
+            removed=tuple(sorted(self.__tools__.keys() - listed.keys())),
+            changed={name: members for name, members in sorted(found.items()) if members},
+        )
+
+    async def _call(self, tool: Tool[T], values: Mapping[str, Any], options: CallOptions | None) -> ToolResult[T]:
+        return await self._send(tool, tool.build(values), options)
+
+    async def _call_untyped(
+        self, tool: Tool[T], arguments: Mapping[str, Any], options: CallOptions | None
+    ) -> ToolResult[T]:
+        return await self._send(tool, tool.check(arguments), options)
+
+    async def _send(self, tool: Tool[T], arguments: dict[str, Any], options: CallOptions | None) -> ToolResult[T]:
+        if self._allow is not None and not self._allow(tool):
+            raise ToolRefused(tool.name)
+        client: Any = self._client
+        result = await client.call_tool(name=tool.name, arguments=arguments, options=options)
+        content = tuple(result.content)
+        structured = _structured(result)
+        if result.is_error:
+            raise ToolError(tool.name, content, structured)
+        try:
+            data = tool.read(structured)
+        except ToolOutputError as error:
+            error.content = content
+            raise
+        return ToolResult(data=data, content=content, structured=structured)
+
+    async def _watch(self, changes: AsyncIterator[Any]) -> None:
+        async for _ in changes:
+            try:
+                drift = await self.check_drift()
+            except McpError as error:
+                self._client.connection.report_error(error)
+                continue
+            if drift and self._on_drift is not None:
+                self._on_drift(drift)
+            elif drift:
+                self._client.connection.report_error(ToolDrift(type(self).__name__, drift))
+
+
+async def list_tools(client: ClientStub[Any]) -> AsyncIterator[dict[str, Any]]:
+    """Iterate over all tools of a server as plain JSON, so that one odd tool does not hide the others.
+
+    Raises:
+        McpError: the list cannot be had, or never ends.
+    """
+    method: Any = client.__binding__.methods[_LIST]
+    cursor: str | None = None
+    seen: set[str] = set()
+    count = 0
+    while True:
+        params = method.params.build({} if cursor is None else {"cursor": cursor})
+        page = await client.connection.request_as(method, params, dict[str, Any], None)
+        tools = page.get("tools")
+        if not is_array(tools):
+            raise McpError("tools/list: the result has no list of tools")
+        for tool in tools:
+            count += 1
+            if count > MAX_TOOLS:
+                raise McpError(f"tools/list: more than {MAX_TOOLS} tools")
+            if is_object(tool):
+                yield tool
+        following = page.get("nextCursor")
+        if not isinstance(following, str):
+            return
+        if following in seen:
+            raise McpError("tools/list: a cursor comes again, so the list would never end")
+        seen.add(following)
+        cursor = following
+
+
+def digest(value: Any) -> str:
+    """Hash a JSON value; the order of members is of no matter."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def text_of(content: tuple[Any, ...]) -> str:
+    """Return the text of all text blocks, a line end between them."""
+    return "\n".join(block.text for block in content if getattr(block, "type", "") == "text")
+
+
+def _changes(tool: Tool[Any], found: Mapping[str, Any]) -> tuple[str, ...]:
+    known = {name: digest(found[name]) for name in CONTRACT if found.get(name) is not None}
+    return tuple(name for name in CONTRACT if known.get(name) != tool.digests.get(name))
+
+
+def _structured(result: Any) -> Any:
+    """Return the structured content of a result; revisions that do not know it keep it as an unknown member."""
+    known = getattr(result, "structured_content", None)
+    extra: Mapping[str, Any] = result.model_extra or {}
+    return extra.get("structuredContent") if known is None else known
+
+
+def _first(error: ValidationError, value: Any) -> tuple[str, str]:
+    """Return where in a value the first thing is wrong, and what."""
+    found = error.errors(include_url=False)[0]
+    return spell_pointer(locate(found["loc"], value)), clipped(str(found["msg"]))
+
+
+def _find(schema: str, value: Any) -> tuple[str, str] | None:
+    """Return where a value is not what a schema says; a schema that cannot be evaluated says nothing."""
+    if not schema:
+        return None
+    from mcp_runtime.middleware.json_schema import UnusableSchema
+
+    try:
+        mismatch = _compiled(schema).find(value)
+    except UnusableSchema:
+        return None
+    return (mismatch.pointer, mismatch.reason) if mismatch else None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(schema: str) -> Any:
+    from mcp_runtime.middleware.json_schema import Check
+
+    return Check(json.loads(schema), is_trusted=False)

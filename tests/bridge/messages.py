@@ -1,0 +1,114 @@
+"""Messages for the laws of bridging: valid and mutated ones, and such as say what their revision does not know."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+from random import Random
+
+from differential.instances import Instances
+from differential.subjects import SEED, Subject, subject
+from differential.values import MAX_DEPTH, PROBES, Json, any_value, at, depth_of, is_map, places
+from mcp_bindgen.bridge.derive import Bridge, derive
+from mcp_bindgen.bridge.emit import derive_all
+from mcp_bindgen.bridge.rows import Rows
+from mcp_bindgen.ir.nodes import Ref
+from mcp_bindings.bridges import REVISIONS as BRIDGED
+from mcp_runtime.bridge.policy import Bridging
+from mcp_runtime.bridge.revisions import Bridges, Conversions
+
+LEGACY = tuple(BRIDGED)
+PAIRS = tuple(permutations(LEGACY, 2))
+UP = tuple((old, new) for old, new in PAIRS if old < new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of one method's messages, and the definitions that it may have in each of two revisions."""
+
+    method: str
+    part: str
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.part}"
+
+
+def parts(source: str, target: str) -> Iterator[Part]:
+    """Iterate over the parts of the methods that two revisions share."""
+    here, there = ({m.name: m for m in subject(r).protocol.methods} for r in (source, target))
+    for name in here.keys() & there.keys():
+        before, after = here[name], there[name]
+        if before.params and after.params:
+            yield Part(method=name, part="params", source=(before.params,), target=(after.params,))
+        if before.result and after.result:
+            results = [(m.result or "", *m.alternatives) for m in (before, after)]
+            yield Part(method=name, part="result", source=results[0], target=results[1])
+
+
+def accepts(tried: Subject, definitions: tuple[str, ...], value: Json) -> bool:
+    """Whether the schema of a revision admits a value as one of some definitions."""
+    return any(tried.judge.accepts(name, value) for name in definitions)
+
+
+def valid_messages(source: str, part: Part, count: int, purpose: str) -> Iterator[Json]:
+    """Iterate over values that are valid in their revision, many of them with members that only others declare."""
+    tried = subject(source)
+    rng = Random(f"{SEED} {source} {part} {purpose}")
+    maker = Instances(tried.protocol, rng)
+    for index in range(count):
+        value = maker.valid(Ref(name=part.source[index % len(part.source)]), fuel=rng.choice((2, 4, 6)))
+        if index % 3 == 1:
+            value = maker.mutated(value)
+        if index % 2:
+            value = _with_strangers(value, rng)
+        if is_map(value) and depth_of(value) < MAX_DEPTH and accepts(tried, part.source, value):
+            yield value
+
+
+def _with_strangers(value: Json, rng: Random) -> Json:
+    """Add members that some revision declares, with values that may fit there or not."""
+    value = copy.deepcopy(value)
+    for path in places(value):
+        found = at(value, path)
+        if is_map(found) and rng.random() < 0.4:
+            name, fitting = rng.choice(declared_somewhere())
+            stranger = copy.deepcopy(rng.choice((fitting, rng.choice(PROBES), any_value(rng, 4))))
+            if name not in found:
+                found[name] = stranger
+    return value
+
+
+@cache
+def declared_somewhere() -> tuple[tuple[str, Json], ...]:
+    """Return the members that a revision adds, each with a value that fits there."""
+    newest = subject(LEGACY[-1])
+    maker = Instances(newest.protocol, Random(SEED))
+    added = {name for bridge in bridges() for node in bridge.table.nodes.values() for name in node.added}
+    choices = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
+    found: list[tuple[str, Json]] = [("oneOf", choices), ("enum", ["a"]), ("content", []), ("task", {})]
+    for struct in newest.protocol.structs():
+        found += [(f.wire_name, maker.valid(f.type, fuel=2)) for f in struct.fields if f.wire_name in added]
+    return tuple(found)
+
+
+@cache
+def bridges() -> tuple[Bridge, ...]:
+    """Return the conversions between neighbours, derived anew."""
+    return derive_all([subject(revision).protocol for revision in LEGACY])
+
+
+@cache
+def direct(old: str, new: str) -> Bridge:
+    """Return the conversions between two revisions that may be further apart."""
+    return derive(subject(old).protocol, subject(new).protocol, Rows())
+
+
+def conversions(source: str, target: str, bridging: Bridging | None = None) -> Conversions:
+    """Return what the runtime converts with, from the committed tables."""
+    from importlib import import_module
+
+    binding = import_module(f"mcp_bindings.{BRIDGED[source]}").BINDING
+    return Bridges(binding, bridging or Bridging()).conversions(source, target)

@@ -1,0 +1,44 @@
+"""The modules of the conversions are generated and checked like all others."""
+
+from pathlib import Path
+
+from command import Cli
+
+BRIDGES = Path("generated/mcp_bindings/bridges")
+
+
+def test_a_revision_alone_has_no_bridges(cli: Cli) -> None:
+    cli("generate", "2025-06-18")
+    assert not BRIDGES.exists()
+
+
+def test_those_of_revisions_that_are_added_later_come_with_them(cli: Cli) -> None:
+    cli("generate", "2025-11-25")
+    cli("generate", "2025-03-26")
+    found = sorted(path.name for path in BRIDGES.glob("*.py"))
+    assert found == ["__init__.py", "v2025_03_26_v2025_06_18.py", "v2025_06_18_v2025_11_25.py"]
+    assert cli("generate", "2025-03-26", "--check").err == "up to date\n"
+
+
+def test_the_modern_era_adds_none(cli: Cli) -> None:
+    cli("generate", "2026-07-28", "2025-11-25")
+    assert not BRIDGES.exists()
+
+
+def test_a_check_sees_what_differs_and_what_does_not_belong(cli: Cli) -> None:
+    cli("generate", "2024-11-05", "2025-03-26")
+    table = BRIDGES / "v2024_11_05_v2025_03_26.py"
+    (BRIDGES / "v1_v2.py").write_text(table.read_text("utf-8"), "utf-8")
+    table.write_text(table.read_text("utf-8").replace('"audio"', '"video"'), "utf-8")
+    assert "2 files differ" in cli("generate", "2024-11-05", "2025-03-26", "--check", expect=1).err
+    cli("generate", "2024-11-05", "2025-03-26")
+    assert not (BRIDGES / "v1_v2.py").exists()
+    assert cli("generate", "2024-11-05", "2025-03-26", "--check").err == "up to date\n"
+
+
+def test_templates_of_the_user_lay_them_out(cli: Cli) -> None:
+    Path("mine").mkdir()
+    text = "{{ page.header }}\n{% for item in page.items %}\n{{ item.head }}\n{% endfor %}\n"
+    Path("mine/bridges.py.j2").write_text(text.replace("_Final[_Mapping[str, str]]", ""), "utf-8")
+    cli("generate", "2024-11-05", "2025-03-26", "--templates", "mine")
+    assert "from typing" not in (BRIDGES / "__init__.py").read_text("utf-8")

@@ -1,0 +1,227 @@
+"""The laws of bridging, over messages of every method and every ordered pair of the legacy revisions."""
+
+import copy
+import json
+
+import pytest
+
+from bridge.messages import LEGACY, PAIRS, UP, Part, accepts, conversions, direct, parts, valid_messages
+from differential.subjects import REFUSED, subject
+from differential.values import Json, Path, differences
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.rule import View
+from mcp_runtime.bridge.convert import Compiled
+from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
+from mcp_runtime.bridge.revisions import Conversions
+
+COUNT = 40
+"""Messages per part of a method and pair of revisions."""
+
+
+def convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | None = None) -> Json:
+    converter = found.converter(part.method, part.part)
+    if converter is None:
+        return value
+    copied = copy.deepcopy(value)
+    if not converter.concerns(json.dumps(value, ensure_ascii=False).encode()):
+        # What the runtime does not even look at must not need to be looked at.
+        told: list[Loss] = []
+        assert not list(differences(converter.convert(copied, told.append), value)) and not told
+        return value
+    return converter.convert(copied, losses.append if losses is not None else _ignore)
+
+
+def _ignore(loss: Loss) -> None:
+    """Nobody wants to know."""
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_comes_out_is_valid_in_the_other_revision(source: str, target: str) -> None:
+    found, judged = conversions(source, target), subject(target)
+    refused = tried = 0
+    for part in parts(source, target):
+        for value in valid_messages(source, part, COUNT, "valid"):
+            tried += 1
+            losses: list[Loss] = []
+            try:
+                outcome = convert(found, part, value, losses)
+            except NotExpressible as error:
+                assert source > target, f"{part}: {error}"
+                assert any(loss.action is Action.REFUSE and loss.kind == error.kind for loss in losses)
+                refused += 1
+                continue
+            text = json.dumps(outcome)
+            assert accepts(judged, part.target, outcome), f"{part}: {value} became {outcome}"
+            assert any(judged.decode(name, text) is not REFUSED for name in part.target), f"{part}: {outcome}"
+    assert tried > 500
+    assert refused < tried / 5, "most of it must be expressible"
+
+
+@pytest.mark.parametrize(("old", "new"), UP)
+def test_to_a_newer_revision_and_back_is_the_identity(old: str, new: str) -> None:
+    up, down = conversions(old, new), conversions(new, old)
+    changed = 0
+    for part in parts(old, new):
+        for value in valid_messages(old, part, COUNT, "identity"):
+            losses: list[Loss] = []
+            newer = convert(up, part, value, losses)
+            changed += newer != value
+            back = convert(down, part, newer, losses)
+            if _is_about_capabilities(losses):
+                continue
+            assert not list(differences(back, value)), f"{part}: {value}\nbecame {newer}\nand {back}"
+            assert not losses
+    assert changed, "no message had to make room: the law was not tried"
+
+
+@pytest.mark.parametrize(("old", "new"), UP)
+def test_to_an_older_revision_and_back_loses_exactly_what_is_reported(old: str, new: str) -> None:
+    up, down = conversions(old, new), conversions(new, old)
+    lost = 0
+    for part in parts(new, old):
+        for value in valid_messages(new, part, COUNT, "losses"):
+            losses: list[Loss] = []
+            try:
+                older = convert(down, part, value, losses)
+            except NotExpressible:
+                continue
+            back = convert(up, part, older)
+            places = [_shows_at(loss) for loss in losses]
+            found = list(differences(back, value))
+            lost += bool(losses)
+            for path in found:
+                assert any(path[: len(p)] == p[: len(path)] for p in places), f"{part}: {path} of {value} was lost"
+            for place in places:
+                assert any(path[: len(place)] == place[: len(path)] for path in found), f"{part}: {place} was not lost"
+    assert lost, "nothing was lost: the law was not tried"
+
+
+@pytest.mark.parametrize(("old", "new"), UP)
+def test_where_the_diff_finds_nothing_nothing_changes(old: str, new: str) -> None:
+    touched = {
+        (carrier.method, carrier.part)
+        for finding in compare(subject(old).protocol, subject(new).protocol)
+        if finding.rule.view is View.WIRE
+        for carrier in finding.carriers
+    }
+    untouched = [part for part in parts(old, new) if (part.method, part.part) not in touched]
+    assert len(untouched) > 10
+    for part in untouched:
+        for way in ((old, new), (new, old)):
+            assert not conversions(*way).differs(part.method, part.part), part
+
+
+@pytest.mark.parametrize(("old", "new"), [(o, n) for o, n in UP if LEGACY.index(n) - LEGACY.index(o) > 1])
+@pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
+def test_neighbours_compose_to_the_direct_way(old: str, new: str, up: bool) -> None:
+    source, target = (old, new) if up else (new, old)
+    composed = conversions(source, target)
+    at_once = Conversions([direct(old, new).table], up=up, policy={})
+    for part in parts(source, target):
+        for value in valid_messages(source, part, COUNT, "composed"):
+            outcomes: list[Json] = []
+            for way in (composed, at_once):
+                try:
+                    outcomes.append(convert(way, part, value))
+                except NotExpressible:
+                    outcomes.append("refused")
+            assert not list(differences(*outcomes)), f"{part}: {value}\n{outcomes[0]}\n{outcomes[1]}"
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@pytest.mark.parametrize("action", [Action.DROP, Action.REFUSE])
+def test_every_policy_gives_valid_messages(source: str, target: str, action: Action) -> None:
+    kinds = {entry.kind for entry in direct(min(source, target), max(source, target)).entries}
+    tables = conversions(source, target)
+    strict = Conversions(tables.tables, up=tables.up, policy=dict.fromkeys(kinds - {"capability"}, action))
+    for part in parts(source, target):
+        for value in valid_messages(source, part, COUNT // 3, "policies"):
+            try:
+                outcome = convert(strict, part, value)
+            except NotExpressible:
+                continue
+            assert accepts(subject(target), part.target, outcome), f"{part}: {value} became {outcome}"
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_nothing_that_a_peer_sends_breaks_a_conversion(source: str, target: str) -> None:
+    found = conversions(source, target)
+    for part in parts(source, target):
+        maker = subject(source).instances(f"hostile {part}")
+        for case in maker.random(COUNT, *part.source):
+            converter = found.converter(part.method, part.part)
+            if converter is not None:
+                try:
+                    converter.convert(copy.deepcopy(case.value), _ignore)
+                except NotExpressible as error:
+                    assert error.method == part.method
+
+
+def test_compiling_twice_is_the_same() -> None:
+    tables = conversions("2024-11-05", "2025-11-25").tables
+    for table in tables:
+        assert Compiled(table, up=True, policy={}).part("tools/list", "result") is not None
+
+
+def _is_about_capabilities(losses: list[Loss]) -> bool:
+    return any(loss.kind == "capability" for loss in losses)
+
+
+def _shows_at(loss: Loss) -> Path:
+    """Return where a loss shows, as far as the path is the same before and after."""
+    path = tuple(int(p) if p.isdigit() else p for p in loss.path.split("/")[1:])
+    if loss.kind == "structured_content":
+        return (*path[:-1], "content")
+    if loss.part == "params" and path and path[0] == "messages":
+        return ("messages",)
+    return path
+
+
+LOOKALIKES: list[tuple[str, Part, Json]] = [
+    (
+        "2025-06-18",
+        Part(method="elicitation/create", part="params", source=("ElicitRequestParams",), target=()),
+        {
+            "message": "Which?",
+            "requestedSchema": {
+                "type": "object",
+                "properties": {"colour": {"type": "string", "oneOf": [{"const": "red", "title": "Red"}]}},
+            },
+        },
+    ),
+    (
+        "2025-03-26",
+        Part(method="tools/call", part="result", source=("CallToolResult",), target=()),
+        {"content": [], "structuredContent": {"never": "declared"}},
+    ),
+    (
+        "2024-11-05",
+        Part(method="tools/list", part="result", source=("ListToolsResult",), target=()),
+        {"tools": [{"name": "x", "inputSchema": {"type": "object"}, "title": 5, "icons": "none"}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "part", "value"), LOOKALIKES, ids=[str(part) for _, part, _ in LOOKALIKES])
+def test_what_only_looks_like_a_newer_form_comes_back_as_it_was(old: str, part: Part, value: Json) -> None:
+    assert accepts(subject(old), part.source, value)
+    newer = convert(conversions(old, LEGACY[-1]), part, value)
+    assert newer != value
+    losses: list[Loss] = []
+    assert convert(conversions(LEGACY[-1], old), part, newer, losses) == value
+    assert not losses
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_is_not_read_twice_needs_no_second_reading(source: str, target: str) -> None:
+    found, judges = conversions(source, target), (subject(source), subject(target))
+    tried = 0
+    for part in parts(source, target):
+        if found.refuses_more(part.method, part.part):
+            continue
+        for case in subject(source).instances(f"twice {part}").random(COUNT, *part.source):
+            outcome = convert(found, part, case.value)
+            if accepts(judges[1], part.target, outcome):
+                assert accepts(judges[0], part.source, case.value), f"{part}: {case.value}"
+                tried += 1
+    assert tried > 100

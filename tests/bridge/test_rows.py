@@ -1,0 +1,163 @@
+"""The conversions and the diff say the same: each break between two legacy revisions is bridged, or it says why not."""
+
+from itertools import pairwise
+
+import pytest
+
+from bridge.messages import LEGACY, bridges
+from differential.subjects import subject
+from mcp_bindgen.bridge.derive import Entry, derive
+from mcp_bindgen.bridge.emit import derive_all, kinds, legacy
+from mcp_bindgen.bridge.rows import FRAMING, ROWS, Row, Rows
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load import load_sources
+from mcp_runtime.bridge.convert import Compiled, converter
+from mcp_runtime.bridge.fallbacks import OBJECTS, VALUES
+from mcp_runtime.bridge.policy import Loss, NotExpressible
+from mcp_runtime.bridge.table import Table
+from samples import HANDSHAKE, json_source
+
+NEIGHBOURS = tuple(pairwise(LEGACY))
+
+
+def breaking(old: str, new: str) -> list[Finding]:
+    """Return what breaks peers of the two revisions on the wire."""
+    return [f for f in compare(subject(old).protocol, subject(new).protocol) if f.breaks]
+
+
+def entries(old: str, new: str) -> dict[tuple[str, str, str, str], Entry]:
+    """Return what the bridge says of its entries, by what the diff calls them."""
+    found = next(b for b in bridges() if (b.table.old, b.table.new) == (old, new))
+    return {(e.rule, e.place, e.old, e.new): e for e in found.entries}
+
+
+@pytest.mark.parametrize(("old", "new"), NEIGHBOURS)
+def test_every_break_is_bridged_or_says_what_becomes_of_it(old: str, new: str) -> None:
+    known = entries(old, new)
+    framing = {(rule, row.place) for row in FRAMING if (old, new) in row.between for rule in row.rules}
+    found = breaking(old, new)
+    assert found
+    for finding in found:
+        if (finding.rule.id, finding.place) in framing:
+            continue
+        entry = known.get((finding.rule.id, finding.place, finding.old, finding.new))
+        assert entry is not None, f"{finding.rule.id} {finding.place} {finding.old} {finding.new} is not bridged"
+        assert entry.down or entry.up
+        assert entry.kind != "form", f"{entry}: a break that no row decides on"
+
+
+@pytest.mark.parametrize(("old", "new"), NEIGHBOURS)
+def test_the_bridge_finds_nothing_that_the_diff_does_not(old: str, new: str) -> None:
+    findings = compare(subject(old).protocol, subject(new).protocol)
+    known = {(f.rule.id, f.place, f.old, f.new) for f in findings}
+    assert [e for e in entries(old, new).values() if (e.rule, e.place, e.old, e.new) not in known] == []
+
+
+def test_every_framing_row_is_about_something() -> None:
+    for row in FRAMING:
+        for pair in row.between:
+            assert {f.rule.id for f in breaking(*pair) if f.place == row.place} & set(row.rules), row
+
+
+def test_no_row_is_stale() -> None:
+    rows = Rows()
+    protocols = [subject(revision).protocol for revision in LEGACY]
+    for old, new in pairwise(protocols):
+        derive(old, new, rows)
+    assert rows.stale() == []
+
+
+def test_a_row_that_fits_nothing_is_stale_and_an_error() -> None:
+    stale = Row(rule="union-member-added", places=("Moon",), value="Crater", kind="moon", says="gone", reason="none")
+    rows = Rows([*ROWS, stale])
+    protocols = [subject(revision).protocol for revision in LEGACY]
+    with pytest.raises(ValueError, match="union-member-added Moon Crater"):
+        derive_all(protocols, rows)
+
+
+def test_every_conversion_that_a_row_names_exists() -> None:
+    assert {row.convert for row in ROWS} - {"", "split"} <= VALUES.keys() | OBJECTS.keys()
+    assert VALUES.keys() | OBJECTS.keys() <= {row.convert for row in ROWS}
+
+
+def test_only_the_legacy_era_is_bridged() -> None:
+    protocols = [subject(revision).protocol for revision in (*LEGACY, "2026-07-28")]
+    assert [p.revision for p in legacy(protocols)] == list(LEGACY)
+
+
+def test_the_kinds_are_those_of_the_committed_tables() -> None:
+    from mcp_bindings.bridges import KINDS
+
+    assert list(KINDS) == kinds(bridges())
+    assert set(KINDS) == {row.kind for row in ROWS} | {"undeclared"}
+
+
+class TestSmallRevisions:
+    """What the legacy revisions do not need, and a later one may."""
+
+    def test_a_renamed_member(self) -> None:
+        old = _moon({"diameterKm": {"type": "number"}})
+        new = _moon({"diameterKms": {"type": "number"}})
+        assert _convert(old, new, {"diameterKm": 3474}, up=True) == {"diameterKms": 3474}
+        assert _convert(old, new, {"diameterKms": 3474}, up=False) == {"diameterKm": 3474}
+
+    def test_a_constant_that_must_be_there_is_filled_in(self) -> None:
+        old, new = _moon({}), _moon({"kind": {"const": "moon"}}, "kind")
+        assert _convert(old, new, {}, up=True) == {"kind": "moon"}
+        assert _convert(old, new, {"kind": "moon"}, up=False) == {"kind": "moon"}
+
+    def test_a_member_that_must_be_there_and_cannot_be_known_is_refused(self) -> None:
+        old, new = _moon({}), _moon({"name": {"type": "string"}}, "name")
+        with pytest.raises(NotExpressible, match="/name"):
+            _convert(old, new, {}, up=True)
+
+    def test_a_member_that_need_not_be_there_any_more(self) -> None:
+        old, new = _moon({"name": {"type": "string"}}, "name"), _moon({"name": {"type": "string"}})
+        assert _convert(old, new, {"name": "Io"}, up=False) == {"name": "Io"}
+        with pytest.raises(NotExpressible, match="/name"):
+            _convert(old, new, {}, up=False)
+
+    def test_a_scalar_of_another_type_passes_if_it_is_of_both(self) -> None:
+        old, new = _moon({"rank": {"type": "integer"}}), _moon({"rank": {"type": "number"}})
+        assert _convert(old, new, {"rank": 2}, up=False) == {"rank": 2}
+        with pytest.raises(NotExpressible, match="/rank"):
+            _convert(old, new, {"rank": 2.5}, up=False)
+
+    def test_a_value_of_an_enumeration_that_the_other_side_lacks(self) -> None:
+        old, new = _moon({"phase": {"enum": ["new", "full"]}}), _moon({"phase": {"enum": ["new", "full", "half"]}})
+        assert _convert(old, new, {"phase": "full"}, up=False) == {"phase": "full"}
+        with pytest.raises(NotExpressible, match="/phase"):
+            _convert(old, new, {"phase": "half"}, up=False)
+
+
+def _moon(properties: object, *required: str) -> Protocol:
+    """Make a revision with a request whose params have these members."""
+    moon = {"type": "object", "properties": properties, "required": list(required)}
+    request = {
+        "type": "object",
+        "properties": {"method": {"const": "moons/visit"}, "params": {"$ref": "#/$defs/VisitMoonRequestParams"}},
+        "required": ["method", "params"],
+    }
+    names = ("InitializeRequest", "VisitMoonRequest")
+    definitions = {
+        **HANDSHAKE,
+        "VisitMoonRequestParams": moon,
+        "VisitMoonRequest": request,
+        "VisitMoonResult": {"type": "object", "properties": {"seen": {"type": "boolean"}}},
+        "ClientRequest": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]},
+    }
+    return load_sources([json_source(definitions)], "2099-01-01", Diagnostics())
+
+
+def _convert(old: Protocol, new: Protocol, value: object, *, up: bool) -> object:
+    table: Table = derive(old, new, Rows([])).table
+    step = Compiled(table, up=up, policy={}).part("moons/visit", "params")
+    if step is None:
+        return value
+    losses: list[Loss] = []
+    found = converter("moons/visit", "params", [(step, "2099-01-01")])
+    assert found is not None
+    return found.convert(value, losses.append)

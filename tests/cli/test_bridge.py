@@ -1,0 +1,51 @@
+"""`mcp-bindgen bridge`: what becomes of the differences, and what is lost in each direction."""
+
+from pathlib import Path
+
+import pytest
+
+from command import Cli
+
+
+def test_it_says_what_the_older_peer_gets(cli: Cli) -> None:
+    text = cli("bridge", "2024-11-05", "2025-03-26").out
+    assert text.startswith("2024-11-05 and 2025-03-26\n")
+    assert "audio: a text that names the media type and the size; CallToolResult.content[]: AudioContent" in text
+    assert "capabilities that are not declared to a peer of 2024-11-05:\n    ServerCapabilities.completions\n" in text
+    assert "lost on the way to a peer of 2025-03-26:\n    nothing\n" in text
+    assert "the session: JSONRPCMessage: batches" in text
+
+
+def test_revisions_further_apart_are_bridged_over_those_between(cli: Cli) -> None:
+    found = cli("bridge", "2025-11-25", "2024-11-05", "--format", "json").json
+    assert [(pair["old"], pair["new"]) for pair in found] == [
+        ("2024-11-05", "2025-03-26"),
+        ("2025-03-26", "2025-06-18"),
+        ("2025-06-18", "2025-11-25"),
+    ]
+    entries = [entry for pair in found for entry in pair["entries"]]
+    assert {entry["kind"] for entry in entries} >= {"audio", "method", "capability", "undeclared"}
+    assert all(entry["down"] or entry["up"] for entry in entries)
+
+
+def test_a_method_that_is_missing_is_named(cli: Cli) -> None:
+    assert "    elicitation/create\n" in cli("bridge", "2025-03-26", "2025-06-18").out
+
+
+def test_it_is_written_to_a_file(cli: Cli, tmp_path: Path) -> None:
+    cli("bridge", "2024-11-05", "2025-03-26", "--format", "markdown", "--output", tmp_path / "bridge.md")
+    assert (tmp_path / "bridge.md").read_text("utf-8").startswith("### 2024-11-05 and 2025-03-26\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("2024-11-05", "2026-07-28"), "2026-07-28: no revision that can be bridged"),
+        (("2024-11-05", "moon"), "moon: no revision that can be bridged"),
+        (("2024-11-05", "2024-11-05"), "2024-11-05: a revision needs no bridge to itself"),
+    ],
+)
+def test_what_cannot_be_bridged_is_an_error_of_the_user(cli: Cli, arguments: tuple[str, str], complaint: str) -> None:
+    outcome = cli("bridge", *arguments, expect=2)
+    assert complaint in outcome.err
+    assert outcome.out == ""

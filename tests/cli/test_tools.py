@@ -1,0 +1,213 @@
+"""`mcp-bindgen tools`: what it writes, what it finds, and how it says no."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Cli
+from mcp_bindgen.emit.header import HEADER_MARK
+from mcp_bindings.v2025_06_18 import Client
+from mcp_runtime.transports.stdio import connect_stdio
+from tools.talking import check_types, load, objects, saved, tool
+
+TESTS = Path(__file__).parents[1]
+SERVED = TESTS / "tools" / "served.py"
+LISTED = [
+    tool(
+        "say",
+        objects({"text": {"type": "string"}, "loud": {"type": "boolean", "default": False}}, "text"),
+        description="Says it.",
+    ),
+    tool("count", objects({"n": {"type": ["integer", "null"]}}), annotations={"readOnlyHint": True}),
+    tool("odd", {"type": "object", "oneOf": [objects({"a": {}}, "a"), objects({"b": {}}, "b")]}),
+]
+
+
+def serve(path: Path) -> tuple[object, ...]:
+    """Return the command line that serves the tools of a file."""
+    return ("--", sys.executable, SERVED, path)
+
+
+class TestGenerate:
+    async def test_a_live_server_becomes_a_module_that_works(self, tmp_path: Path) -> None:
+        path = saved(LISTED, tmp_path)
+        command = [sys.executable, "-m", "mcp_bindgen", "tools", "generate", "--out", "src/acme.py"]
+        done = subprocess.run(
+            [*command, *map(str, serve(path))], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "1 warning (--verbose shows it)\n")
+        assert done.stdout == "wrote src/acme.py (EchoTools, 3 tools)\nwrote src/tools.lock.json (the contract)\n"
+        module = load((tmp_path / "src" / "acme.py").read_text("utf-8"), tmp_path)
+        async with connect_stdio(sys.executable, SERVED, path) as peer:
+            tools = module.EchoTools(await Client.open(peer))
+            assert json.loads((await tools.say(text="hi")).text) == {"text": "hi", "loud": False}
+            assert json.loads((await tools.count()).text) == {}
+            assert json.loads((await tools.odd({"a": 1})).text) == {"a": 1}
+            assert not await tools.check_drift()
+
+    def test_both_type_checkers_accept_it(self, tmp_path: Path, cli: Cli) -> None:
+        cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "acme.py", "--quiet")
+        call = 'return (await t.say(text="x", loud=True)).text'
+        use = f"from acme import Tools\n\nasync def use(t: Tools) -> str:\n    {call}\n"
+        (tmp_path / "use.py").write_text(use)
+        assert check_types(tmp_path, "acme.py", "use.py") == ""
+        (tmp_path / "use.py").write_text(use.replace('"x"', "1"))
+        assert "incompatible type" in check_types(tmp_path, "use.py")
+
+    def test_the_same_contract_gives_the_same_bytes(self, tmp_path: Path, cli: Cli) -> None:
+        cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "one.py", "--class", "X")
+        cli("tools", "generate", "--from", saved(LISTED[::-1], tmp_path), "--out", "two.py", "--class", "X")
+        assert (tmp_path / "one.py").read_bytes() == (tmp_path / "two.py").read_bytes()
+        lock = tmp_path / "tools.lock.json"
+        cli("tools", "generate", "--from", lock, "--out", "three.py", "--class", "X", "--lock", "three.json")
+        assert (tmp_path / "three.py").read_bytes() == (tmp_path / "one.py").read_bytes()
+        assert (tmp_path / "three.json").read_bytes() == lock.read_bytes()
+
+    def test_check_says_what_differs(self, tmp_path: Path, cli: Cli) -> None:
+        arguments = ("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "acme.py")
+        assert "+class SayInput" in cli(*arguments, "--check", expect=1).out
+        assert not (tmp_path / "acme.py").exists()
+        cli(*arguments)
+        assert cli(*arguments, "--check").out == "up to date\n"
+        saved([tool("say", objects({"text": {"type": "integer"}}, "text"))], tmp_path)
+        found = cli(*arguments, "--check", "--format", "json", expect=1).json
+        assert (found["up_to_date"], found["changed"]) == (False, ["acme.py", "tools.lock.json"])
+
+    def test_a_package(self, tmp_path: Path, cli: Cli) -> None:
+        found = cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "acme", "--format", "json").json
+        assert found["module"] == "acme/__init__.py"
+        assert found["tools"][2] == {"name": "say", "method": "say"}
+        assert (tmp_path / "acme" / "__init__.py").read_text().startswith(HEADER_MARK)
+        assert json.loads((tmp_path / "acme" / "tools.lock.json").read_text())["format"] == 1
+
+    def test_a_file_that_was_not_generated_stays(self, tmp_path: Path, cli: Cli) -> None:
+        (tmp_path / "mine.py").write_text("precious = 1\n")
+        outcome = cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "mine.py", expect=2)
+        assert "was not generated, so it is not replaced" in outcome.err
+        assert (tmp_path / "mine.py").read_text() == "precious = 1\n"
+        assert not (tmp_path / "tools.lock.json").exists()
+
+    def test_the_contract_of_another_server_stays(self, tmp_path: Path, cli: Cli) -> None:
+        cli("tools", "generate", "--from", saved(LISTED, tmp_path, "one.json"), "--out", "one.py")
+        before = (tmp_path / "tools.lock.json").read_text()
+        other = ("tools", "generate", "--from", saved(LISTED[:1], tmp_path, "two.json"), "--out", "two.py")
+        assert "holds the contract of one, not of two" in cli(*other, expect=2).err
+        assert (tmp_path / "tools.lock.json").read_text() == before
+        assert not (tmp_path / "two.py").exists()
+        cli(*other, "--lock", "two.lock.json")
+
+    def test_names_that_python_cannot_tell_apart(self, tmp_path: Path, cli: Cli) -> None:
+        names = ["get-it", "get_it", "getIt", "class", "call", "list", "1st", "…"]
+        path = saved([tool(name, objects({"a": {"type": "string"}})) for name in names], tmp_path)
+        found = cli("tools", "generate", "--from", path, "--out", "acme.py", "--format", "json").json
+        methods = {row["name"]: row["method"] for row in found["tools"]}
+        assert methods["get_it"] == "get_it"
+        assert (methods["class"], methods["call"], methods["list"], methods["1st"]) == (
+            "class_",
+            "call_",
+            "list_",
+            "n1st",
+        )
+        assert len(set(methods.values())) == len(names)
+        module = load((tmp_path / "acme.py").read_text("utf-8"), tmp_path)
+        assert len({known.input for known in module.Tools.__tools__.values()}) == len(names)
+
+
+class TestCheck:
+    def prepare(self, tmp_path: Path, cli: Cli, **changed: Any) -> Path:
+        cli("tools", "generate", "--from", saved(LISTED, tmp_path, "old.json"), "--out", "acme.py")
+        first = {**LISTED[0], **changed}
+        return saved([first, *LISTED[1:]], tmp_path, "new.json")
+
+    def test_a_server_that_keeps_its_contract(self, tmp_path: Path, cli: Cli) -> None:
+        path = self.prepare(tmp_path, cli)
+        assert "The contract is kept." in cli("tools", "check", *serve(path)).out
+
+    def test_one_that_does_not(self, tmp_path: Path, cli: Cli) -> None:
+        path = self.prepare(tmp_path, cli, inputSchema=objects({"text": {"type": "integer"}}, "text"))
+        out = cli("tools", "check", *serve(path), expect=1).out
+        assert "error tool-input-narrowed" in out
+        assert "say.arguments.text" in out
+        everything = cli("tools", "check", "--from", path, "--all", expect=1).out
+        assert '{"method": "tools/call", "params": {"name": "say", "arguments": {"text": "x"}}}' in everything
+        cli("tools", "check", "--from", path, "--fail-on", "never")
+
+    def test_what_nobody_knows_fails_until_it_is_accepted(self, tmp_path: Path, cli: Cli) -> None:
+        schema = objects({"text": {"type": "string", "format": "email"}, "loud": {"type": "boolean"}}, "text")
+        path = self.prepare(tmp_path, cli, inputSchema=schema)
+        assert "warning tool-input-narrowed" in cli("tools", "check", "--from", path, expect=1).out
+        row = '[[accepted]]\nrule = "tool-input-narrowed"\npath = "say.arguments.*"\nreason = "we send addresses"\n'
+        (tmp_path / "accepted.toml").write_text(row)
+        assert "1 accepted" in cli("tools", "check", "--from", path, "--accepted", "accepted.toml").out
+
+    @pytest.mark.parametrize("format_", ["json", "markdown", "html", "sarif", "github", "junit"])
+    def test_every_format_of_diff(self, format_: str, tmp_path: Path, cli: Cli) -> None:
+        path = self.prepare(tmp_path, cli, name="gone")
+        out = cli("tools", "check", "--from", path, "--format", format_, expect=1).out
+        assert "tool-removed" in out
+        if format_ == "json":
+            (found,) = [finding for finding in json.loads(out)["findings"] if finding["rule"] == "tool-removed"]
+            assert found["location"]["file"] == "tools.lock.json"
+            assert found["breaks"] == ["old client, new server"]
+
+    def test_without_a_lock_file(self, tmp_path: Path, cli: Cli) -> None:
+        outcome = cli("tools", "check", "--from", saved(LISTED, tmp_path), expect=2)
+        assert "tools.lock.json: cannot be read" in outcome.err
+
+
+class TestList:
+    def test_as_a_table(self, tmp_path: Path, cli: Cli) -> None:
+        lines = cli("tools", "list", *serve(saved(LISTED, tmp_path))).out.splitlines()
+        assert lines[0].split() == ["tool", "arguments", "hints", "description"]
+        assert lines[1].split() == ["count", "n?:", "integer|null", "read", "only"]
+        assert lines[3].split() == ["say", "text:", "string,", "loud?:", "boolean", "destructive", "Says", "it."]
+
+    def test_as_json(self, tmp_path: Path, cli: Cli) -> None:
+        found = cli("tools", "list", "--format", "json", *serve(saved(LISTED, tmp_path))).json
+        assert found == sorted(LISTED, key=lambda known: known["name"])
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("{", "not valid JSON"),
+            ("3", "holds no tools"),
+            ('{"tools": 3}', "holds no tools"),
+            ('{"format": 99, "tools": []}', "a lock file of another format"),
+            ('{"tools": [NaN]}', "NaN is no JSON number"),
+        ],
+    )
+    def test_files(self, text: str, message: str, tmp_path: Path, cli: Cli) -> None:
+        (tmp_path / "x.json").write_text(text)
+        assert message in cli("tools", "list", "--from", "x.json", expect=2).err
+
+    def test_a_server_or_a_file(self, cli: Cli) -> None:
+        assert "one of the two" in cli("tools", "list", expect=2).err
+        assert "one of the two" in cli("tools", "list", "--from", "x.json", "--", "server", expect=2).err
+
+    def test_no_class(self, cli: Cli) -> None:
+        arguments = ("tools", "generate", "--from", "x", "--out", "y", "--class")
+        assert "cannot name the class" in cli(*arguments, "ToolModel", expect=2).err
+        assert "cannot name the class" in cli(*arguments, "a b", expect=2).err
+
+    def test_no_program(self, cli: Cli) -> None:
+        assert "no-such-program" in cli("tools", "list", "--", "no-such-program", expect=2).err
+
+    def test_a_program_that_dies(self, cli: Cli) -> None:
+        outcome = cli("tools", "list", "--", sys.executable, "-c", "import sys; sys.exit('out of tea')", expect=2)
+        assert "out of tea" in outcome.err
+
+    def test_a_server_whose_list_cannot_be_read(self, cli: Cli) -> None:
+        arguments = ("tools", "list", "--timeout", "3", "--", sys.executable, TESTS / "tools" / "deep_server.py")
+        assert "nested deeper than 128" in cli(*arguments, expect=2).err
+
+    def test_a_program_that_says_nothing(self, cli: Cli) -> None:
+        outcome = cli(
+            "tools", "list", "--timeout", "0.5", "--", sys.executable, "-c", "import time; time.sleep(60)", expect=2
+        )
+        assert "did not list its tools within 0.5 s" in outcome.err

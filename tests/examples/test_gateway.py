@@ -1,0 +1,40 @@
+"""The example of a gateway between clients and servers of different revisions."""
+
+import subprocess
+import sys
+
+from at_terminal import EXAMPLES
+
+
+def run(*words: str) -> tuple[list[str], list[str]]:
+    """Run the client, which starts the gateway, which starts the server; returns what they print and complain of."""
+    command = [sys.executable, str(EXAMPLES / "gateway_client.py"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines(), done.stderr.splitlines()
+
+
+def test_an_old_client_reaches_a_new_server_and_its_questions_come_back() -> None:
+    printed, complaints = run()
+    assert printed == [
+        "the client speaks 2024-11-05 with speaker",
+        "progress: 1 1 done",
+        '{"content":[{"type":"text","text":"old model said something"},'
+        '{"type":"text","text":"[audio: audio/wav, 3 bytes]"}],"x-vendor":[1]}',
+    ]
+    assert complaints == [
+        "result of tools/call, /content/1: audio, which 2024-11-05 cannot say, was said in other words"
+    ]
+
+
+def test_a_new_client_reaches_an_old_server() -> None:
+    printed, complaints = run("new")
+    assert printed == [
+        "the client speaks 2025-11-25 with speaker",
+        '{"content":[{"type":"text","text":'
+        '"new model said: [audio: audio/wav, 3 bytes]\\n[audio: audio/wav, 3 bytes]"}],"x-vendor":[1]}',
+    ]
+    assert [line.partition(":")[0] for line in complaints] == [
+        "params of initialize, /capabilities/elicitation",
+        "result of sampling/createMessage, /content",
+    ]

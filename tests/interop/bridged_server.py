@@ -1,0 +1,11 @@
+"""Our server of 2025-11-25 alone, bridged to the older revisions.
+
+python -m interop.bridged_server        # in tests/
+"""
+
+from interop.our_server import Everything20251125
+from mcp_runtime.bridge import bridge
+from mcp_runtime.transports.stdio import serve_stdio
+
+if __name__ == "__main__":
+    serve_stdio(bridge(Everything20251125()))

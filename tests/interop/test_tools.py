@@ -1,0 +1,160 @@
+"""Typed clients for tools of servers that others wrote: generated, type-checked, called, and checked again."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interop.processes import node_server, python_server
+from mcp_bindings.v2025_11_25 import Client
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.peer import Peer
+from mcp_runtime.tools import Tool, ToolArgumentError, ToolError
+from mcp_runtime.transports.stdio import connect_stdio
+from tools.talking import validator
+from tools.test_differential import accepts, instances
+
+pytestmark = pytest.mark.interop
+
+BIN = Path(sys.executable).parent
+
+
+class Made:
+    """A module made of a live server's tools, in a folder of its own."""
+
+    def __init__(self, folder: Path, command: tuple[str, ...], environment: dict[str, str]) -> None:
+        self.folder, self.command, self.environment = folder, command, environment
+        self.bindgen("generate", "--out", "made.py", "--class", "Made")
+        spec = importlib.util.spec_from_file_location("made", folder / "made.py")
+        assert spec and spec.loader
+        self.module: Any = importlib.util.module_from_spec(spec)
+        sys.modules["made"] = self.module
+        spec.loader.exec_module(self.module)
+
+    def bindgen(self, *arguments: str) -> str:
+        """Run a command of ``mcp-bindgen tools`` on the server, and demand that it succeeds."""
+        return self.run(BIN / "mcp-bindgen", "tools", *arguments, "--", *self.command)
+
+    def run(self, *command: str | Path) -> str:
+        """Run a program in the folder, and demand that it succeeds."""
+        environment = {**os.environ, **self.environment}
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def verify(self) -> None:
+        """Demand that strict type checkers accept the module, and that the server keeps its contract."""
+        settings = {"typeCheckingMode": "strict", "include": ["made.py"]}
+        (self.folder / "pyrightconfig.json").write_text(json.dumps(settings))
+        self.run(BIN / "pyright", "--pythonpath", sys.executable, "-p", self.folder)
+        self.run(BIN / "mypy", "--strict", "made.py")
+        self.compare()
+        assert "The contract is kept." in self.bindgen("check")
+        assert self.bindgen("generate", "--out", "made.py", "--class", "Made", "--check") == "up to date\n"
+
+    def compare(self) -> None:
+        """Demand that the module accepts the arguments that jsonschema accepts."""
+        for listed in json.loads((self.folder / "tools.lock.json").read_text("utf-8"))["tools"]:
+            schema = listed["inputSchema"]
+            judge = validator(schema)
+            known = self.module.Made.__tools__[listed["name"]]
+            for arguments in instances(schema):
+                assert accepts(known, arguments) == judge.is_valid(arguments), (listed["name"], arguments)
+
+    def connect(self) -> AbstractAsyncContextManager[Peer]:
+        """Start the server."""
+        return connect_stdio(*self.command, env=self.environment, stderr=lambda line: None)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., Made]:
+    def make_(*command: str, **environment: str) -> Made:
+        folder = tmp_path / "made"
+        folder.mkdir()
+        return Made(folder, command, environment)
+
+    return make_
+
+
+async def test_time(make: Callable[..., Made]) -> None:
+    made = make(*python_server("mcp_server_time"))
+    made.verify()
+    async with made.connect() as peer:
+        tools = made.module.Made(await Client.open(peer))
+        now = await tools.get_current_time(timezone="Europe/Oslo")
+        assert "Europe/Oslo" in now.text
+        converted = await tools.convert_time(source_timezone="Europe/Oslo", time="12:00", target_timezone="Asia/Tokyo")
+        assert "Asia/Tokyo" in converted.text
+        with pytest.raises(ToolError, match="timezone"):
+            await tools.get_current_time(timezone="Middle/Earth")
+        with pytest.raises(ToolArgumentError, match="/timezone"):
+            await tools.get_current_time(timezone=1)
+        assert not await tools.check_drift()
+
+
+async def test_git(make: Callable[..., Made], tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+    for name, value in (("user.name", "Ada"), ("user.email", "ada@example.com")):
+        subprocess.run(["git", "-C", str(repository), "config", name, value], check=True)
+    (repository / "new.txt").write_text("new", "utf-8")
+    made = make(*python_server("mcp_server_git", "--repository", str(repository)))
+    made.verify()
+    async with made.connect() as peer:
+        tools = made.module.Made(await Client.open(peer))
+        path = str(repository)
+        assert "new.txt" in (await tools.git_status(repo_path=path)).text
+        await tools.git_add(repo_path=path, files=["new.txt"])
+        await tools.git_commit(repo_path=path, message="first")
+        assert "first" in (await tools.git_log(repo_path=path, max_count=1)).text
+        with pytest.raises(ToolArgumentError, match="/files"):
+            await tools.git_add(repo_path=path, files=[])
+        assert tools.__tools__["git_status"].read_only and tools.__tools__["git_reset"].destructive
+
+
+def _allow(tool: Tool[Any]) -> bool:
+    return tool.name != "move_file"
+
+
+async def test_filesystem(make: Callable[..., Made], tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    made = make(*node_server("filesystem", str(root)))
+    made.verify()
+    async with made.connect() as peer:
+        client = await Client.open(peer, options=ClientOptions(roots=[root.as_uri()]))
+        tools = made.module.Made(client, allow=_allow)
+        file = str(root / "hello.txt")
+        await tools.write_file(path=file, content="Grüße")
+        assert (await tools.read_text_file(path=file)).data.content == "Grüße"
+        edit = made.module.EditFileInputEdit(oldText="Grüße", newText="Hallo")
+        await tools.edit_file(path=file, edits=[edit])
+        assert (root / "hello.txt").read_text("utf-8") == "Hallo"
+        assert "hello.txt" in (await tools.list_directory(path=str(root))).data.content
+        with pytest.raises(ToolError):
+            await tools.read_text_file(path="/etc/passwd")
+
+
+async def test_memory(make: Callable[..., Made], tmp_path: Path) -> None:
+    made = make(*node_server("memory"), MEMORY_FILE_PATH=str(tmp_path / "memory.json"))
+    made.verify()
+    async with made.connect() as peer:
+        tools, module = made.module.Made(await Client.open(peer)), made.module
+        ada = module.CreateEntitiesInputEntity(name="Ada", entityType="person", observations=["writes programs"])
+        engine = module.CreateEntitiesInputEntity(name="Engine", entityType="machine", observations=[])
+        created = await tools.create_entities(entities=[ada, engine])
+        assert created.data.entities[0].name == "Ada"
+        relation = module.CreateRelationsInputRelation.model_validate_json(
+            json.dumps({"from": "Ada", "to": "Engine", "relationType": "programs"})
+        )
+        await tools.create_relations(relations=[relation])
+        graph = (await tools.read_graph()).data
+        assert [(r.from_, r.to) for r in graph.relations] == [("Ada", "Engine")]
+        assert (await tools.search_nodes(query="Ada")).data.entities[0].observations == ["writes programs"]

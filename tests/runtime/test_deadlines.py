@@ -1,0 +1,76 @@
+"""Time limits: many requests share one timer, and each ends in its own time."""
+
+import asyncio
+from typing import Any
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.errors import RequestTimeout
+from mcp_runtime.stub import CallOptions
+from talk import raw, talk
+from tools_server import Tools
+
+
+def _timers() -> int:
+    scheduled: list[asyncio.TimerHandle] = getattr(asyncio.get_running_loop(), "_scheduled")  # noqa: B009
+    return sum(not timer.cancelled() for timer in scheduled)
+
+
+async def test_many_requests_share_one_timer_and_none_is_left() -> None:
+    before = _timers()
+    async with talk(Tools(), timeout=30.0) as conversation:
+        calls = [asyncio.ensure_future(conversation.client.call_tool(name="slow")) for _ in range(100)]
+        await asyncio.sleep(0.01)
+        # Each handler sleeps, too; the timeouts of a hundred calls add one.
+        assert _timers() - before == len(calls) + 1
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+    assert _timers() == before
+
+
+async def test_each_request_ends_in_its_own_time() -> None:
+    loop = asyncio.get_running_loop()
+
+    async def call(client: Any, seconds: float) -> float:
+        start = loop.time()
+        try:
+            await client.call_tool(name="slow", options=CallOptions(timeout=seconds))
+        except RequestTimeout as error:
+            assert f"{seconds:g} s" in str(error)
+        return loop.time() - start
+
+    limits = (0.3, 0.05, 0.15, 0.0501)
+    async with talk(Tools()) as conversation:
+        waited = await asyncio.gather(*(call(conversation.client, seconds) for seconds in limits))
+    for limit, seconds in zip(limits, waited, strict=True):
+        assert limit <= seconds + 0.001, f"{limit} s ended after {seconds} s"
+    assert [limits[i] for i in sorted(range(4), key=lambda i: waited[i])][-2:] == [0.15, 0.3]
+
+
+async def test_an_id_that_comes_again_before_its_cancelled_handler_has_ended_is_refused() -> None:
+    class Slow(v.Server):
+        ended = 0
+
+        async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+            return v.ListToolsResult(tools=[])
+
+        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await asyncio.sleep(0.02)
+                self.ended += 1
+            return v.CallToolResult(content=[])
+
+    server = Slow()
+    async with raw(server) as line:
+        await line.shake_hands("2025-11-25")
+        line.tell(id=5, method="tools/call", params={"name": "x"})
+        await asyncio.sleep(0.01)
+        line.tell(method="notifications/cancelled", params={"requestId": 5})
+        await asyncio.sleep(0.01)
+        assert "cancelled" in (await line.ask("tools/list", id_=5))["error"]["message"]
+        await asyncio.sleep(0.05)
+        assert server.ended == 1
+        line.got.clear()
+        assert (await line.ask("tools/list", id_=5))["result"]["tools"] == []

@@ -1,0 +1,27 @@
+"""A client that calls its server for ever; says the number of the server's process first."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.peer import Peer
+from mcp_runtime.transports.stdio import StdioClientTransport
+
+AT_ONCE = 1000
+
+
+async def main() -> None:
+    transport = StdioClientTransport(sys.executable, Path(__file__).with_name("echo_server.py"))
+    client = await v.Client.open(Peer(transport))
+    print(transport.pid, flush=True)
+
+    async def call() -> None:
+        while True:
+            await client.call_tool(name="wait", arguments={"seconds": 0.01})
+
+    await asyncio.gather(*(call() for _ in range(AT_ONCE)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

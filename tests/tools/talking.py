@@ -1,0 +1,86 @@
+"""A server whose tools a test makes up, in any legacy revision, and the client that is generated for it."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jsonschema import Draft7Validator, Draft202012Validator
+
+from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.tools.contract import Contract, make_contract
+from mcp_bindgen.tools.module import module
+
+_NUMBERS = count()
+
+
+def contract(tools: Sequence[Any], *, server: str = "test", diagnostics: Diagnostics | None = None) -> Contract:
+    """Make a contract of tools as a server lists them."""
+    return make_contract(
+        tools,
+        server=server,
+        version="1.0",
+        where=Location(source="tools.json"),
+        diagnostics=Diagnostics() if diagnostics is None else diagnostics,
+    )
+
+
+def tool(name: str, input_: Any, output: Any = None, **members: Any) -> dict[str, Any]:
+    """Make a tool as a server lists it."""
+    found = {"name": name, "inputSchema": input_, **members}
+    return found if output is None else {**found, "outputSchema": output}
+
+
+def objects(properties: Mapping[str, Any], *required: str, **keywords: Any) -> dict[str, Any]:
+    """Make a schema of objects."""
+    return {"type": "object", "properties": dict(properties), "required": list(required), **keywords}
+
+
+def text_of(tools: Sequence[Any], *, client: str = "TestTools", diagnostics: Diagnostics | None = None) -> str:
+    """Return the module that is generated for tools."""
+    found = Diagnostics() if diagnostics is None else diagnostics
+    return module(contract(tools, diagnostics=found), client, found)
+
+
+def load(text: str, folder: Path) -> ModuleType:
+    """Import a module from its text."""
+    name = f"generated_tools_{next(_NUMBERS)}"
+    path = folder / f"{name}.py"
+    path.write_text(text, "utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec and spec.loader
+    found = importlib.util.module_from_spec(spec)
+    sys.modules[name] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+def saved(tools: Sequence[Any], folder: Path, name: str = "tools.json") -> Path:
+    """Save tools as a result of tools/list."""
+    path = folder / name
+    path.write_text(json.dumps({"tools": list(tools)}), "utf-8")
+    return path
+
+
+def validator(schema: Any) -> Any:
+    """Return what judges by a schema, in the dialect that it names."""
+    old = json.dumps(schema).find("draft-07") >= 0
+    return Draft7Validator(schema) if old else Draft202012Validator(schema)
+
+
+def check_types(folder: Path, *files: str) -> str:
+    """Return what strict type checkers complain of."""
+    settings: dict[str, object] = {"typeCheckingMode": "strict", "include": list(files), "extraPaths": ["."]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    binaries = Path(sys.executable).parent
+    commands: tuple[list[str | Path], ...] = (
+        [binaries / "pyright", "--pythonpath", sys.executable, "-p", folder],
+        [binaries / "mypy", "--strict", "--no-incremental", *files],
+    )
+    done = [subprocess.run(c, cwd=folder, capture_output=True, text=True, check=False) for c in commands]
+    return "\n".join(one.stdout for one in done if one.returncode)

@@ -1,0 +1,254 @@
+"""The generated client at a server that runs: arguments are checked, answers typed, failures are exceptions."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2024_11_05, v2025_11_25
+from mcp_runtime.errors import McpError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.tools import (
+    Drift,
+    Tool,
+    ToolArgumentError,
+    ToolDrift,
+    ToolError,
+    ToolOutputError,
+    ToolRefused,
+    digest,
+)
+from talk import LEGACY, bindings, talk
+from tools.talking import load, objects, text_of, tool
+
+CITY: dict[str, Any] = objects(
+    {
+        "city": {"type": "string", "minLength": 2},
+        "days": {"type": "integer", "default": 3},
+        "unit": {"enum": ["C", "F"], "default": "C"},
+        "note": {"type": ["string", "null"]},
+        "class": {"type": "string"},
+        "places": {"type": "array", "items": objects({"lat": {"type": "number"}, "lon": {"type": "number"}}, "lat")},
+    },
+    "city",
+)
+FORECAST = objects(
+    {"temperature": {"type": "number"}, "words": {"type": "array", "items": {"type": "string"}}}, "temperature"
+)
+TOOLS = [
+    tool("forecast", CITY, FORECAST, annotations={"readOnlyHint": True}, description="Forecast.\n\nOf the weather."),
+    tool("say-it", objects({"text": {"type": "string", "pattern": "^[a-z]+$"}}, "text")),
+    tool("wipe", {"type": "object"}, annotations={"destructiveHint": True}),
+    tool("free", {"type": "object", "additionalProperties": {}}, {"type": "object", "anyOf": [FORECAST]}),
+]
+
+
+class Weather:
+    """What the test's server does, in any revision; `calls` are the arguments that it got."""
+
+    def __init__(self, tools: list[Any] | None = None) -> None:
+        self.tools = TOOLS if tools is None else tools
+        self.calls: list[Any] = []
+        self.answer: dict[str, Any] = {"content": [{"type": "text", "text": "sunny"}]}
+
+    def server(self, revision: str) -> Any:
+        v, weather = bindings(revision), self
+
+        class Server(v.Server):  # type: ignore[misc,name-defined]
+            options = ServerOptions(name="weather", list_changed=True)
+
+            async def list_tools(self, params: Any, ctx: Any) -> Any:
+                return v.ListToolsResult.model_validate_json(json.dumps({"tools": weather.tools}))
+
+            async def call_tool(self, params: Any, ctx: Any) -> Any:
+                weather.calls.append(params.arguments)
+                return v.CallToolResult.model_validate_json(json.dumps(weather.answer))
+
+        return Server()
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return load(text_of(TOOLS, client="WeatherTools"), tmp_path_factory.mktemp("client"))
+
+
+@asynccontextmanager
+async def connected(weather: Weather, revision: str = "2025-11-25") -> AsyncGenerator[Any]:
+    async with talk(weather.server(revision)) as talking:
+        yield talking
+
+
+@pytest.mark.parametrize("revision", LEGACY)
+async def test_a_call_in_every_revision(revision: str, module: Any) -> None:
+    weather = Weather()
+    weather.answer |= {"structuredContent": {"temperature": 21.5, "words": ["sunny"]}}
+    async with connected(weather, revision) as talking:
+        tools = module.WeatherTools(talking.client)
+        found = await tools.forecast(city="Oslo")
+        assert isinstance(found.data, module.ForecastOutput)
+        assert found.data.temperature == 21.5
+        assert found.data.words == ["sunny"]
+        assert found.text == "sunny"
+        assert found.structured == {"temperature": 21.5, "words": ["sunny"]}
+        assert weather.calls == [{"city": "Oslo", "days": 3, "unit": "C"}]
+
+
+class TestArguments:
+    async def test_absent_null_and_names(self, module: Any) -> None:
+        weather = Weather()
+        weather.answer |= {"structuredContent": {"temperature": 1}}
+        async with connected(weather) as talking:
+            tools = module.WeatherTools(talking.client)
+            place = module.ForecastInputPlace(lat=1, lon=None)
+            await tools.forecast(city="Oslo", days=None, unit="F", note=None, class_="x", places=[place])
+            assert weather.calls == [{"city": "Oslo", "unit": "F", "note": None, "class": "x", "places": [{"lat": 1}]}]
+
+    @pytest.mark.parametrize(
+        ("arguments", "where"),
+        [
+            ({"city": "O"}, "/city"),
+            ({"city": 1}, "/city"),
+            ({"city": "Oslo", "days": True}, "/days"),
+            ({"city": "Oslo", "days": "3"}, "/days"),
+            ({"city": "Oslo", "unit": "K"}, "/unit"),
+        ],
+    )
+    async def test_wrong_ones_are_not_sent(self, arguments: Any, where: str, module: Any) -> None:
+        weather = Weather()
+        async with connected(weather) as talking:
+            with pytest.raises(ToolArgumentError, match=rf"^forecast: arguments at {where}: ") as caught:
+                await module.WeatherTools(talking.client).forecast(**arguments)
+            with pytest.raises(ToolArgumentError):
+                await module.WeatherTools(talking.client).call("forecast", arguments)
+            assert caught.value.pointer == where
+            assert weather.calls == []
+
+    async def test_what_types_do_not_express_is_checked_too(self, module: Any) -> None:
+        weather = Weather()
+        async with connected(weather) as talking:
+            tools = module.WeatherTools(talking.client)
+            with pytest.raises(ToolArgumentError, match="does not match"):
+                await tools.say_it(text="LOUD")
+            await tools.say_it(text="quiet")
+            assert weather.calls == [{"text": "quiet"}]
+
+    async def test_untyped_ones_are_passed_on(self, module: Any) -> None:
+        weather = Weather()
+        weather.answer |= {"structuredContent": {"temperature": 1}}
+        async with connected(weather) as talking:
+            found = await module.WeatherTools(talking.client).free({"anything": [1]})
+            assert found.data == {"temperature": 1}
+            assert weather.calls == [{"anything": [1]}]
+
+    async def test_a_tool_by_its_name(self, module: Any) -> None:
+        weather = Weather()
+        async with connected(weather) as talking:
+            tools = module.WeatherTools(talking.client)
+            await tools.call("say-it", {"text": "quiet", "more": 1})
+            assert weather.calls == [{"text": "quiet", "more": 1}]
+            with pytest.raises(KeyError):
+                await tools.call("say_it", {})
+
+
+class TestAnswers:
+    async def test_a_failure_carries_the_content(self, module: Any) -> None:
+        weather = Weather()
+        weather.answer = {"content": [{"type": "text", "text": "no such\x1b city"}], "isError": True}
+        async with connected(weather) as talking:
+            with pytest.raises(ToolError) as caught:
+                await module.WeatherTools(talking.client).forecast(city="Nowhere")
+        assert caught.value.tool == "forecast"
+        assert caught.value.content[0].text == "no such\x1b city"
+        assert str(caught.value) == r"forecast: no such\x1b city"
+
+    @pytest.mark.parametrize("structured", [{"structuredContent": {"temperature": "warm"}}, {}])
+    async def test_what_breaks_the_schema_is_no_answer(self, structured: Any, module: Any) -> None:
+        weather = Weather()
+        weather.answer |= structured
+        async with connected(weather) as talking:
+            with pytest.raises(ToolOutputError, match=r"^forecast: structured content") as caught:
+                await module.WeatherTools(talking.client).forecast(city="Oslo")
+        assert caught.value.content[0].text == "sunny"
+
+    async def test_images_are_content_blocks(self, module: Any) -> None:
+        weather = Weather()
+        weather.answer = {"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]}
+        async with connected(weather) as talking:
+            found = await module.WeatherTools(talking.client).wipe()
+        assert isinstance(found.content[0], v2025_11_25.ImageContent)
+        assert found.data is None and found.text == ""
+
+
+class TestHints:
+    def test_they_are_there_at_run_time(self, module: Any) -> None:
+        tools = module.WeatherTools.__tools__
+        assert tools["forecast"].read_only and not tools["wipe"].read_only
+        assert tools["wipe"].destructive and tools["wipe"].open_world
+        assert "by its own account read only" in module.WeatherTools.forecast.__doc__
+        assert module.WeatherTools.forecast.__doc__.startswith("Forecast.\n\n        Of the weather.\n")
+
+    async def test_a_program_can_refuse_tools(self, module: Any) -> None:
+        weather = Weather()
+        async with connected(weather) as talking:
+            tools = module.WeatherTools(talking.client, allow=_is_read_only)
+            with pytest.raises(ToolRefused, match="wipe: this program does not allow it"):
+                await tools.wipe()
+            assert weather.calls == []
+
+
+def _is_read_only(tool: Tool[Any]) -> bool:
+    return tool.read_only
+
+
+class TestDrift:
+    async def test_there_is_none(self, module: Any) -> None:
+        async with connected(Weather()) as talking:
+            drift = await module.WeatherTools(talking.client).check_drift()
+            assert not drift
+            assert str(drift) == "no drift"
+
+    async def test_it_is_reported_when_the_server_says_that_its_tools_changed(self, module: Any) -> None:
+        weather = Weather()
+        reported: list[Drift] = []
+        async with connected(weather) as talking:
+            tools = module.WeatherTools(talking.client, on_drift=reported.append)
+            await talking.server.stub.notify_tool_list_changed()
+            await tools.wipe()
+            assert reported == []
+            closed: Any = {**TOOLS[0], "inputSchema": {**CITY, "required": ["city", "days"]}}
+            weather.tools = [closed, *TOOLS[2:]]
+            weather.tools.append(tool("new", {"type": "object"}))
+            await talking.server.stub.notify_tool_list_changed()
+            for _ in range(20):
+                await tools.wipe()
+        assert reported == [Drift(added=("new",), removed=("say-it",), changed={"forecast": ("inputSchema",)})]
+        assert str(reported[0]) == "forecast: inputSchema changed; say-it is gone; new is new"
+
+    async def test_without_a_hook_the_connection_is_told(self, module: Any) -> None:
+        weather = Weather()
+        async with connected(weather) as talking:
+            tools = module.WeatherTools(talking.client)
+            weather.tools = []
+            await talking.server.stub.notify_tool_list_changed()
+            for _ in range(20):
+                await tools.wipe()
+        assert any(isinstance(error, ToolDrift) for error in talking.errors)
+
+    async def test_a_list_that_never_ends_is_an_error(self, module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        weather = Weather()
+        server = weather.server("2024-11-05")
+
+        async def endless(params: object, ctx: object) -> v2024_11_05.ListToolsResult:
+            return v2024_11_05.ListToolsResult(tools=[], next_cursor="again")
+
+        monkeypatch.setattr(server.__class__, "list_tools", staticmethod(endless))
+        async with talk(server) as talking:
+            with pytest.raises(McpError, match="a cursor comes again"):
+                await module.WeatherTools(talking.client).check_drift()
+
+    def test_both_sides_hash_alike(self) -> None:
+        from mcp_bindgen.tools import contract
+
+        assert digest(CITY) == contract.digest(CITY) == digest(dict(reversed(CITY.items())))

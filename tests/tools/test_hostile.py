@@ -1,0 +1,256 @@
+"""Servers that nobody vouches for: their text stays text, nothing outside is read, and time and memory have a bound."""
+
+import ast
+import builtins
+import json
+import resource
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import Cli
+from functional.test_hostile import HOSTILE
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.tools.narrowing import gaps
+from tools.talking import load, objects, saved, text_of, tool
+
+HARMLESS = "harm-less"
+STRING = {"type": "string"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_runs() -> Iterator[None]:
+    yield
+    assert not hasattr(builtins, "hacked"), "text of a server was run"
+
+
+def described(text: str) -> list[Any]:
+    inner = {**STRING, "description": text, "title": text, "examples": [text], "$comment": text, "format": text}
+    schema = objects({"a": inner}, title=text, description=text, **{"x-python": text, "$id": "urn:x"})
+    return [tool("it", schema, schema, description=text, title=text)]
+
+
+def named(text: str) -> list[Any]:
+    return [tool(text[:200], objects({"a": STRING}), objects({"a": STRING}))]
+
+
+def members(text: str) -> list[Any]:
+    nested = objects({text: STRING, "b": objects({text: STRING}, text)}, text)
+    return [tool("it", nested, nested)]
+
+
+def valued(text: str) -> list[Any]:
+    return [tool("it", objects({"a": {"enum": [text, "x"]}, "b": {"const": text}}, "a"))]
+
+
+def defaulted(text: str) -> list[Any]:
+    return [tool("it", objects({"a": {**STRING, "default": text}, "b": {"enum": ["x", text], "default": text}}))]
+
+
+def matched(text: str) -> list[Any]:
+    return [
+        tool(
+            "it", objects({"a": {**STRING, "pattern": text}, "b": {"type": "object", "patternProperties": {text: {}}}})
+        )
+    ]
+
+
+def defined(text: str) -> list[Any]:
+    pointer = "#/$defs/" + text.replace("~", "~0").replace("/", "~1")
+    return [tool("it", {**objects({"a": {"$ref": pointer}}), "$defs": {text: objects({"x": STRING}, "x")}})]
+
+
+def referring(text: str) -> list[Any]:
+    return [tool("it", objects({"a": {"$ref": text}, "b": {"$dynamicRef": text}}))]
+
+
+def hinted(text: str) -> list[Any]:
+    return [tool("it", objects({"a": {"type": text}}), annotations={"title": text, "readOnlyHint": text})]
+
+
+MAKERS: list[Callable[[str], list[Any]]] = [
+    described,
+    named,
+    members,
+    valued,
+    defaulted,
+    matched,
+    defined,
+    referring,
+    hinted,
+]
+
+
+class TestText:
+    @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+    def test_it_never_becomes_code(self, text: str, make: Callable[[str], list[Any]], tmp_path: Path) -> None:
+        found = text_of(make(text))
+        kinds, known = _kinds(found), _harmless(make)
+        if len(text) < 1000:
+            assert kinds == known
+        else:  # Too long to be a name or a value of a type, so there are fewer things, but no others.
+            assert kinds.keys() <= known.keys() | _kinds(text_of([tool("it", True)])).keys()
+        module = load(found, tmp_path)
+        assert module.TestTools.__tools__
+
+    @pytest.mark.parametrize("text", [t for t in HOSTILE.values() if len(t) < 1000])
+    def test_it_survives_as_a_name_and_a_value(self, text: str, tmp_path: Path) -> None:
+        module = load(text_of(members(text)), tmp_path)
+        known = module.TestTools.__tools__["it"]
+        assert known.check({text: "x", "b": {text: "y"}}) == {text: "x", "b": {text: "y"}}
+        module = load(text_of(valued(text)), tmp_path)
+        assert module.TestTools.__tools__["it"].check({"a": text, "b": text})
+
+    @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+    def test_as_the_name_of_the_server(self, text: str, tmp_path: Path, cli: Cli) -> None:
+        path = tmp_path / "list.json"
+        server = {"name": text, "version": text}
+        path.write_text(json.dumps({"server": server, "tools": [tool("it", objects({"a": STRING}))]}))
+        cli("tools", "generate", "--from", path, "--out", tmp_path / "made.py", "--quiet")
+        load((tmp_path / "made.py").read_text("utf-8"), tmp_path)
+
+    def test_surrogates_and_what_is_no_tool_are_left_out(self) -> None:
+        diagnostics = Diagnostics()
+        listed = [
+            tool("good", objects({"a": STRING})),
+            tool("\ud800", {}),
+            3,
+            {"name": 1},
+            tool("", {}),
+            tool("good", {}),
+        ]
+        text = text_of(listed, diagnostics=diagnostics)
+        assert "async def good" in text
+        assert len([d for d in diagnostics if d.level.value == "warning"]) == 5
+
+
+class TestReferences:
+    @pytest.mark.parametrize(
+        "reference",
+        [
+            "file:///etc/passwd",
+            "/etc/passwd",
+            "../secret.json",
+            "http://127.0.0.1:1/x",
+            "https://example.com/s.json#/a",
+        ],
+    )
+    def test_none_leads_out(self, reference: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "secret.json").write_text('{"type": "string", "const": "hunter2"}')
+        monkeypatch.setattr(socket, "create_connection", _refuse)
+        monkeypatch.setattr(socket.socket, "connect", _refuse)
+        folder = tmp_path / "inner"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        diagnostics = Diagnostics()
+        schema = objects({"a": {"$ref": reference}, "b": STRING}, **{"$id": "file:///etc/"})
+        text = text_of([tool("it", schema)], diagnostics=diagnostics)
+        assert "hunter2" not in text and "root:" not in text
+        assert any("leads nowhere in the schema" in d.message for d in diagnostics)
+        known = load(text, tmp_path).TestTools.__tools__["it"]
+        assert known.check({"a": 1, "b": "x"}) == {"a": 1, "b": "x"}
+        assert [gap.is_proven for gap in gaps(schema, objects({"a": STRING}))] == [False]
+
+    @pytest.mark.parametrize("keyword", ["anyOf", "allOf"])
+    def test_circles_and_explosions_end(self, keyword: str) -> None:
+        explosion = {f"d{n}": {keyword: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+        circle = {"d60": {"$ref": "#/$defs/d61"}, "d61": {"$ref": "#/$defs/d60"}}
+        schema = {**objects({"a": {"$ref": "#/$defs/d0"}}), "$defs": {**explosion, **circle}}
+        begun = time.monotonic()
+        diagnostics = Diagnostics()
+        text = text_of([tool("bad", schema), tool("good", objects({"a": STRING}, "a"))], diagnostics=diagnostics)
+        assert "async def good(self, *, a: str" in text
+        gaps(schema, objects({"a": STRING}))
+        assert time.monotonic() - begun < 20
+
+
+class TestSize:
+    def test_a_pattern_that_backtracks_forever(self, tmp_path: Path) -> None:
+        schema = objects({"a": {**STRING, "pattern": "^(a+)+$"}})
+        known = load(text_of([tool("it", schema)]), tmp_path).TestTools.__tools__["it"]
+        begun = time.monotonic()
+        with pytest.raises(ValueError, match="does not match"):
+            known.check({"a": "a" * 5000 + "!"})
+        gaps(objects({"a": STRING}), schema)
+        assert time.monotonic() - begun < 5
+
+    def test_a_deep_schema_in_a_file(self, tmp_path: Path, cli: Cli) -> None:
+        path = tmp_path / "deep.json"
+        path.write_text('{"tools": [{"name": "it", "inputSchema": ' + '{"items": ' * 10_000 + "1" + "}" * 10_001 + "]}")
+        outcome = cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py", expect=2)
+        assert "nested too deep" in outcome.err
+        assert not (tmp_path / "x.py").exists()
+
+    @pytest.mark.parametrize("depth", [60, 130, 300])
+    def test_a_schema_that_is_less_deep_falls_back(self, depth: int, tmp_path: Path, cli: Cli) -> None:
+        deep: Any = STRING
+        for _ in range(depth):
+            deep = {"type": "array", "items": deep}
+        path = saved([tool("deep", objects({"a": deep})), tool("good", objects({"a": STRING}, "a"))], tmp_path)
+        outcome = cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py", "--verbose")
+        assert "warning:" in outcome.err
+        text = (tmp_path / "x.py").read_text("utf-8")
+        assert "async def good(self, *, a: str" in text
+        assert (
+            "async def deep(\n        self, arguments: dict[str, Any]" in text
+            or "def deep(self, arguments: dict[str, Any]" in text
+        )
+        cli("tools", "check", "--from", path, "--lock", tmp_path / "tools.lock.json")
+
+    def test_a_schema_of_ten_megabytes(self, tmp_path: Path, cli: Cli) -> None:
+        wide = objects({f"p{n}": {**STRING, "description": "x" * 80} for n in range(100_000)})
+        path = saved([tool("wide", wide), tool("good", objects({"a": STRING}, "a"))], tmp_path)
+        assert path.stat().st_size > 10_000_000
+        begun = time.monotonic()
+        outcome = cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py", "--verbose")
+        assert "too large" in outcome.err
+        assert time.monotonic() - begun < 30
+        assert (tmp_path / "x.py").stat().st_size < 10_000
+
+    @pytest.mark.slow
+    def test_five_thousand_tools(self, tmp_path: Path, cli: Cli) -> None:
+        listed = [
+            tool(f"tool_{n}", objects({"a": STRING, "b": objects({"c": {"type": "integer"}})}, "a"))
+            for n in range(5000)
+        ]
+        path = saved(listed, tmp_path)
+        begun = time.monotonic()
+        cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py")
+        assert time.monotonic() - begun < 240
+        cli("tools", "check", "--from", path, "--lock", tmp_path / "tools.lock.json")
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 3_000_000
+
+    def test_a_hundred_tools_take_less_than_five_seconds(self, tmp_path: Path, cli: Cli) -> None:
+        listed = [
+            tool(
+                f"tool_{n}",
+                objects({f"a{m}": STRING for m in range(6)}, "a0"),
+                objects({"b": {"type": "array", "items": STRING}}),
+            )
+            for n in range(100)
+        ]
+        path = saved(listed, tmp_path)
+        begun = time.monotonic()
+        cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py")
+        assert time.monotonic() - begun < 5
+
+
+@cache
+def _harmless(make: Callable[[str], list[Any]]) -> Counter[str]:
+    return _kinds(text_of(make(HARMLESS)))
+
+
+def _kinds(text: str) -> Counter[str]:
+    """Count the kinds of nodes that the code is made of."""
+    return Counter(type(node).__name__ for node in ast.walk(ast.parse(text)))
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise AssertionError("the network was asked")
