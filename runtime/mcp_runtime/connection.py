@@ -76,6 +76,7 @@ class Connection(VendorMethods):
             make_context=self._make_context,
             settled=self._settle,
         )
+        self._link.spawn = self._dispatch.spawn
         self._stub: Stub | None = None
         self._context: type[Context[Any]] = Context
         self._close_hooks: list[CloseHook] = []
@@ -235,7 +236,7 @@ class Connection(VendorMethods):
     def _take_request(self, request: Request, text: bytes) -> None:
         if request.method == PING and self._dispatch.handler(PING) is None:
             # Promptly, whatever else there is to do (basic/utilities/ping).
-            self._link.send(self._link.session.answer(request.id, b"{}"))
+            self._link.send_at_once(self._link.session.answer(request.id, b"{}"))
         elif request.method == INITIALIZE:
             self._take_initialize(request)
         else:
@@ -258,7 +259,7 @@ class Connection(VendorMethods):
     def _take_violation(self, violation: Violation) -> None:
         error = self._link.violation(violation.reason, violation.method)
         self._link.report(error)
-        self._link.send(violation.answer)
+        self._link.send_at_once(violation.answer)
         self._calls.fail(violation.failed, error)
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:

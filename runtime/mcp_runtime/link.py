@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_runtime import jsonrpc
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from mcp_runtime.bridge.wire import Wire
 
 ErrorHook: TypeAlias = Callable[[McpError], None]
+
+MAX_UNREAD: Final = 1 << 20
+"""How many bytes of answers leave at once before this side looks whether the peer reads them."""
 
 log: Final = logging.getLogger("mcp_runtime")
 
@@ -57,6 +60,8 @@ class Link:
         self.closed_because: str | None = None
         self.ending: str | None = None
         self.error_hooks: list[ErrorHook] = []
+        self.spawn: Callable[[Coroutine[Any, Any, Any]], object]
+        self._unread, self._is_deaf = 0, False
         self._trace = open_trace(settings.trace)
         self.progress = ProgressReports(self)
         self.logs = LogMessages(self)
@@ -107,13 +112,30 @@ class Link:
         self.closed_because = reason
         self.session.close()
 
+    def send_at_once(self, message: bytes) -> None:
+        """Send an answer that no handler's task waits with, and listen no more if the peer does not read them.
+
+        It asks for every one of them, so it is heard again as soon as it has read what it got.
+        """
+        self.send(message)
+        self._unread += len(message)
+        if self._unread > MAX_UNREAD and not self._is_deaf and self.closed_because is None:
+            self._is_deaf = True
+            self.transport.pause_reading()
+            self.spawn(self._listen_when_drained())
+
+    async def _listen_when_drained(self) -> None:
+        await self.transport.drain()
+        self._unread, self._is_deaf = 0, False
+        self.transport.resume_reading()
+
     def refuse(self, id_: Id, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error."""
-        self.send(self.session.refuse(id_, code, message, data))
+        self.send_at_once(self.session.refuse(id_, code, message, data))
 
     def refuse_unread(self, reason: str) -> None:
         """Answer a message that nobody could read."""
-        self.send(self.session.unread(jsonrpc.INVALID_REQUEST, reason))
+        self.send_at_once(self.session.unread(jsonrpc.INVALID_REQUEST, reason))
 
     def check_open(self) -> None:
         """Go on if there is a conversation.

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.jsonrpc import is_array, is_object
 from mcp_runtime.method import WireType
+from mcp_runtime.transports.text import printable
 
 T = TypeVar("T")
 Report: TypeAlias = Callable[[RemoteProtocolError], None]
@@ -91,7 +92,7 @@ class Reader:
 
 def clipped(text: str, limit: int = 3 * MAX_TEXT) -> str:
     """Return a peer's text as it may be shown: without control characters, and not longer than the limit."""
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:limit])
+    shown = printable(text[:limit])
     return shown if len(text) <= limit else f"{shown}..."
 
 

@@ -16,8 +16,3 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether a value is a JSON number; true is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def is_text(value: object) -> TypeGuard[str]:
-    """Whether a value is a JSON string."""
-    return isinstance(value, str)

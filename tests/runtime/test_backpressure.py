@@ -1,0 +1,54 @@
+"""A peer that asks and does not read what it gets: it is not listened to until it has read."""
+
+import asyncio
+import json
+
+import pytest
+
+from mcp_runtime.server import start_server
+from mcp_runtime.transports.memory import MemoryTransport
+from talk import Raw
+from tools_server import Tools
+
+PINGS = 60_000
+"""Their answers are more than what leaves before this side looks whether the peer reads."""
+
+
+class Watched(MemoryTransport):
+    """An end that counts how often it was told to be quiet, and to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def pause_reading(self) -> None:
+        self.told.append("pause")
+        super().pause_reading()
+
+    def resume_reading(self) -> None:
+        self.told.append("resume")
+        super().resume_reading()
+
+
+@pytest.mark.parametrize("line", [b'{"jsonrpc":"2.0","id":%d,"method":"ping"}', b"garbage %d"])
+async def test_a_peer_that_does_not_read(line: bytes) -> None:
+    here, there = Watched.pair()
+    assert isinstance(here, Watched) and isinstance(there, Watched)
+    server = await start_server(there, Tools())
+    server.on_error(lambda error: None)
+    peer = Raw(server)
+    await here.start(peer)
+    here.pause_reading()
+    for number in range(PINGS):
+        here.send(line % number)
+    await asyncio.sleep(0.01)
+    assert there.told == ["pause"]
+    here.resume_reading()
+    async with asyncio.timeout(60):
+        while len(peer.got) < PINGS:
+            await asyncio.sleep(0)
+    assert there.told[-1] == "resume" and there.told.count("pause") == there.told.count("resume")
+    here.send(json.dumps({"jsonrpc": "2.0", "id": "last", "method": "ping"}).encode())
+    assert (await peer.answer("last"))["result"] == {}
+    await here.close()
+    await server.wait_closed()
