@@ -81,7 +81,7 @@ diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 
 .PHONY: docs
 docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
-	$(BIN)/python tests/requirement_table.py
+	$(BIN)/python tests/support/requirement_table.py
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py
 
 .PHONY: test

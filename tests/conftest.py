@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-import official
-from command import Cli
+from support import official
+from support.command import Cli
 
 WORKER_KEY = "official-files"
 DEFAULT_CASES = 3000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import official
+from support import official
 
 TESTS = Path(__file__).resolve().parent
 

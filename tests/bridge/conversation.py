@@ -19,7 +19,7 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
-from talk import bindings
+from support.talk import bindings
 
 SOUND = newest.AudioContent(data="AAAA", mime_type="audio/wav")
 LINK = newest.ResourceLink(name="notes", uri="memo://notes", title="Notes", mime_type="text/plain")

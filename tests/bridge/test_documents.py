@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bridge.messages import bridges
-from documents import ROOT
 from mcp_bindgen.bridge.report import markdown, summary
+from support.documents import ROOT
 
 BLOCK = re.compile(r"(<!-- [^\n]*tests/bridge/test_documents.py[^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from command import Cli
+from support.command import Cli
 
 BRIDGES = Path("generated/mcp_bindings/bridges")
 

@@ -18,7 +18,7 @@ from mcp_runtime.bridge.convert import Compiled, converter
 from mcp_runtime.bridge.fallbacks import OBJECTS, VALUES
 from mcp_runtime.bridge.policy import Loss, NotExpressible
 from mcp_runtime.bridge.table import Table
-from samples import HANDSHAKE, json_source
+from support.samples import HANDSHAKE, json_source
 
 NEIGHBOURS = tuple(pairwise(LEGACY))
 

@@ -18,7 +18,7 @@ from mcp_runtime.lifecycle.legacy import Side
 from mcp_runtime.server import start_server
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
-from talk import bindings, raw
+from support.talk import bindings, raw
 
 NEWEST = LEGACY[-1]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Cli
+from support.command import Cli
 
 
 def test_it_says_what_the_older_peer_gets(cli: Cli) -> None:

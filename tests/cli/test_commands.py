@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from command import Cli
-from official import official_schema, seed_typescript
-from samples import REVISIONS
+from support.command import Cli
+from support.official import official_schema, seed_typescript
+from support.samples import REVISIONS
 
 PINS = json.loads((Path(__file__).resolve().parents[2] / "schema" / "revisions.json").read_text("utf-8"))
 

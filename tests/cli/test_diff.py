@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from command import Cli
 from mcp_bindgen.emit.json_schema import json_schema, reference
 from mcp_bindgen.ir.nodes import Direction, Protocol
 from mcp_bindgen.load import load_released
-from official import official_schema, seed_typescript
-from samples import REVISIONS
+from support.command import Cli
+from support.official import official_schema, seed_typescript
+from support.samples import REVISIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = list(pairwise(REVISIONS))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from command import Cli
-from samples import HANDSHAKE, HANDSHAKE_TS
+from support.command import Cli
+from support.samples import HANDSHAKE, HANDSHAKE_TS
 
 GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@example.org")
 

@@ -17,10 +17,10 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from command import Cli
 from mcp_bindgen.cli.diff import ReportFormat
 from mcp_bindgen.diff.report import json as json_report
-from samples import HANDSHAKE
+from support.command import Cli
+from support.samples import HANDSHAKE
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads(Path(json_report.__file__).with_name("diff.schema.json").read_text("utf-8"))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from command import Cli, files_below, start
 from mcp_bindgen.emit.header import HEADER_MARK
-from samples import HANDSHAKE, HANDSHAKE_TS, REVISIONS
+from support.command import Cli, files_below, start
+from support.samples import HANDSHAKE, HANDSHAKE_TS, REVISIONS
 
 SCHEMA = json.dumps({"$defs": HANDSHAKE})
 USUAL = Path("generated/mcp_bindings")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Cli
+from support.command import Cli
 
 REVISIONS = ("--from", "2025-11-25", "--to", "2026-07-28")
 APP = """from mcp_bindings.v2025_11_25 import Client, Tool

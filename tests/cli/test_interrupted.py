@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from command import files_below, start
 from mcp_bindgen.emit.tree import STAGING
-from samples import HANDSHAKE
+from support.command import files_below, start
+from support.samples import HANDSHAKE
 
 ARGUMENTS = ("generate", "2099-01-01", "--schema", "schema.json", "--package", "acme")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from command import Cli, files_below
-from samples import HANDSHAKE, HANDSHAKE_TS
+from support.command import Cli, files_below
+from support.samples import HANDSHAKE, HANDSHAKE_TS
 
 STRING = {"type": "string"}
 DEEP = 10_000

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from command import Cli
 from mcp_bindgen.ingest.revisions import released
+from support.command import Cli
 
 PAIRS = list(pairwise(released()))
 MAX_LINES = 480

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from command import Cli
 from mcp_bindgen.diff.catalogue import CATALOGUE
+from support.command import Cli
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from command import Cli, start
 from mcp_bindgen import __main__ as entry
 from mcp_bindgen.cli import listing
-from samples import HANDSHAKE_TS
+from support.command import Cli, start
+from support.samples import HANDSHAKE_TS
 
 VERSION_LINE = f"mcp-bindgen {version('mcp-bindgen')}\n"
 

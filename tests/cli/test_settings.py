@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from command import Cli
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.settings import Settings, find_settings
-from samples import HANDSHAKE
+from support.command import Cli
+from support.samples import HANDSHAKE
 
 
 def project(folder: Path, table: str) -> Path:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from command import Cli
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindings.v2025_06_18 import Client
 from mcp_runtime.transports.stdio import connect_stdio
+from support.command import Cli
 from tools.talking import check_types, load, objects, saved, tool
 
 TESTS = Path(__file__).parents[1]

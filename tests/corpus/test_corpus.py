@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from differential.values import Json, differences, is_map, read
 from mcp_runtime.method import AnyMethod, Direction, MethodTable, RequestMethod, WireType
-from samples import REVISIONS
+from support.samples import REVISIONS
 
 FILES = sorted(Path(__file__).parent.glob("*.json"))
 MEMBERS = ("name", "kind", "method", "accepted", "rejected", "rule", "schema_only", "message")

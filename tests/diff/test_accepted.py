@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from findings import finding
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.diff.accepted import Accepted, Row, read_accepted, today
 from mcp_bindgen.diff.rule import Severity
+from support.findings import finding
 
 DAY = date(2026, 7, 1)
 GOOD = 'rule = "type-changed"\npath = "*"\nreason = "known"\n'

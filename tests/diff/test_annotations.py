@@ -17,9 +17,9 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
-from official import official_schema, seed_typescript
-from samples import HANDSHAKE, REVISIONS, load
-from source_view import Case, check, found, read
+from support.official import official_schema, seed_typescript
+from support.samples import HANDSHAKE, REVISIONS, load
+from support.source_view import Case, check, found, read
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
 DIALECT_2020 = "https://json-schema.org/draft/2020-12/schema"

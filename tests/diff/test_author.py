@@ -13,9 +13,9 @@ from mcp_bindgen.diff.witness import Witnesses
 from mcp_bindgen.ingest.sources import read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
-from official import official_schema, seed_typescript
-from samples import REVISIONS, load
-from source_view import read
+from support.official import official_schema, seed_typescript
+from support.samples import REVISIONS, load
+from support.source_view import read
 
 REQUEST = """
 export interface DoRequest { method: "do"; params: DoRequestParams; }

@@ -13,7 +13,7 @@ from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
-from samples import HANDSHAKE, json_source, load, typescript_source
+from support.samples import HANDSHAKE, json_source, load, typescript_source
 
 OLD_CLIENT, NEW_CLIENT = {Pair.OLD_CLIENT}, {Pair.NEW_CLIENT}
 BOTH = OLD_CLIENT | NEW_CLIENT

@@ -15,9 +15,9 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.names import inline_name
 from mcp_bindgen.load import load_released
-from official import official_schema
-from samples import REVISIONS, load
-from source_view import Case, check, found, read
+from support.official import official_schema
+from support.samples import REVISIONS, load
+from support.source_view import Case, check, found, read
 
 CONTENT = 'export interface Content { type: "text" | "image"; size: number; text?: string; data?: string; }'
 CONTENTS = """

@@ -16,10 +16,10 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
-from mutations import Json
-from official import official_schema, seed_typescript
-from rewrites import REWRITES
-from samples import REVISIONS, load
+from support.mutations import Json
+from support.official import official_schema, seed_typescript
+from support.rewrites import REWRITES
+from support.samples import REVISIONS, load
 
 _FINGERPRINTS = """
 from mcp_bindgen.diff.compare import compare

@@ -3,7 +3,7 @@
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.definitions import compare_definitions
 from mcp_bindgen.load import load_released
-from source_view import found, read
+from support.source_view import found, read
 
 CONTENT = 'export interface Content { type: "text" | "image"; size: number; text?: string; data?: string; }'
 OTHERS = """

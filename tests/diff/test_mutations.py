@@ -10,8 +10,8 @@ from mcp_bindgen.diff.finding import Travel
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
-from mutations import Json, Mutation, broken, choose, mutations, reached
-from samples import REVISIONS, load
+from support.mutations import Json, Mutation, broken, choose, mutations, reached
+from support.samples import REVISIONS, load
 
 NUMBER = 66
 """Changes that are made to each revision, one at a time."""

@@ -5,7 +5,6 @@ from datetime import date
 
 import pytest
 
-from findings import finding, reported
 from mcp_bindgen.diff.accepted import Accepted, Row
 from mcp_bindgen.diff.catalogue import CATALOGUE
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
@@ -13,6 +12,7 @@ from mcp_bindgen.diff.report import text, words
 from mcp_bindgen.diff.report.lens import Lens, Peer, Role
 from mcp_bindgen.diff.report.model import Report, Side, by_method, causes
 from mcp_bindgen.diff.rule import Severity, View
+from support.findings import finding, reported
 
 ASKED = Carrier("tools/call", "params", Travel.TO_SERVER)
 TOLD = Carrier("tools/call", "result", Travel.TO_CLIENT)

@@ -12,7 +12,6 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from findings import HOSTILE, finding, reported
 from mcp_bindgen.diff.accepted import Accepted, Row
 from mcp_bindgen.diff.author import Verdict
 from mcp_bindgen.diff.catalogue import CATALOGUE
@@ -23,6 +22,7 @@ from mcp_bindgen.diff.report.lens import Lens, Role
 from mcp_bindgen.diff.report.model import Report
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from support.findings import HOSTILE, finding, reported
 
 SCHEMA = json.loads(Path(json_report.__file__).with_name("diff.schema.json").read_text("utf-8"))
 FILE = places.SourceFile(

@@ -12,8 +12,8 @@ from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel, br
 from mcp_bindgen.diff.rule import Change, Severity
 from mcp_bindgen.diff.witness import Witnesses
 from mcp_bindgen.load import load_released
-from rule_cases import CASES, found, read
-from samples import REVISIONS
+from support.rule_cases import CASES, found, read
+from support.samples import REVISIONS
 
 WIRE = (*messages.RULES, *members.RULES, *values.RULES)
 MIRRORS = {rule.id: rule.mirror for rule in WIRE}

@@ -8,8 +8,8 @@ import pytest
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.witness import Witnesses
-from rule_cases import OTHER_MESSAGES, asking, closed, found, read
-from samples import HANDSHAKE
+from support.rule_cases import OTHER_MESSAGES, asking, closed, found, read
+from support.samples import HANDSHAKE
 
 OLD_CLIENT, NEW_CLIENT = {Pair.OLD_CLIENT}, {Pair.NEW_CLIENT}
 X = "DoRequestParams.x"

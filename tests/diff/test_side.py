@@ -11,9 +11,9 @@ from mcp_bindgen.diff.definitions import compare_definitions
 from mcp_bindgen.diff.side import load_sides
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
-from official import seed_typescript
-from samples import REVISIONS
-from source_view import found
+from support.official import seed_typescript
+from support.samples import REVISIONS
+from support.source_view import found
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

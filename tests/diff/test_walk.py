@@ -6,7 +6,7 @@ from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
 from mcp_bindgen.diff.gates import Gates
 from mcp_bindgen.load import load_released
-from rule_cases import REQUEST, RESULT, asking, read
+from support.rule_cases import REQUEST, RESULT, asking, read
 
 END = """
 export interface EndRequest { method: "end"; params: EndRequestParams; }

@@ -8,7 +8,7 @@ import pytest
 from differential.instances import Case
 from differential.subjects import REFUSED, Subject, subject
 from differential.values import Json, Path, at, differences, read, write
-from samples import REVISIONS
+from support.samples import REVISIONS
 
 pytestmark = [pytest.mark.differential, pytest.mark.parametrize("revision", REVISIONS)]
 

@@ -10,8 +10,8 @@ from differential.instances import Case
 from differential.subjects import Judge, Subject, container_of, subject
 from mcp_bindgen.ir.names import lineage
 from mcp_bindgen.ir.nodes import Ref, Struct
-from official import official_schema
-from samples import REVISIONS
+from support.official import official_schema
+from support.samples import REVISIONS
 
 pytestmark = [pytest.mark.differential, pytest.mark.parametrize("revision", REVISIONS)]
 

@@ -11,7 +11,7 @@ from differential.instances import Case
 from differential.subjects import REFUSED, Subject, subject
 from differential.values import write
 from mcp_runtime.model import CONST, WireModel
-from samples import REVISIONS
+from support.samples import REVISIONS
 
 pytestmark = [pytest.mark.differential, pytest.mark.parametrize("revision", REVISIONS)]
 

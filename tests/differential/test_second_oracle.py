@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from differential.subjects import REFUSED, Subject, subject
 from differential.values import Json, is_list, is_map, write
-from samples import REVISIONS
+from support.samples import REVISIONS
 
 pytestmark = pytest.mark.differential
 

@@ -31,7 +31,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.load import load_released
-from samples import REVISIONS
+from support.samples import REVISIONS
 
 TYPES: dict[str, tuple[TypeRef, object]] = {
     "any": (ANY, {}),

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from command import files_below
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit import swap
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindgen.emit.swap import exchange, write_trees
 from mcp_bindgen.emit.tree import STAGING, Tree
+from support.command import files_below
 
 OLD = f"{HEADER_MARK}\nold\n"
 NEW = f"{HEADER_MARK}\nnew\n"

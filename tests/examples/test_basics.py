@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from at_terminal import EXAMPLES
+from support.at_terminal import EXAMPLES
 
 
 def run(client: str, *words: str | Path, stderr: str = "") -> list[str]:

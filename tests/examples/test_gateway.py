@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from at_terminal import EXAMPLES
+from support.at_terminal import EXAMPLES
 
 
 def run(*words: str) -> tuple[list[str], list[str]]:

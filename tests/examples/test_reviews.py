@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from at_terminal import EXAMPLES, at_terminal
+from support.at_terminal import EXAMPLES, at_terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="they ask at /dev/tty")
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from at_terminal import EXAMPLES
+from support.at_terminal import EXAMPLES
 
 
 def test_files_are_read_inside_the_roots_of_the_moment(tmp_path: Path) -> None:

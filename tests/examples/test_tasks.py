@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from at_terminal import EXAMPLES
+from support.at_terminal import EXAMPLES
 
 
 def test_it_watches_one_task_and_calls_off_another() -> None:

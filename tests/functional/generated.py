@@ -11,7 +11,7 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.package import emit
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.load import load_sources
-from samples import HANDSHAKE, json_source
+from support.samples import HANDSHAKE, json_source
 
 REVISION = "2099-01-01"
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "generate"

@@ -39,7 +39,7 @@ from mcp_bindings.v2025_11_25 import (
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError, MethodNotFoundError, UrlElicitationRequiredError
 from mcp_runtime.errors import PeerError
 from mcp_runtime.stub import iterate
-from samples import REVISIONS
+from support.samples import REVISIONS
 
 CLIENT_STUBS_2025_11_25 = """
 complete initialize set_level ping get_prompt list_prompts iter_prompts list_resources iter_resources read_resource

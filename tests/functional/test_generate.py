@@ -20,7 +20,7 @@ from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.package import emit
 from mcp_bindgen.load import load_released
 from mcp_bindgen.paths import shipped
-from samples import HANDSHAKE, json_source
+from support.samples import HANDSHAKE, json_source
 
 CASES = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 STRING: Mapping[str, Any] = {"type": "string"}

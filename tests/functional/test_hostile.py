@@ -19,7 +19,7 @@ from functional.generated import REVISION, generate, generate_definitions, golde
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.emit.package import emit
 from mcp_bindgen.load import load_sources
-from samples import HANDSHAKE, HANDSHAKE_TS, json_source, typescript_source
+from support.samples import HANDSHAKE, HANDSHAKE_TS, json_source, typescript_source
 
 STRING: Mapping[str, Any] = {"type": "string"}
 

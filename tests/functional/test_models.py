@@ -33,7 +33,7 @@ from mcp_bindings.v2025_11_25 import (
     ToolInputSchema,
 )
 from mcp_runtime.model import ABSENT, WireModel
-from samples import REVISIONS
+from support.samples import REVISIONS
 
 
 def wire(model: WireModel) -> Any:

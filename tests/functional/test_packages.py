@@ -26,7 +26,7 @@ from mcp_bindings.v2025_11_25 import (
 from mcp_runtime.binding import FORMAT, Binding
 from mcp_runtime.errors import BindingFormatError, PeerError
 from mcp_runtime.method import Direction, RequestMethod, WireType
-from samples import LEGACY, REVISIONS
+from support.samples import LEGACY, REVISIONS
 
 GENERATED = Path(inspect.getfile(mcp_bindings)).parent
 

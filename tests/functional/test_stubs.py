@@ -12,7 +12,7 @@ from mcp_bindgen.load import load_released
 from mcp_bindings.v2026_07_28 import ConnectedClient as ModernConnectedClient
 from mcp_runtime.method import AnyMethod, Direction, Method, NotificationMethod, RequestMethod
 from mcp_runtime.stub import CallOptions, Handlers
-from samples import LEGACY, REVISIONS
+from support.samples import LEGACY, REVISIONS
 
 CLIENT_STUBS_2025_11_25 = """
 complete initialize set_level ping get_prompt list_prompts iter_prompts list_resources iter_resources read_resource

@@ -14,8 +14,8 @@ from mcp_bindgen.ingest.typescript_types import TsObject
 from mcp_bindgen.ir.document import document, used_keys
 from mcp_bindgen.ir.nodes import Literal, Struct
 from mcp_bindgen.load import doc_book, load_released
-from official import official_schema, seed_typescript
-from samples import REVISIONS, typescript_document
+from support.official import official_schema, seed_typescript
+from support.samples import REVISIONS, typescript_document
 
 BOOK = doc_book()
 RUN = 8

@@ -29,7 +29,7 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
-from samples import REVISIONS, lines, read_json
+from support.samples import REVISIONS, lines, read_json
 
 INTEGER, NUMBER, BOOLEAN = (Primitive(kind=kind) for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN))
 DRAFT_07 = ("draft7/metaschema.json",)

@@ -17,7 +17,7 @@ from mcp_bindgen.ingest.typescript_facts import (
     render_typescript,
 )
 from mcp_bindgen.ingest.typescript_types import TsObject
-from official import seed_typescript
+from support.official import seed_typescript
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")

@@ -29,7 +29,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.load import load_released
-from samples import REVISIONS, lines, read_json, typescript_document
+from support.samples import REVISIONS, lines, read_json, typescript_document
 
 
 def built(text: str) -> tuple[Mapping[str, Definition], list[str]]:

@@ -5,7 +5,7 @@ import pytest
 from mcp_bindgen.ir.capabilities import is_declarable
 from mcp_bindgen.ir.nodes import Protocol, Ref, Struct
 from mcp_bindgen.load import capability_book, load_released
-from samples import REVISIONS, load, typescript_source
+from support.samples import REVISIONS, load, typescript_source
 
 UNGATED = {"initialize", "notifications/cancelled", "notifications/initialized", "notifications/progress", "ping"} | {
     # No capability of its own: each member of its filter has one (2026-07-28, basic/patterns/subscriptions).

@@ -27,8 +27,8 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.ir.spell import is_any, spell, spell_bounds
-from official import official_schema
-from samples import REVISIONS, lines, read_json, typescript_document
+from support.official import official_schema
+from support.samples import REVISIONS, lines, read_json, typescript_document
 
 INTEGER = Primitive(kind=Kind.INTEGER)
 

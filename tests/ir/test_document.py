@@ -3,7 +3,7 @@
 from mcp_bindgen.ingest.docs import read_docs
 from mcp_bindgen.ir.document import document, owners, used_keys
 from mcp_bindgen.ir.nodes import Protocol, Struct
-from samples import HANDSHAKE_TS, load, typescript_source
+from support.samples import HANDSHAKE_TS, load, typescript_source
 
 BOOK = read_docs("""
     [definitions]

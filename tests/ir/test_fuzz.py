@@ -14,8 +14,8 @@ from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript_facts import render_typescript
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_sources
-from official import official_schema
-from samples import REVISIONS, typescript_source
+from support.official import official_schema
+from support.samples import REVISIONS, typescript_source
 
 Place: TypeAlias = tuple[Any, Any]
 """A container of a JSON document, and the key or index of one of its members."""

@@ -12,8 +12,8 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Era, Protocol, Struct
 from mcp_bindgen.load import doc_book, load_released, load_sources
-from official import official_schema, seed_typescript
-from samples import (
+from support.official import official_schema, seed_typescript
+from support.samples import (
     HANDSHAKE,
     HANDSHAKE_TS,
     REVISIONS,

@@ -13,8 +13,8 @@ from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.methods import PAIRINGS
 from mcp_bindgen.ir.nodes import Alias, Direction, Method, Protocol, Struct, Union
 from mcp_bindgen.load import load_released, load_sources
-from official import seed_typescript
-from samples import (
+from support.official import seed_typescript
+from support.samples import (
     HANDSHAKE,
     HANDSHAKE_TS,
     LEGACY,

@@ -4,7 +4,7 @@ import pytest
 
 from mcp_bindgen.ir.nodes import Direction, Erratum, Protocol, Struct
 from mcp_bindgen.load import load_released
-from samples import HANDSHAKE_TS, LEGACY, REVISIONS, json_source, load, typescript_source
+from support.samples import HANDSHAKE_TS, LEGACY, REVISIONS, json_source, load, typescript_source
 
 _LISTS = {"PromptsRequest", "ResourceTemplatesRequest", "ResourcesRequest", "ToolsRequest"}
 _TASKS = {"CancelTaskRequest", "GetTaskRequest", "GetTaskPayloadRequest"}

@@ -33,7 +33,7 @@ from mcp_bindgen.ir.nodes import (
 )
 from mcp_bindgen.ir.reconcile import RULES, Reconciled, reconcile
 from mcp_bindgen.load import load_released, read_halves
-from samples import REVISIONS, lines, schema_document, typescript_document
+from support.samples import REVISIONS, lines, schema_document, typescript_document
 
 INTEGER, NUMBER, BOOLEAN = (Primitive(kind=kind) for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN))
 

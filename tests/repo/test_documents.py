@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from documents import ROOT, Program, programs
 from mcp_runtime import errors
 from mcp_runtime.settings import Settings
 from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
+from support.documents import ROOT, Program, programs
 
 PAGES = ("README.md", "docs/runtime.md", "docs/errors.md", "docs/transports.md")
 PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in PAGES for program in programs(page)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from requirement_table import REVISIONS, rows
+from support.requirement_table import REVISIONS, rows
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

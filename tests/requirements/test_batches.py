@@ -8,8 +8,8 @@ import pytest
 
 from mcp_runtime.jsonrpc import is_array
 from mcp_runtime.stub import CallOptions
-from roles import TEXT, answering, make_handlers, make_server, returns
-from talk import raw, talk
+from support.roles import TEXT, answering, make_handlers, make_server, returns
+from support.talk import raw, talk
 
 requirement = pytest.mark.requirement
 

@@ -12,9 +12,9 @@ from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.peer import Peer
 from mcp_runtime.tasks import run_as_task
 from mcp_runtime.transports.memory import memory_pair
-from roles import Hold, answering, make_handlers, make_server
-from talk import Raw, bindings, raw, talk
-from tasking import Worker
+from support.roles import Hold, answering, make_handlers, make_server
+from support.talk import Raw, bindings, raw, talk
+from support.tasking import Worker
 
 requirement = pytest.mark.requirement
 ANYTHING: type[dict[str, Any]] = dict

@@ -8,8 +8,8 @@ import pytest
 from mcp_runtime.errors import PeerError
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.server import ServerOptions
-from roles import answering, make_server, raises, returns
-from talk import bindings, raw
+from support.roles import answering, make_server, raises, returns
+from support.talk import bindings, raw
 
 requirement = pytest.mark.requirement
 PARAMS: dict[str, Any] = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "py"}}

@@ -11,8 +11,8 @@ from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.forms import defaults, problems
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url
-from roles import answering, make_handlers, make_server, returns
-from talk import Raw, raw
+from support.roles import answering, make_handlers, make_server, returns
+from support.talk import Raw, raw
 
 requirement = pytest.mark.requirement
 CREATE = "elicitation/create"

@@ -19,10 +19,10 @@ from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from mcp_runtime.transports.memory import memory_pair
-from requirement_table import REVISIONS
-from roles import TEXT, Hold, RawServer, answering, make_handlers, make_server, returns
-from talk import Raw, bindings, raw, talk
-from tasking import quick
+from support.requirement_table import REVISIONS
+from support.roles import TEXT, Hold, RawServer, answering, make_handlers, make_server, returns
+from support.talk import Raw, bindings, raw, talk
+from support.tasking import quick
 
 requirement = pytest.mark.requirement
 

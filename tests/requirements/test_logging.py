@@ -9,8 +9,8 @@ import pytest
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.logs import McpLogHandler
 from mcp_runtime.server import ServerOptions
-from roles import answering, make_handlers, make_server, raises
-from talk import Raw, raw
+from support.roles import answering, make_handlers, make_server, raises
+from support.talk import Raw, raw
 
 requirement = pytest.mark.requirement
 MESSAGE = "notifications/message"

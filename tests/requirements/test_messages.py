@@ -11,9 +11,9 @@ from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.tasks import RELATED
-from roles import TEXT, answering, make_handlers, make_server, raises, returns
-from talk import raw, talk
-from tasking import Worker
+from support.roles import TEXT, answering, make_handlers, make_server, raises, returns
+from support.talk import raw, talk
+from support.tasking import Worker
 
 requirement = pytest.mark.requirement
 

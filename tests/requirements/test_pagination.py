@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import PeerError
-from roles import answering, make_server, returns
-from talk import raw, talk
+from support.roles import answering, make_server, returns
+from support.talk import raw, talk
 
 requirement = pytest.mark.requirement
 LISTS: dict[str, tuple[str, str, dict[str, Any]]] = {

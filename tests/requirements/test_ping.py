@@ -7,8 +7,8 @@ import pytest
 
 from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.server import ServerOptions
-from roles import Hold, answering, make_handlers, make_server
-from talk import raw
+from support.roles import Hold, answering, make_handlers, make_server
+from support.talk import raw
 
 requirement = pytest.mark.requirement
 

@@ -10,9 +10,9 @@ from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.tasks import start_task
-from roles import Hold, answering, make_server, returns
-from talk import raw, talk
-from tasking import Worker
+from support.roles import Hold, answering, make_server, returns
+from support.talk import raw, talk
+from support.tasking import Worker
 
 requirement = pytest.mark.requirement
 PROGRESS = "notifications/progress"

@@ -9,8 +9,8 @@ from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed
-from roles import TEXT, answering, make_server, raises, returns
-from talk import raw, talk
+from support.roles import TEXT, answering, make_server, raises, returns
+from support.talk import raw, talk
 
 requirement = pytest.mark.requirement
 NONE = returns("ListPromptsResult", prompts=[])

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed
-from roles import made, make_server, raises, returns
-from talk import bindings, raw, talk
+from support.roles import made, make_server, raises, returns
+from support.talk import bindings, raw, talk
 
 requirement = pytest.mark.requirement
 

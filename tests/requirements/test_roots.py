@@ -8,8 +8,8 @@ import pytest
 
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.roots import PathRefused, Roots
-from roles import answering, make_handlers, make_server, raises
-from talk import raw, talk
+from support.roles import answering, make_handlers, make_server, raises
+from support.talk import raw, talk
 
 requirement = pytest.mark.requirement
 CHANGED = "notifications/roots/list_changed"

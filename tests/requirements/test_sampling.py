@@ -10,8 +10,8 @@ from mcp_runtime.context import Way
 from mcp_runtime.errors import MissingCapability, RemoteProtocolError
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.sampling import Denied, reviewed
-from roles import answering, made, make_handlers, make_server
-from talk import raw
+from support.roles import answering, made, make_handlers, make_server
+from support.talk import raw
 
 requirement = pytest.mark.requirement
 ASK = "sampling/createMessage"

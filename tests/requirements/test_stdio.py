@@ -16,9 +16,9 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.server import start_server
 from mcp_runtime.transports.base import Receiver, TransportError
 from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
-from roles import TEXT, make_server, returns
-from stdio_peers import RAW_PEER, Raw
-from talk import bindings
+from support.roles import TEXT, make_server, returns
+from support.stdio_peers import RAW_PEER, Raw
+from support.talk import bindings
 
 requirement = pytest.mark.requirement
 SERVER = str(Path(__file__).with_name("stdio_server.py"))

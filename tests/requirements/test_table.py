@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from requirement_table import PAGE, REVISIONS, Row, proof_of, render, rows, shown, span
+from support.requirement_table import PAGE, REVISIONS, Row, proof_of, render, rows, shown, span
 
 ROOT = PAGE.parents[1]
 

@@ -13,8 +13,8 @@ from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.tasks import RELATED, Status
 from mcp_runtime.tasks.states import TRANSITIONS
-from talk import Raw, raw
-from tasking import Worker, quick
+from support.talk import Raw, raw
+from support.tasking import Worker, quick
 
 requirement = pytest.mark.requirement
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")

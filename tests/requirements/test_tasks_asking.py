@@ -9,8 +9,8 @@ import pytest
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.errors import MissingCapability, PeerError
 from mcp_runtime.tasks import RELATED, Status, start_task
-from roles import RawServer, answering, make_handlers, returns
-from tasking import call
+from support.roles import RawServer, answering, make_handlers, returns
+from support.tasking import call
 
 requirement = pytest.mark.requirement
 DECLARED: dict[str, Any] = {"tools": {}, "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}

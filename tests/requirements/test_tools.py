@@ -11,8 +11,8 @@ from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed
-from roles import SUM, TEXT, Hold, answering, make_server, returns
-from talk import raw, talk
+from support.roles import SUM, TEXT, Hold, answering, make_server, returns
+from support.talk import raw, talk
 
 requirement = pytest.mark.requirement
 TOTAL = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}

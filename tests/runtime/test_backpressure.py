@@ -7,8 +7,8 @@ import pytest
 
 from mcp_runtime.server import start_server
 from mcp_runtime.transports.memory import MemoryTransport
-from talk import Raw
-from tools_server import Tools
+from support.talk import Raw
+from support.tools_server import Tools
 
 PINGS = 60_000
 """Their answers are more than what leaves before this side looks whether the peer reads."""

@@ -13,8 +13,8 @@ from mcp_runtime.context import Exchange
 from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed
-from talk import bindings, raw, talk
-from tools_server import Host, Tools, text_result
+from support.talk import bindings, raw, talk
+from support.tools_server import Host, Tools, text_result
 
 
 class Listing(Tools):

@@ -6,8 +6,8 @@ from typing import Any
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.stub import CallOptions
-from talk import raw, talk
-from tools_server import Tools
+from support.talk import raw, talk
+from support.tools_server import Tools
 
 
 def _timers() -> int:

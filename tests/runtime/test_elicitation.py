@@ -14,7 +14,7 @@ from mcp_runtime.lifecycle.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url, required_elicitations
-from talk import talk
+from support.talk import talk
 
 
 class FormPerson(v.ClientHandlers):

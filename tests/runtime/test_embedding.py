@@ -9,7 +9,7 @@ from mcp_runtime.client import open_any
 from mcp_runtime.connection import Connection
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError, PeerError
 from mcp_runtime.transports.memory import connect_memory
-from tools_server import Tools, text_result
+from support.tools_server import Tools, text_result
 
 
 class Welcoming(Tools):

@@ -13,8 +13,8 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
-from talk import talk
-from tools_server import Tools, text_result
+from support.talk import talk
+from support.tools_server import Tools, text_result
 
 
 class Narrow(Tools):

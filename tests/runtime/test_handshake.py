@@ -11,8 +11,8 @@ from mcp_runtime.lifecycle.legacy import Side, State
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import start_server
 from mcp_runtime.transports.memory import memory_pair
-from talk import LEGACY, bindings, raw, talk
-from tools_server import Host, Tools
+from support.talk import LEGACY, bindings, raw, talk
+from support.tools_server import Host, Tools
 
 
 @pytest.mark.parametrize("revision", LEGACY)

@@ -22,8 +22,8 @@ from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.base import Receiver
 from mcp_runtime.transports.memory import memory_pair
 from mcp_runtime.transports.stdio import connect_stdio
-from talk import raw
-from together import together
+from support.talk import raw
+from support.together import together
 
 WATCHFUL = ClientOptions(ping_interval=0.1, ping_timeout=0.1)
 SILENT = "the peer was silent for 0.1 s and did not answer a ping within 0.1 s"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from calculator import Calculator, tool
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
@@ -18,7 +17,8 @@ from mcp_runtime.notifications import NotificationStream
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed
 from mcp_runtime.tasks import RELATED, MemoryTaskStore
-from together import together
+from support.calculator import Calculator, tool
+from support.together import together
 
 APP = logging.Logger("app", 1)
 Messages = NotificationStream[v.LoggingMessageNotificationParams]

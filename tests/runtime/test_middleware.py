@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from calculator import Calculator, Unchecked, tool
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.context import Exchange, Way
@@ -16,7 +15,8 @@ from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit, RateLimit
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed
 from mcp_runtime.subscriptions import list_changed
-from together import together
+from support.calculator import Calculator, Unchecked, tool
+from support.together import together
 
 
 class TestRateLimit:

@@ -6,8 +6,8 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.errors import MissingCapability, PeerError
 from mcp_runtime.subscriptions import list_changed, resource_updated
-from talk import talk
-from tools_server import Host, Tools
+from support.talk import talk
+from support.tools_server import Host, Tools
 
 
 class Files(Tools):

@@ -17,7 +17,7 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.roots import PathRefused, Roots, inside
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.transports.memory import memory_pair
-from talk import LEGACY, Talk, bindings, raw, talk
+from support.talk import LEGACY, Talk, bindings, raw, talk
 
 
 class Empty(v.Server):

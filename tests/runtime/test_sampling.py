@@ -11,7 +11,7 @@ from mcp_bindings.v2025_11_25.errors import InvalidParamsError
 from mcp_runtime.errors import MissingCapability, PeerError
 from mcp_runtime.sampling import After, Before, Denied, MessagesOutOfOrder, check_messages, reviewed
 from mcp_runtime.server import ServerOptions
-from talk import talk
+from support.talk import talk
 
 Params = v.CreateMessageRequestParams
 Result = v.CreateMessageResult

@@ -14,8 +14,8 @@ from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError
 from mcp_runtime.lifecycle.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.tasks import RELATED, Status, run_as_task, start_task
-from talk import raw, talk
-from tasking import Model, Worker, call, quick
+from support.talk import raw, talk
+from support.tasking import Model, Worker, call, quick
 
 
 class TestRunning:

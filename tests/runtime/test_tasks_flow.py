@@ -13,8 +13,8 @@ from mcp_runtime.errors import LocalProtocolError, PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.tasks import OWNER, RELATED, Status, TaskFailed, TaskHandle, TaskRecord, run_as_task, start_task
-from talk import raw, talk
-from tasking import Model, Worker, call, quick, status, text_result
+from support.talk import raw, talk
+from support.tasking import Model, Worker, call, quick, status, text_result
 
 
 class TestCancelling:

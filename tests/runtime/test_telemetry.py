@@ -15,7 +15,7 @@ from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import PeerError
 from mcp_runtime.middleware.opentelemetry import TARGETS, Telemetry
 from mcp_runtime.server import ServerOptions
-from together import together
+from support.together import together
 
 
 class Recorded(trace.NonRecordingSpan):

@@ -12,7 +12,7 @@ from mcp_runtime.errors import LocalProtocolError, PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.throttle import Gate
-from together import together
+from support.together import together
 
 
 class Worker(v.Server):

@@ -14,7 +14,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.masking import Masker
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.trace import Kind, Traced, Tracer
-from together import together
+from support.together import together
 
 
 class Slow(v.Server):

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from calculator import SUM, TOTAL, Calculator, Unchecked, text_of, tool
 from mcp_bindings import v2025_06_18
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
@@ -14,7 +13,8 @@ from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.tasks import MemoryTaskStore
-from together import together
+from support.calculator import SUM, TOTAL, Calculator, Unchecked, text_of, tool
+from support.together import together
 
 
 class TestArguments:

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_bindgen.ingest.prose import without_prose
 from mcp_bindgen.ingest.revisions import released
-from official import official_schema, seed_typescript
+from support.official import official_schema, seed_typescript
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from soak.scale import SEED
-from stdio_peers import children, descriptors, eventually
+from support.stdio_peers import children, descriptors, eventually
 
 
 @pytest.fixture(autouse=True)

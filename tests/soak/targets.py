@@ -7,7 +7,7 @@ from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import McpError, PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
-from talk import bindings
+from support.talk import bindings
 
 SHORT = CallOptions(timeout=0.02)
 

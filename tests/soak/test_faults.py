@@ -18,7 +18,7 @@ from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
 from soak.bad_server import GOOD
 from soak.fire import resident
 from soak.scale import SEED, scaled
-from stdio_peers import eventually, is_running
+from support.stdio_peers import eventually, is_running
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(scaled(120, 3600)), pytest.mark.usefixtures("nothing_left")]
 

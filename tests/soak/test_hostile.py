@@ -18,7 +18,7 @@ from soak.fire import FREED, VALID, Fire, Peer, blocks, census, honest, request,
 from soak.hostile import RAW, Hostile, shrink
 from soak.scale import SEED, scaled
 from soak.targets import client_options, make_handlers, make_server
-from talk import LEGACY, bindings
+from support.talk import LEGACY, bindings
 
 pytestmark = [
     pytest.mark.soak,

@@ -20,7 +20,7 @@ from mcp_runtime.tools import (
     ToolRefused,
     digest,
 )
-from talk import LEGACY, bindings, talk
+from support.talk import LEGACY, bindings, talk
 from tools.talking import load, objects, text_of, tool
 
 CITY: dict[str, Any] = objects(

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from command import Cli
 from functional.test_hostile import HOSTILE
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.tools.narrowing import gaps
+from support.command import Cli
 from tools.talking import load, objects, saved, text_of, tool
 
 HARMLESS = "harm-less"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mcp_runtime.transports.stdio import StdioClientOptions, StdioClientTransport
-from stdio_peers import RAW_PEER, Raw, StartRaw, children, descriptors, eventually
+from support.stdio_peers import RAW_PEER, Raw, StartRaw, children, descriptors, eventually
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_runtime.transports.stdio import StdioClientTransport
 from mcp_runtime.transports.writer import HIGH_WATER
-from stdio_peers import RAW_PEER, Collector, Raw, StartRaw, eventually, soon
+from support.stdio_peers import RAW_PEER, Collector, Raw, StartRaw, eventually, soon
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

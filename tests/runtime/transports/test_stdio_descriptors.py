@@ -13,7 +13,7 @@ import pytest
 from mcp_runtime.transports import descriptors
 from mcp_runtime.transports.stdio import StdioServerTransport
 from mcp_runtime.transports.writer import HIGH_WATER, LineWriter, line_writer
-from stdio_peers import Collector, soon
+from support.stdio_peers import Collector, soon
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

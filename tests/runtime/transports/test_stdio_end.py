@@ -15,7 +15,7 @@ import pytest
 
 from mcp_runtime.transports.base import TransportError
 from mcp_runtime.transports.stdio import StdioClientTransport
-from stdio_peers import PEERS, RAW_PEER, Collector, StartRaw, children, is_running
+from support.stdio_peers import PEERS, RAW_PEER, Collector, StartRaw, children, is_running
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

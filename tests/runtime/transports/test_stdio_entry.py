@@ -9,7 +9,7 @@ import pytest
 from mcp_bindings.v2025_11_25 import Client, TextContent
 from mcp_runtime.errors import McpError
 from mcp_runtime.transports.stdio import connect_stdio
-from stdio_peers import PEERS
+from support.stdio_peers import PEERS
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

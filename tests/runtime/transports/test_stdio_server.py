@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from stdio_peers import PEERS, is_running
+from support.stdio_peers import PEERS, is_running
 
 SERVER = (sys.executable, str(PEERS / "server.py"))
 

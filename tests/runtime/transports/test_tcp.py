@@ -14,9 +14,9 @@ from mcp_bindings.v2025_11_25.methods import NOTIFICATIONS_MESSAGE
 from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import connections_of
-from stdio_peers import Collector, soon
-from tcp import TcpTransport, connect_tcp, serve_tcp
-from tools_server import Host, Tools, text_result
+from support.stdio_peers import Collector, soon
+from support.tcp import TcpTransport, connect_tcp, serve_tcp
+from support.tools_server import Host, Tools, text_result
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

@@ -13,7 +13,7 @@ from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.side import UNNAMED
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
-from samples import load, typescript_source
+from support.samples import load, typescript_source
 
 Found: TypeAlias = tuple[str, str, str, str]
 """The id of a rule, the place, the old reading and the new one."""

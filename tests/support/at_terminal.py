@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def at_terminal(*words: str, answers: list[tuple[str, str]], timeout: float = 60.0, **env: str) -> str:

@@ -1,7 +1,7 @@
 """The requirements of the specification, what shows that they are met, and the page that says so.
 
 The rows are in tests/requirements/rows; a test says with ``@pytest.mark.requirement("ID")`` which of them it shows. Run
-``.venv/bin/python tests/requirement_table.py`` (`make docs`) to write docs/requirements.md.
+``.venv/bin/python tests/support/requirement_table.py`` (`make docs`) to write docs/requirements.md.
 """
 
 import ast
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-TESTS: Final = Path(__file__).resolve().parent
+TESTS: Final = Path(__file__).resolve().parents[1]
 ROWS: Final = TESTS / "requirements" / "rows"
 PAGE: Final = TESTS.parent / "docs" / "requirements.md"
 REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

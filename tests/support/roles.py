@@ -13,7 +13,7 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
-from talk import bindings
+from support.talk import bindings
 
 
 def make_server(revision: str, options: ServerOptions | None = None, **handlers: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.ir.nodes import Protocol
-from samples import HANDSHAKE, json_source, load, typescript_source
+from support.samples import HANDSHAKE, json_source, load, typescript_source
 
 Found: TypeAlias = tuple[str, str, str, str]
 """The id of a rule, the place, the old reading and the new one."""

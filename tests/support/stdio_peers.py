@@ -9,7 +9,7 @@ from pathlib import Path
 from mcp_runtime.transports.base import TransportError
 from mcp_runtime.transports.stdio import StdioClientOptions, StdioClientTransport
 
-PEERS = Path(__file__).parent / "runtime" / "transports" / "peers"
+PEERS = Path(__file__).parents[1] / "runtime" / "transports" / "peers"
 RAW_PEER = (sys.executable, "-S", "-E", str(PEERS / "peer.py"))
 """A server that echoes lines and obeys commands; without anything of ours in it."""
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 
-from mutations import Json, definitions, is_list, is_object, prefix
+from support.mutations import Json, definitions, is_list, is_object, prefix
 
 Rewrite = Callable[[Json], Json]
 

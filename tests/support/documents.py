@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 _FENCE = re.compile(r"^```python\n(?P<code>.*?)^```$\n*(?P<output>(?:^(?:    [^\n]*)?\n)*)", re.MULTILINE | re.DOTALL)
 _NAME = re.compile(r"# (?P<name>\w+\.py)\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-_REPOSITORY = Path(__file__).resolve().parents[1]
+_REPOSITORY = Path(__file__).resolve().parents[2]
 _SEED = "schema-2024-11-05.ts"
 
 used: set[str] = set()
