@@ -11,22 +11,24 @@ from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.capabilities import read_capabilities
-from mcp_bindgen.ingest.docs import DocBook, read_docs
+from mcp_bindgen.ingest.docs import read_docs
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
-from mcp_bindgen.ir.build import build
 from mcp_bindgen.ir.capabilities import CapabilityBook, add_capabilities
+from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document
-from mcp_bindgen.ir.lower import lower
 from mcp_bindgen.ir.methods import derive_methods
-from mcp_bindgen.ir.nodes import Constant, Declaration, Era, Erratum, Method, Protocol, Source
-from mcp_bindgen.ir.params import add_meta
-from mcp_bindgen.ir.reconcile import Reconciled, reconcile
+from mcp_bindgen.ir.nodes import Constant, Era, Erratum, Method, Protocol, Source
+from mcp_bindgen.merge.build import build
+from mcp_bindgen.merge.lower import lower
+from mcp_bindgen.merge.params import add_meta
+from mcp_bindgen.merge.reconcile import Reconciled, reconcile
 from mcp_bindgen.paths import shipped
 
 REVISION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -198,10 +200,11 @@ def _era(methods: Sequence[Method], source: str) -> Era:
 @cache
 def doc_book() -> DocBook:
     """Return the shipped documentation lines (schema/docs.toml)."""
-    return read_docs((shipped("schema") / "docs.toml").read_text("utf-8"))
+    return DocBook(read_docs((shipped("schema") / "docs.toml").read_text("utf-8")))
 
 
 @cache
 def capability_book() -> CapabilityBook:
     """Return the shipped rows on what must be declared (schema/capabilities.toml)."""
-    return read_capabilities((shipped("schema") / "capabilities.toml").read_text("utf-8"))
+    tables = read_capabilities((shipped("schema") / "capabilities.toml").read_text("utf-8"))
+    return CapabilityBook(methods=tables["methods"], members=tables["members"])

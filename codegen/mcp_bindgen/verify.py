@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.json_schema import SchemaDocument
 from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.shapes import Declaration, Object
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
-from mcp_bindgen.ir.compare import Comparison, Difference
-from mcp_bindgen.ir.lower import lower
-from mcp_bindgen.ir.nodes import Declaration, ObjectOf
 from mcp_bindgen.load import Halves, read_halves
+from mcp_bindgen.merge.compare import Comparison, Difference
+from mcp_bindgen.merge.lower import lower
 
 UNJUDGED = frozenset(("format",))
 """Kinds of difference that change no message."""
@@ -96,7 +96,7 @@ def _bases(ours: Mapping[str, Declaration], theirs: Mapping[str, Declaration]) -
     """Compare what is inherited: `Comparison` looks through it."""
     for name, declaration in ours.items():
         sides = [declaration.type, theirs[name].type] if name in theirs else []
-        bases = [side.bases if isinstance(side, ObjectOf) else () for side in sides]
+        bases = [side.bases if isinstance(side, Object) else () for side in sides]
         if bases and bases[0] != bases[1]:
             left, right = (", ".join(base.name for base in side) or "-" for side in bases)
             pointer = declaration.pointer or f"/{name}"

@@ -25,12 +25,10 @@ from differential.values import (
 from mcp_bindgen.emit.names import attribute_names
 from mcp_bindgen.ir.nodes import (
     Bounds,
-    Intersection,
     Kind,
     ListOf,
     Literal,
     MapOf,
-    ObjectOf,
     Primitive,
     Protocol,
     Ref,
@@ -114,8 +112,6 @@ class Instances:
                 leaves = [m for m in members if isinstance(m, Primitive | Literal)]
                 chosen = self.rng.choice(leaves if fuel <= 0 and leaves else members)
                 return self.valid(chosen, level=level, fuel=fuel, all_members=all_members)
-            case Intersection() | ObjectOf():
-                raise AssertionError("build leaves neither intersections nor inline objects")
 
     def mutated(self, value: Json) -> Json:
         """Change a value at one to three random places."""

@@ -4,12 +4,10 @@ from typing import Any
 
 from mcp_bindgen.ir.nodes import (
     Definition,
-    Intersection,
     Kind,
     ListOf,
     Literal,
     MapOf,
-    ObjectOf,
     Primitive,
     Protocol,
     Ref,
@@ -47,5 +45,3 @@ def minimal(protocol: Protocol, type_: TypeRef) -> Any:
             return {}
         case Union(members=members):
             return minimal(protocol, members[0])
-        case Intersection() | ObjectOf():
-            raise AssertionError("build leaves neither intersections nor inline objects")

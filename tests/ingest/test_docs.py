@@ -11,6 +11,7 @@ import pytest
 
 from mcp_bindgen.ingest.docs import Key, read_docs
 from mcp_bindgen.ingest.typescript_types import TsObject
+from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document, used_keys
 from mcp_bindgen.ir.nodes import Literal, Struct
 from mcp_bindgen.load import doc_book, load_released
@@ -99,7 +100,9 @@ def vocabulary(revision: str) -> frozenset[str]:
 
 class TestBook:
     def test_reads_the_lines_of_all_tables(self) -> None:
-        book = read_docs('[definitions]\nA = "a"\n[properties."*"]\nx = "x"\n[revisions."r".properties.A]\nx = "rx"')
+        book = DocBook(
+            read_docs('[definitions]\nA = "a"\n[properties."*"]\nx = "x"\n[revisions."r".properties.A]\nx = "rx"')
+        )
         assert book.lines == {
             ("definitions", "A"): "a",
             ("properties", "*", "x"): "x",
@@ -107,7 +110,7 @@ class TestBook:
         }
 
     def test_the_nearest_line_is_taken(self) -> None:
-        book = read_docs("""
+        book = DocBook(read_docs("""
             [properties]
             A.x = "A"
             B.x = "B"
@@ -115,7 +118,7 @@ class TestBook:
             [revisions.r.properties]
             B.x = "B in r"
             "*".y = "any y in r"
-            """)
+            """))
 
         def line(revision: str, owners: list[str], name: str) -> str | None:
             found = book.property(revision, owners, name)

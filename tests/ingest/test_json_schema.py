@@ -11,24 +11,9 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import DIALECTS, MAX_DEPTH, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import shipped_source
+from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Object, Property, Record, Shape
 from mcp_bindgen.ingest.sources import SourceKind
-from mcp_bindgen.ir.nodes import (
-    ANY,
-    NULL,
-    STRING,
-    Bounds,
-    Field,
-    Intersection,
-    Kind,
-    ListOf,
-    Literal,
-    MapOf,
-    ObjectOf,
-    Primitive,
-    Ref,
-    TypeRef,
-    Union,
-)
+from mcp_bindgen.leaves import ANY, NULL, STRING, Bounds, Kind, Literal, Primitive, Ref
 from support.samples import REVISIONS, lines, read_json
 
 INTEGER, NUMBER, BOOLEAN = (Primitive(kind=kind) for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN))
@@ -46,7 +31,7 @@ def meta_keywords(*addresses: str) -> set[str]:
     return {word for text in texts for word in cast("dict[str, Any]", json.loads(text))["properties"]}
 
 
-def type_of(node: object, **others: object) -> TypeRef:
+def type_of(node: object, **others: object) -> Shape:
     """Read a schema that is without diagnostics."""
     declarations, found = read_json({"A": node, **others})
     assert found == []
@@ -58,12 +43,12 @@ def complaints(node: object) -> list[str]:
     return [line.replace(": #/$defs/A", ": ", 1) for line in read_json({"A": node})[1]]
 
 
-def struct(*fields: Field, extra: TypeRef | None = ANY) -> ObjectOf:
-    return ObjectOf(fields=fields, extra=extra)
+def struct(*fields: Property, extra: Shape | None = ANY) -> Object:
+    return Object(properties=fields, extra=extra)
 
 
-def optional(name: str, type_: TypeRef = STRING) -> Field:
-    return Field(wire_name=name, type=type_, required=False)
+def optional(name: str, type_: Shape = STRING) -> Property:
+    return Property(wire_name=name, type=type_, required=False)
 
 
 ANNOTATIONS: Mapping[str, object] = {
@@ -141,13 +126,13 @@ class TestKeywords:
         assert not found
         assert declarations["A"].doc == "Of A."
         type_ = declarations["A"].type
-        assert isinstance(type_, ObjectOf)
-        assert (type_.fields[0].doc, type_.fields[0].deprecated) == ("Of b.", True)
+        assert isinstance(type_, Object)
+        assert (type_.properties[0].doc, type_.properties[0].deprecated) == ("Of b.", True)
 
     @pytest.mark.parametrize(("kind", "word", "value", "bounds"), ASSERTIONS)
     def test_assertions_become_bounds(self, kind: str, word: str, value: object, bounds: Bounds) -> None:
         type_ = type_of({"type": kind, word: value})
-        assert isinstance(type_, Primitive | ListOf | MapOf)
+        assert isinstance(type_, Primitive | Array | Record)
         assert type_.bounds == bounds
 
     @pytest.mark.parametrize(("kind", "word", "value", "bounds"), ASSERTIONS)
@@ -240,14 +225,14 @@ class TestTypes:
             ({"type": "boolean"}, BOOLEAN),
             ({"type": "null"}, NULL),
             ({"type": ["string"]}, STRING),
-            ({"type": ["string", "integer"]}, Union(members=(STRING, INTEGER))),
-            ({"type": "array"}, ListOf(item=ANY)),
-            ({"type": "array", "items": True}, ListOf(item=ANY)),
-            ({"type": "array", "items": {"type": "string"}}, ListOf(item=STRING)),
-            ({"type": "object"}, MapOf(value=ANY)),
-            ({"type": "object", "properties": {}}, MapOf(value=ANY)),
-            ({"type": "object", "additionalProperties": True}, MapOf(value=ANY)),
-            ({"type": "object", "additionalProperties": {"type": "string"}}, MapOf(value=STRING)),
+            ({"type": ["string", "integer"]}, AnyOf(members=(STRING, INTEGER))),
+            ({"type": "array"}, Array(item=ANY)),
+            ({"type": "array", "items": True}, Array(item=ANY)),
+            ({"type": "array", "items": {"type": "string"}}, Array(item=STRING)),
+            ({"type": "object"}, Record(value=ANY)),
+            ({"type": "object", "properties": {}}, Record(value=ANY)),
+            ({"type": "object", "additionalProperties": True}, Record(value=ANY)),
+            ({"type": "object", "additionalProperties": {"type": "string"}}, Record(value=STRING)),
             ({"type": "object", "additionalProperties": False}, struct(extra=None)),
             (
                 {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False},
@@ -265,26 +250,26 @@ class TestTypes:
             ({"type": "string", "enum": ["b", "a"]}, Literal(values=("b", "a"))),
             ({"type": ["integer", "null"], "enum": [1, 2.0, None]}, Literal(values=(1, 2.0, None))),
             ({"type": "number", "enum": [1, 1.5]}, Literal(values=(1, 1.5))),
-            ({"anyOf": [{"type": "string"}, {"type": "null"}]}, Union(members=(STRING, NULL))),
+            ({"anyOf": [{"type": "string"}, {"type": "null"}]}, AnyOf(members=(STRING, NULL))),
             ({"anyOf": [{"type": "string"}, {"type": "string"}]}, STRING),
-            ({"anyOf": [{"type": "string"}, {"anyOf": [{"type": "null"}, {}]}]}, Union(members=(STRING, NULL, ANY))),
+            ({"anyOf": [{"type": "string"}, {"anyOf": [{"type": "null"}, {}]}]}, AnyOf(members=(STRING, NULL, ANY))),
             ({"allOf": [{"type": "string"}]}, STRING),
-            ({"allOf": [{"type": "object"}, {"type": "object"}]}, Intersection(members=(MapOf(value=ANY),) * 2)),
+            ({"allOf": [{"type": "object"}, {"type": "object"}]}, AllOf(members=(Record(value=ANY),) * 2)),
         ],
     )
-    def test_reads(self, node: object, expected: TypeRef) -> None:
+    def test_reads(self, node: object, expected: Shape) -> None:
         assert type_of(node) == expected
 
     def test_literals_that_python_calls_equal_stay_apart(self) -> None:
         """In JSON, true is not 1; `Literal.__eq__` of Python says it is."""
         type_ = type_of({"anyOf": [{"const": 1}, {"const": True}]})
-        assert isinstance(type_, Union)
+        assert isinstance(type_, AnyOf)
         assert [type(member.values[0]) for member in type_.members if isinstance(member, Literal)] == [int, bool]
 
     def test_references(self) -> None:
         assert type_of({"$ref": "#/$defs/B", "description": "A B."}, B=True) == Ref(name="B")
         assert type_of({"$ref": "#/$defs/a~1b~0c"}, **{"a/b~c": True}) == Ref(name="a/b~c")
-        assert type_of({"type": "array", "items": {"$ref": "#/$defs/A"}}) == ListOf(item=Ref(name="A"))
+        assert type_of({"type": "array", "items": {"$ref": "#/$defs/A"}}) == Array(item=Ref(name="A"))
 
     @pytest.mark.parametrize(
         ("target", "message"),
@@ -389,9 +374,9 @@ class TestTypes:
 
     def test_required_but_undeclared_members_are_members(self) -> None:
         anything = type_of({"type": "object", "required": ["a"]})
-        assert anything == struct(Field(wire_name="a", type=ANY, required=True))
+        assert anything == struct(Property(wire_name="a", type=ANY, required=True))
         typed = type_of({"type": "object", "required": ["a"], "additionalProperties": {"type": "string"}})
-        assert typed == struct(Field(wire_name="a", type=STRING, required=True), extra=STRING)
+        assert typed == struct(Property(wire_name="a", type=STRING, required=True), extra=STRING)
         closed = {"type": "object", "required": ["a"], "additionalProperties": False}
         assert complaints(closed) == ["error: /required: requires a property that additionalProperties refuses"]
 
@@ -407,7 +392,7 @@ class TestPropertyNames:
     )
     def test_a_property_named_like_a_keyword_is_a_property(self, name: str) -> None:
         schema = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
-        assert type_of(schema) == struct(Field(wire_name=name, type=STRING, required=True))
+        assert type_of(schema) == struct(Property(wire_name=name, type=STRING, required=True))
         nested = {"type": "object", "properties": {name: schema}}
         assert type_of(nested) == struct(optional(name, type_of(schema)))
 
@@ -427,7 +412,7 @@ class TestFiles:
             text.replace('"definitions"', '"$defs"').replace("#/definitions/", "#/$defs/"),
         )
         assert old != new
-        read: list[Mapping[str, TypeRef]] = []
+        read: list[Mapping[str, Shape]] = []
         for one in (old, new):
             diagnostics = Diagnostics()
             document = read_schema(parse_json(one, "schema.json", diagnostics), "schema.json", diagnostics)
@@ -526,5 +511,5 @@ class TestFiles:
         declarations, found = read_json({"A": wide, "B": {"anyOf": [{"const": n} for n in range(50_000)]}})
         assert not found
         type_ = declarations["A"].type
-        assert isinstance(type_, ObjectOf)
-        assert len(type_.fields) == 50_000
+        assert isinstance(type_, Object)
+        assert len(type_.properties) == 50_000

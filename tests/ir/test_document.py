@@ -1,11 +1,12 @@
 """Where the documentation of a definition comes from: the input file, else docs.toml, else nowhere."""
 
 from mcp_bindgen.ingest.docs import read_docs
+from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document, owners, used_keys
 from mcp_bindgen.ir.nodes import Protocol, Struct
 from support.samples import HANDSHAKE_TS, load, typescript_source
 
-BOOK = read_docs("""
+BOOK = DocBook(read_docs("""
     [definitions]
     A = "Book on A."
     [properties."*"]
@@ -24,7 +25,7 @@ BOOK = read_docs("""
     own = "Book on own of 2099."
     [revisions."2098-01-01".definitions]
     A = "Book on A of 2098."
-    """)
+    """))
 TEXT = """
 interface Base { b?: string; everywhere?: string; said?: string }
 interface A extends Base { own?: string; /** The file on x. */ x?: { y?: string } }

@@ -5,12 +5,10 @@ from dataclasses import replace
 from mcp_bindgen.ir.nodes import (
     UNBOUNDED,
     Bounds,
-    Intersection,
     Kind,
     ListOf,
     Literal,
     MapOf,
-    ObjectOf,
     Primitive,
     Protocol,
     Ref,
@@ -58,8 +56,6 @@ class Shapes:
                 return Members(rest=self.shape(value))
             case Union(members=members):
                 return AnyOf(forms=tuple(map(self.shape, members)))
-            case Intersection() | ObjectOf():
-                raise AssertionError("build leaves neither intersections nor inline objects")
 
     def _definition(self, name: str) -> Shape:
         definition = self._protocol.definitions[name]

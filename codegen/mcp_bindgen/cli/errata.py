@@ -42,7 +42,7 @@ def _order(erratum: Erratum) -> tuple[bool, str, str]:
 
 
 def _sentence(rule: str) -> str:
-    from mcp_bindgen.ir.reconcile import OVERRULED, RULES  # as `load` says
+    from mcp_bindgen.merge.reconcile import OVERRULED, RULES  # as `load` says
 
     return RULES.get(rule, OVERRULED)
 

@@ -11,12 +11,10 @@ from mcp_bindgen.diagnostics import escape_pointer
 from mcp_bindgen.ir.nodes import (
     Bounds,
     Definition,
-    Intersection,
     Kind,
     ListOf,
     Literal,
     MapOf,
-    ObjectOf,
     Primitive,
     Protocol,
     Ref,
@@ -70,8 +68,6 @@ def _schema(type_: TypeRef) -> dict[str, Any]:
             return {"type": "object", **_members("additionalProperties", value), **_assertions(bounds)}
         case Union(members=members):
             return {"anyOf": [_schema(member) for member in members]}
-        case Intersection() | ObjectOf():
-            raise AssertionError("build leaves neither intersections nor inline objects")
 
 
 def _members(keyword: str, type_: TypeRef | None) -> dict[str, Any]:

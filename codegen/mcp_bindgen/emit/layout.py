@@ -8,7 +8,7 @@ the modules depend on each other in one direction: messages on features, feature
 from collections.abc import Iterable, Mapping, Sequence
 
 from mcp_bindgen.emit.names import identifier, snake
-from mcp_bindgen.ir.build import references
+from mcp_bindgen.ir.names import references
 from mcp_bindgen.ir.nodes import Definition, Protocol, Struct
 
 COMMON = "common"

@@ -12,12 +12,10 @@ from mcp_bindgen.emit.names import Names
 from mcp_bindgen.ir.nodes import (
     UNBOUNDED,
     Bounds,
-    Intersection,
     Kind,
     ListOf,
     Literal,
     MapOf,
-    ObjectOf,
     Primitive,
     Protocol,
     Ref,
@@ -134,8 +132,6 @@ class Speller:
                 flat = self._ordered(tuple(self._flattened(members)) if mode in _UNTAGGED else members)
                 spelled = " | ".join(self.annotation(member) for member in flat)
                 return f"_Annotated[{spelled}, {mode}]"
-            case Intersection() | ObjectOf():
-                raise AssertionError("build leaves neither intersections nor inline objects")
 
     def static(self, type_: TypeRef) -> str:
         """Spell a type for the signature of a stub."""
@@ -152,8 +148,6 @@ class Speller:
                 return f"_dict[_str, {self.static(value)}]"
             case Union(members=members):
                 return " | ".join(self.static(member) for member in members)
-            case Intersection() | ObjectOf():
-                raise AssertionError("build leaves neither intersections nor inline objects")
 
     def admits_null(self, type_: TypeRef) -> bool:
         """Whether null is a value of the type."""

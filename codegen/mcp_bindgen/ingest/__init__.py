@@ -1,1 +1,1 @@
-"""Ingestion: files become documents, which say exactly what the file says."""
+"""Ingestion: what each file says, as written, with file and line."""

@@ -2,10 +2,7 @@
 
 import tomllib
 
-from mcp_bindgen.ir.capabilities import CapabilityBook
 
-
-def read_capabilities(text: str) -> CapabilityBook:
-    """Read the two tables of the file, ``[methods]`` and ``[members]``."""
-    tables = tomllib.loads(text)
-    return CapabilityBook(methods=tables["methods"], members=tables["members"])
+def read_capabilities(text: str) -> dict[str, dict[str, str]]:
+    """Read the tables of the file, ``[methods]`` and ``[members]``."""
+    return tomllib.loads(text)

@@ -6,30 +6,13 @@ knows, are errors with their JSON pointer.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ir.nodes import (
-    ANY,
-    NULL,
-    UNBOUNDED,
-    Bounds,
-    Declaration,
-    Field,
-    Intersection,
-    Kind,
-    ListOf,
-    Literal,
-    MapOf,
-    ObjectOf,
-    Primitive,
-    Ref,
-    Scalar,
-    TypeRef,
-    Union,
-)
+from mcp_bindgen.ingest.shapes import AllOf, Array, Declaration, Object, Property, Record, Shape, any_of
+from mcp_bindgen.leaves import ANY, NULL, UNBOUNDED, Bounds, Kind, Literal, Primitive, Ref, Scalar
 
 Node: TypeAlias = dict[str, Any]
 
@@ -135,11 +118,11 @@ class _Reader:
         doc, deprecated = _describe(node)
         return Declaration(name=name, type=type_, doc=doc, deprecated=deprecated, pointer=where.pointer)
 
-    def _error(self, where: Location, message: str) -> TypeRef:
+    def _error(self, where: Location, message: str) -> Shape:
         self._diagnostics.error(where, message)
         return ANY
 
-    def _type(self, node: object, where: Location, depth: int) -> TypeRef:
+    def _type(self, node: object, where: Location, depth: int) -> Shape:
         if depth > MAX_DEPTH:
             return self._error(where, f"nested more than {MAX_DEPTH} levels deep")
         if node is True:
@@ -159,7 +142,7 @@ class _Reader:
             return self._literal(node, where)
         return self._typed(node, where, depth)
 
-    def _reference(self, node: Node, where: Location) -> TypeRef:
+    def _reference(self, node: Node, where: Location) -> Shape:
         self._refuse_siblings("$ref", node, where)
         target = node["$ref"]
         name = target.removeprefix(self._prefix) if isinstance(target, str) else ""
@@ -171,7 +154,7 @@ class _Reader:
             return self._error(where.child("$ref"), f"no definition is called {name!r}")
         return Ref(name=name)
 
-    def _combined(self, word: str, node: Node, where: Location, depth: int) -> TypeRef:
+    def _combined(self, word: str, node: Node, where: Location, depth: int) -> Shape:
         branches: object = node[word]
         here = where.child(word)
         if not isinstance(branches, list) or not branches:
@@ -181,16 +164,16 @@ class _Reader:
             self._type(branch, here.child(i), depth + 1) for i, branch in enumerate(cast(list[object], branches))
         ]
         if word == "allOf":
-            return Intersection(members=tuple(members)) if len(members) > 1 else members[0]
+            return AllOf(members=tuple(members)) if len(members) > 1 else members[0]
         if word == "oneOf" and not _exclusive(tuple(members)):
             return self._error(here, "oneOf has no type in Python where its branches may overlap; use anyOf")
-        return union(members)
+        return any_of(members)
 
     def _refuse_siblings(self, word: str, node: Node, where: Location) -> None:
         for other in sorted(node.keys() & (_UNDERSTOOD - _ANNOTATIONS) - {word}):
             self._diagnostics.error(where.child(other), f"{other!r} beside {word} is not understood; use allOf")
 
-    def _literal(self, node: Node, where: Location) -> TypeRef:
+    def _literal(self, node: Node, where: Location) -> Shape:
         self._refuse_siblings(
             "const" if "const" in node else "enum", {k: v for k, v in node.items() if k != "type"}, where
         )
@@ -217,7 +200,7 @@ class _Reader:
             self._diagnostics.error(where.child("type"), f"{_spell(node['type'])} is not a type of JSON Schema")
         return good
 
-    def _typed(self, node: Node, where: Location, depth: int) -> TypeRef:
+    def _typed(self, node: Node, where: Location, depth: int) -> Shape:
         if "type" not in node:
             asserted = sorted(node.keys() & (_ASSERTIONS.keys() | _OBJECT | {"items"}))
             if asserted:
@@ -225,15 +208,15 @@ class _Reader:
             return ANY
         names = self._type_names(node, where)
         self._warn_idle(names, node, where)
-        builders: Mapping[str, Callable[[], TypeRef]] = {
+        builders: Mapping[str, Callable[[], Shape]] = {
             "array": lambda: self._list(node, where, depth),
             "object": lambda: self._object(node, where, depth),
         }
-        members: list[TypeRef] = []
+        members: list[Shape] = []
         for name in names:
             builder = builders.get(name)
             members.append(builder() if builder else self._scalar(name, node, where))
-        return union(members) if members else ANY
+        return any_of(members) if members else ANY
 
     def _warn_idle(self, names: tuple[str, ...], node: Node, where: Location) -> None:
         """Report assertions that apply to none of the types: JSON Schema ignores them, so must the model."""
@@ -261,7 +244,7 @@ class _Reader:
                 self._diagnostics.error(where.child(word), f"{_spell(value)} is not a value for {word}")
         return Bounds(**values) if values else UNBOUNDED
 
-    def _scalar(self, name: str, node: Node, where: Location) -> TypeRef:
+    def _scalar(self, name: str, node: Node, where: Location) -> Shape:
         if name == "null":
             return NULL
         bounds = self._bounds("number" if name == "integer" else name, node, where)
@@ -269,16 +252,16 @@ class _Reader:
         format_ = text if isinstance(text, str) and name == "string" else ""
         return Primitive(kind=Kind(name), bounds=bounds, format=format_)
 
-    def _list(self, node: Node, where: Location, depth: int) -> TypeRef:
+    def _list(self, node: Node, where: Location, depth: int) -> Shape:
         items = node.get("items", True)
         if isinstance(items, list):
             return self._error(
                 where.child("items"), "a list of items schemas (a tuple) has no type here; use one schema"
             )
         item = self._type(items, where.child("items"), depth + 1)
-        return ListOf(item=item, bounds=self._bounds("array", node, where))
+        return Array(item=item, bounds=self._bounds("array", node, where))
 
-    def _object(self, node: Node, where: Location, depth: int) -> TypeRef:
+    def _object(self, node: Node, where: Location, depth: int) -> Shape:
         properties = node.get("properties", {})
         required = node.get("required", [])
         if not isinstance(properties, dict):
@@ -291,14 +274,14 @@ class _Reader:
         bounds = self._bounds("object", node, where)
         undeclared = [name for name in required if name not in properties]
         if not properties and not undeclared and extra is not None:
-            return MapOf(value=extra, bounds=bounds)
+            return Record(value=extra, bounds=bounds)
         if bounds != Bounds():
             word = next(w for w in ("minProperties", "maxProperties") if w in node)
             self._diagnostics.error(where.child(word), f"{word!r} beside properties has no type in Python; remove it")
         if extra is None and undeclared:
             return self._error(where.child("required"), "requires a property that additionalProperties refuses")
-        return ObjectOf(
-            fields=tuple(
+        return Object(
+            properties=tuple(
                 self._field(name, child, name in required, where.child("properties", name), depth)
                 for name, child in (properties | dict.fromkeys(undeclared, rest)).items()
             ),
@@ -306,21 +289,13 @@ class _Reader:
             indexed="additionalProperties" in node,
         )
 
-    def _field(self, name: str, node: object, required: bool, where: Location, depth: int) -> Field:
+    def _field(self, name: str, node: object, required: bool, where: Location, depth: int) -> Property:
         doc, deprecated = _describe(node)
         type_ = self._type(node, where, depth + 1)
-        return Field(wire_name=name, type=type_, required=required, doc=doc, deprecated=deprecated)
+        return Property(wire_name=name, type=type_, required=required, doc=doc, deprecated=deprecated)
 
 
-def union(members: Iterable[TypeRef]) -> TypeRef:
-    """Make a union of the members, nested unions flattened and repetitions dropped."""
-    flat: dict[TypeRef, None] = {}
-    for member in members:
-        flat.update(dict.fromkeys(member.members if isinstance(member, Union) else (member,)))
-    return next(iter(flat)) if len(flat) == 1 else Union(members=tuple(flat))
-
-
-def _exclusive(members: tuple[TypeRef, ...]) -> bool:
+def _exclusive(members: tuple[Shape, ...]) -> bool:
     """Whether no value can be of two of the types: they differ in JSON type, or are distinct constants."""
     seen: set[object] = set()
     for member in members:
@@ -329,9 +304,9 @@ def _exclusive(members: tuple[TypeRef, ...]) -> bool:
                 keys: set[object] = {Literal(values=(value,)) for value in values}
             case Primitive(kind=kind) if kind is not Kind.ANY:
                 keys = {Kind.NUMBER if kind is Kind.INTEGER else kind}
-            case ListOf():
+            case Array():
                 keys = {"array"}
-            case MapOf() | ObjectOf():
+            case Record() | Object():
                 keys = {"object"}
             case _:
                 return False

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mcp_bindgen.ingest.docs import DocBook, Key
+from mcp_bindgen.ir.docs import DocBook, Key
 from mcp_bindgen.ir.names import lineage
 from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ir.build import references
-from mcp_bindgen.ir.names import method_constant, reference
+from mcp_bindgen.ir.names import method_constant, reference, references
 from mcp_bindgen.ir.nodes import Alias, Definition, Direction, Field, MapOf, Method, Ref, Struct, TypeRef, Union
 
 _UNIONS: Mapping[str, Direction] = {

@@ -1,9 +1,9 @@
 """Names of the IR: those of inline objects, and the era and messages that names and constants reveal."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from mcp_bindgen.ir.nodes import Definition, Literal, Ref, Struct, TypeRef
+from mcp_bindgen.ir.nodes import Definition, ListOf, Literal, MapOf, Primitive, Ref, Struct, TypeRef, Union
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
@@ -28,6 +28,20 @@ def method_constant(definition: Definition | None) -> str | None:
 def reference(type_: TypeRef) -> str | None:
     """Return the name that a type refers to, or None if it is no reference."""
     return type_.name if isinstance(type_, Ref) else None
+
+
+def references(type_: TypeRef) -> Iterator[str]:
+    """Iterate over the names that a type refers to."""
+    match type_:
+        case Primitive() | Literal():
+            return
+        case Ref(name=name):
+            yield name
+        case ListOf(item=inner) | MapOf(value=inner):
+            yield from references(inner)
+        case Union(members=members):
+            for member in members:
+                yield from references(member)
 
 
 def lineage(name: str, definitions: Mapping[str, Definition]) -> tuple[str, ...]:

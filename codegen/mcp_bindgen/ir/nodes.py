@@ -1,89 +1,40 @@
-"""The nodes of the intermediate representation (IR).
-
-One algebra of types serves two stages. In what the front ends read, an object type may stand inline and an
-intersection is still an intersection. `build` names the inline objects and resolves inheritance: in a `Protocol`
-there is no `ObjectOf` and no `Intersection` left.
-"""
+"""The nodes of the intermediate representation (IR): every object has a name, every inheritance is resolved."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-Scalar: TypeAlias = str | int | float | bool | None
+from mcp_bindgen.leaves import ANY, NULL, STRING, UNBOUNDED, Base, Bounds, Kind, Literal, Primitive, Ref, Scalar
 
-
-class Kind(StrEnum):
-    """The primitive types of JSON Schema, and `ANY` for a value of any type (null included)."""
-
-    STRING = "string"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    NULL = "null"
-    ANY = "any"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """The simple assertions of JSON Schema on one value; None where the schema asserts nothing."""
-
-    minimum: float | None = None
-    maximum: float | None = None
-    exclusive_minimum: float | None = None
-    exclusive_maximum: float | None = None
-    multiple_of: float | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-    pattern: str | None = None
-    min_items: int | None = None
-    max_items: int | None = None
-    unique_items: bool | None = None
-    min_properties: int | None = None
-    max_properties: int | None = None
-
-
-UNBOUNDED = Bounds()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Primitive:
-    """A scalar, or any value.
-
-    `format` is an annotation (uri, byte, ...). `known` lists the values that the schema names for an open string:
-    other strings are as valid.
-    """
-
-    kind: Kind
-    bounds: Bounds = UNBOUNDED
-    format: str = ""
-    known: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Literal:
-    """A closed set of constants, in the order of the schema; one value is a constant.
-
-    As in JSON and unlike in Python, true is not equal to 1.
-    """
-
-    values: tuple[Scalar, ...]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Literal) and self._distinct() == other._distinct()
-
-    def __hash__(self) -> int:
-        return hash(self._distinct())
-
-    def _distinct(self) -> tuple[tuple[bool, Scalar], ...]:
-        return tuple((isinstance(value, bool), value) for value in self.values)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ref:
-    """A reference to a definition by its name."""
-
-    name: str
+__all__ = [
+    "ANY",
+    "NULL",
+    "STRING",
+    "UNBOUNDED",
+    "Alias",
+    "Base",
+    "Bounds",
+    "Constant",
+    "Definition",
+    "Direction",
+    "Era",
+    "Erratum",
+    "Field",
+    "Kind",
+    "ListOf",
+    "Literal",
+    "MapOf",
+    "Method",
+    "Primitive",
+    "Protocol",
+    "Ref",
+    "Scalar",
+    "Source",
+    "Struct",
+    "TypeRef",
+    "Union",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +61,6 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intersection:
-    """A value of all of the member types (front ends only)."""
-
-    members: "tuple[TypeRef, ...]"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """One declared member of an object."""
 
@@ -127,46 +71,7 @@ class Field:
     deprecated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
-    """A type that an object extends, and the members that it does not take from it."""
-
-    name: str
-    omitted: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectOf:
-    """An object type with declared members (front ends only: `build` turns it into a `Struct`).
-
-    `extra` is the type of the members that are not declared; None closes the object. `indexed` is true if the schema
-    says so itself, by an index signature or `additionalProperties`, and is not open by silence: the same messages.
-    """
-
-    fields: tuple[Field, ...]
-    bases: tuple[Base, ...] = ()
-    extra: "TypeRef | None" = Primitive(kind=Kind.ANY)
-    indexed: bool = field(default=False, compare=False)
-
-
-TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union | Intersection | ObjectOf
-
-ANY = Primitive(kind=Kind.ANY)
-STRING = Primitive(kind=Kind.STRING)
-NULL = Primitive(kind=Kind.NULL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
-    """A named type as a front end read it; `pointer` is its place in the file it came from."""
-
-    name: str
-    type: TypeRef
-    doc: str = ""
-    deprecated: bool = False
-    internal: bool = False
-    category: str = ""
-    pointer: str = ""
+TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union  # closed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +79,9 @@ class Struct:
     """An object type with a name: every member it has, those of its bases included.
 
     `own` names the members that it declares itself. `holder` is the path of the member it was declared in, when the
-    schema has it inline (``Tool.inputSchema``), else empty. `extra` and `indexed` are those of `ObjectOf`.
+    schema has it inline (``Tool.inputSchema``), else empty. `extra` is the type of the members that are not declared;
+    None closes the object. `indexed` is true if the schema says so itself, by an index signature or
+    `additionalProperties`, and is not open by silence: the same messages.
     """
 
     name: str

@@ -4,12 +4,10 @@ import json
 
 from mcp_bindgen.ir.nodes import (
     Bounds,
-    Intersection,
     Kind,
     ListOf,
     Literal,
     MapOf,
-    ObjectOf,
     Primitive,
     Ref,
     TypeRef,
@@ -32,21 +30,19 @@ def spell(type_: TypeRef) -> str:
             return f"{{ [key: string]: {spell(value)} }}"
         case Union(members=members):
             return " | ".join(spell(member) for member in members)
-        case Intersection(members=members):
-            return " & ".join(_grouped(member) for member in members)
-        case ObjectOf(fields=fields, bases=bases):
-            inside = "; ".join(f"{f.wire_name}{'' if f.required else '?'}: {spell(f.type)}" for f in fields)
-            return " & ".join([*(base.name for base in bases), f"{{ {inside} }}"])
 
 
 def spell_bounds(type_: TypeRef) -> str:
     """Spell what is asserted beyond the type: ``minimum 0, maximum 1``, ``format uri``; empty where nothing is."""
     if not isinstance(type_, Primitive | ListOf | MapOf):
         return ""
-    stated = [_spell_bound(name.replace("_", " "), value) for name, value in bounds_of(type_.bounds).items()]
-    if isinstance(type_, Primitive) and type_.format:
-        stated.append(f"format {type_.format}")
-    return ", ".join(stated)
+    return spell_assertions(type_.bounds, type_.format if isinstance(type_, Primitive) else "")
+
+
+def spell_assertions(bounds: Bounds, format_: str) -> str:
+    """Spell bounds and a format, if there is one."""
+    stated = [_spell_bound(name.replace("_", " "), value) for name, value in bounds_of(bounds).items()]
+    return ", ".join([*stated, f"format {format_}"] if format_ else stated)
 
 
 def _spell_bound(name: str, value: float | str | bool) -> str:
@@ -68,4 +64,4 @@ def is_any(type_: TypeRef) -> bool:
 
 def _grouped(type_: TypeRef) -> str:
     text = spell(type_)
-    return f"({text})" if " | " in text or " & " in text else text
+    return f"({text})" if " | " in text else text

@@ -11,8 +11,7 @@ from mcp_bindgen.diff.leaves import leaves
 from mcp_bindgen.diff.outside import FRAMES
 from mcp_bindgen.diff.source.equality import Equality
 from mcp_bindgen.diff.source.matched import NOTHING, Matched
-from mcp_bindgen.ir.build import references
-from mcp_bindgen.ir.names import lineage, method_constant
+from mcp_bindgen.ir.names import lineage, method_constant, references
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Literal, MapOf, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell
 

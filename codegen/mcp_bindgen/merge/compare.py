@@ -4,30 +4,15 @@ Used to merge schema.json with schema.ts (`reconcile`) and to prove that the shi
 agree (`mcp-bindgen verify`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import escape_pointer
-from mcp_bindgen.ir.nodes import (
-    ANY,
-    NULL,
-    UNBOUNDED,
-    Declaration,
-    Field,
-    Intersection,
-    Kind,
-    ListOf,
-    Literal,
-    MapOf,
-    ObjectOf,
-    Primitive,
-    Ref,
-    TypeRef,
-    Union,
-)
-from mcp_bindgen.ir.spell import bounds_of, is_any, spell, spell_bounds
-
-Declarations = Mapping[str, Declaration]
+from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Object, Record, Shape
+from mcp_bindgen.ir.spell import bounds_of
+from mcp_bindgen.leaves import NULL, UNBOUNDED, Kind, Literal, Primitive, Ref
+from mcp_bindgen.merge.flatten import Declarations, canonical, flatten, resolve
+from mcp_bindgen.merge.spell import spell, spell_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,72 +27,6 @@ class Difference:
     left: str
     right: str
     contradiction: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flat:
-    """An object type with the members of its bases: what both readings can be brought to."""
-
-    fields: Mapping[str, Field]
-    extra: TypeRef | None
-
-
-def resolve(type_: TypeRef, declarations: Declarations) -> TypeRef:
-    """Follow references to the type they name; a reference that leads nowhere or in a circle stays as it is."""
-    seen: set[str] = set()
-    while isinstance(type_, Ref) and type_.name in declarations and type_.name not in seen:
-        seen.add(type_.name)
-        type_ = declarations[type_.name].type
-    return type_
-
-
-def canonical(type_: TypeRef, declarations: Declarations) -> TypeRef:
-    """Follow references as far as they name another reference: what remains is no alias of an object."""
-    seen: set[str] = set()
-    while isinstance(type_, Ref) and type_.name in declarations and type_.name not in seen:
-        seen.add(type_.name)
-        target = declarations[type_.name].type
-        if not isinstance(target, Ref):
-            break
-        type_ = target
-    return type_
-
-
-def flatten(type_: TypeRef, declarations: Declarations, known: dict[str, Flat | None] | None = None) -> Flat | None:
-    """Return an object type with everything that it inherits, or None if the type is no object with members.
-
-    `known` keeps what was found for the names of one set of declarations; pass the same one to ask often.
-    """
-    known = {} if known is None else known
-    if isinstance(type_, Ref):
-        if type_.name not in known and type_.name in declarations:
-            known[type_.name] = None  # what stands there if the way leads back
-            known[type_.name] = flatten(declarations[type_.name].type, declarations, known)
-        return known.get(type_.name)
-    if isinstance(type_, MapOf):
-        return Flat(fields={}, extra=type_.value)
-    if isinstance(type_, Intersection):
-        members = [flatten(member, declarations, known) for member in type_.members]
-        return _joined([member for member in members if member]) if all(members) else None
-    if not isinstance(type_, ObjectOf):
-        return None
-    parts: list[Flat | None] = []
-    for base in type_.bases:
-        part = flatten(Ref(name=base.name), declarations, known)
-        if part:
-            kept = {name: f for name, f in part.fields.items() if name not in base.omitted}
-            parts.append(Flat(fields=kept, extra=part.extra))
-    own = Flat(fields={f.wire_name: f for f in type_.fields}, extra=type_.extra)
-    return _joined([*(part for part in parts if part), own])
-
-
-def _joined(parts: Iterable[Flat]) -> Flat:
-    fields: dict[str, Field] = {}
-    extra: TypeRef | None = ANY
-    for part in parts:
-        fields |= part.fields
-        extra = extra if part.extra is not None and is_any(part.extra) else part.extra
-    return Flat(fields=fields, extra=extra)
 
 
 class Comparison:
@@ -138,7 +57,7 @@ class Comparison:
                     contradiction=True,
                 )
 
-    def types(self, left: TypeRef, right: TypeRef, pointer: str) -> Iterator[Difference]:
+    def types(self, left: Shape, right: Shape, pointer: str) -> Iterator[Difference]:
         """Compare two types that stand at the same place."""
         if isinstance(left, Ref) and isinstance(right, Ref) and left.name == right.name:
             return
@@ -155,14 +74,14 @@ class Comparison:
         else:
             yield from self._singles(plain_left, plain_right, pointer)
 
-    def _leaves(self, type_: TypeRef, declarations: Declarations) -> tuple[TypeRef, ...]:
+    def _leaves(self, type_: Shape, declarations: Declarations) -> tuple[Shape, ...]:
         """Flatten a union through the aliases in it; a reference to an object stays a reference."""
-        flat: dict[TypeRef, None] = {}
+        flat: dict[Shape, None] = {}
         pending, seen = [type_], set[str]()
         while pending:
             member = pending.pop(0)
             resolved = resolve(member, declarations)
-            if isinstance(resolved, Union):
+            if isinstance(resolved, AnyOf):
                 name = member.name if isinstance(member, Ref) else ""
                 if not name or name not in seen:
                     seen.add(name)
@@ -170,23 +89,23 @@ class Comparison:
             elif isinstance(resolved, Literal):
                 flat.update((Literal(values=(value,)), None) for value in resolved.values)
             else:
-                is_object = isinstance(resolved, ObjectOf | Intersection)
+                is_object = isinstance(resolved, Object | AllOf)
                 flat[canonical(member, declarations) if is_object else resolved] = None
         return tuple(flat)
 
     def _unions(
         self,
-        left: TypeRef,
-        right: TypeRef,
-        leaves_left: tuple[TypeRef, ...],
-        leaves_right: tuple[TypeRef, ...],
+        left: Shape,
+        right: Shape,
+        leaves_left: tuple[Shape, ...],
+        leaves_right: tuple[Shape, ...],
         pointer: str,
     ) -> Iterator[Difference]:
         if set(leaves_left) == set(leaves_right):
             if leaves_left != leaves_right:
                 rule = "enum-order" if all(isinstance(leaf, Literal) for leaf in leaves_left) else "union-order"
                 yield _difference(rule, pointer, left, right, contradiction=False)
-            elif isinstance(left, Union) and isinstance(right, Union) and len(left.members) != len(right.members):
+            elif isinstance(left, AnyOf) and isinstance(right, AnyOf) and len(left.members) != len(right.members):
                 yield _difference("union-flattened", pointer, left, right, contradiction=False)
             return
         rest_left = [leaf for leaf in leaves_left if leaf not in leaves_right]
@@ -208,7 +127,7 @@ class Comparison:
         for leaf in rest_right:
             yield _difference("union-member", pointer, left, leaf, contradiction=True)
 
-    def _alike(self, left: TypeRef, right: TypeRef) -> bool:
+    def _alike(self, left: Shape, right: Shape) -> bool:
         """Whether two members of unions are two spellings of one thing, so that they are compared with each other."""
         if isinstance(left, Ref) and isinstance(right, Ref):
             return left.name == right.name
@@ -216,41 +135,44 @@ class Comparison:
         numbers = (Kind.INTEGER, Kind.NUMBER)
         if isinstance(left, Primitive) and isinstance(right, Primitive):
             return left.kind is right.kind or (left.kind in numbers and right.kind in numbers)
-        if isinstance(left, ObjectOf) and isinstance(right, ObjectOf):
-            return {f.wire_name for f in left.fields} == {f.wire_name for f in right.fields}
+        if isinstance(left, Object) and isinstance(right, Object):
+            return {f.wire_name for f in left.properties} == {f.wire_name for f in right.properties}
         return type(left) is type(right) and not isinstance(left, Literal)
 
-    def _singles(self, left: TypeRef, right: TypeRef, pointer: str) -> Iterator[Difference]:
+    def _singles(self, left: Shape, right: Shape, pointer: str) -> Iterator[Difference]:
         match left, right:
             case Primitive(), Primitive():
                 yield from _primitives(left, right, pointer)
             case Literal(), Literal():
                 if left != right:
                     yield _difference("literal", pointer, left, right, contradiction=True)
-            case ListOf(), ListOf():
+            case Array(), Array():
                 yield from _bounds(left, right, pointer)
                 yield from self.types(left.item, right.item, f"{pointer}/items")
-            case MapOf(), MapOf():
+            case Record(), Record():
                 yield from _bounds(left, right, pointer)
                 yield from self.types(left.value, right.value, f"{pointer}/additionalProperties")
-            case ObjectOf() | Intersection() | MapOf(), ObjectOf() | Intersection() | MapOf():
+            case Object() | AllOf() | Record(), Object() | AllOf() | Record():
                 yield from self._objects(left, right, pointer)
             case _:
                 yield _difference("type", pointer, left, right, contradiction=True)
 
-    def _objects(self, left: TypeRef, right: TypeRef, pointer: str) -> Iterator[Difference]:
+    def _objects(self, left: Shape, right: Shape, pointer: str) -> Iterator[Difference]:
         flat_left, flat_right = flatten(left, self._left), flatten(right, self._right)
         if flat_left is None or flat_right is None:
             yield _difference("type", pointer, left, right, contradiction=True)
             return
-        for name in sorted(flat_left.fields.keys() ^ flat_right.fields.keys()):
+        for name in sorted(flat_left.properties.keys() ^ flat_right.properties.keys()):
             here = f"{pointer}/properties/{escape_pointer(name)}"
-            sides = [spell(flat.fields[name].type) if name in flat.fields else "-" for flat in (flat_left, flat_right)]
+            sides = [
+                spell(flat.properties[name].type) if name in flat.properties else "-"
+                for flat in (flat_left, flat_right)
+            ]
             yield Difference(rule="member", pointer=here, left=sides[0], right=sides[1], contradiction=True)
-        for name, a in flat_left.fields.items():
-            if name not in flat_right.fields:
+        for name, a in flat_left.properties.items():
+            if name not in flat_right.properties:
                 continue
-            b = flat_right.fields[name]
+            b = flat_right.properties[name]
             here = f"{pointer}/properties/{escape_pointer(name)}"
             if a.required != b.required:
                 words = {True: "required", False: "optional"}
@@ -279,7 +201,7 @@ def _primitives(left: Primitive, right: Primitive, pointer: str) -> Iterator[Dif
     yield from _bounds(left, right, pointer)
 
 
-def _bounds(left: Primitive | ListOf | MapOf, right: Primitive | ListOf | MapOf, pointer: str) -> Iterator[Difference]:
+def _bounds(left: Primitive | Array | Record, right: Primitive | Array | Record, pointer: str) -> Iterator[Difference]:
     if bounds_of(left.bounds) != bounds_of(right.bounds):
         sides = [spell_bounds(side) or "no bound" for side in (left, right)]
         lost = UNBOUNDED in (left.bounds, right.bounds)
@@ -288,5 +210,5 @@ def _bounds(left: Primitive | ListOf | MapOf, right: Primitive | ListOf | MapOf,
         )
 
 
-def _difference(rule: str, pointer: str, left: TypeRef, right: TypeRef, *, contradiction: bool) -> Difference:
+def _difference(rule: str, pointer: str, left: Shape, right: Shape, *, contradiction: bool) -> Difference:
     return Difference(rule=rule, pointer=pointer, left=spell(left), right=spell(right), contradiction=contradiction)

@@ -8,31 +8,12 @@ import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.revisions import released, shipped_source
+from mcp_bindgen.ingest.shapes import AnyOf, Array, Declaration, Object, Property, Record, Shape
 from mcp_bindgen.ingest.sources import SourceKind
-from mcp_bindgen.ir.nodes import (
-    ANY,
-    NULL,
-    STRING,
-    Alias,
-    Base,
-    Bounds,
-    Declaration,
-    Erratum,
-    Field,
-    Kind,
-    ListOf,
-    Literal,
-    MapOf,
-    ObjectOf,
-    Primitive,
-    Protocol,
-    Ref,
-    Struct,
-    TypeRef,
-    Union,
-)
-from mcp_bindgen.ir.reconcile import RULES, Reconciled, reconcile
+from mcp_bindgen.ir.nodes import Alias, Erratum, Field, ListOf, MapOf, Protocol, Struct, TypeRef, Union
+from mcp_bindgen.leaves import ANY, NULL, STRING, Base, Bounds, Kind, Literal, Primitive, Ref
 from mcp_bindgen.load import load_released, read_halves
+from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
 from support.samples import REVISIONS, lines, schema_document, typescript_document
 
 INTEGER, NUMBER, BOOLEAN = (Primitive(kind=kind) for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN))
@@ -101,7 +82,7 @@ def merge(typescript: str, definitions: Mapping[str, Any]) -> Reconciled:
     return merged
 
 
-def merged_type(typescript: str, node: Any, **others: Any) -> tuple[TypeRef, list[Erratum]]:
+def merged_type(typescript: str, node: Any, **others: Any) -> tuple[Shape, list[Erratum]]:
     """Merge two readings of the type A; return what it becomes, and the errata."""
     merged = merge(typescript, {"A": node, **others})
     assert merged.unexpected == ()
@@ -254,7 +235,7 @@ class TestReleased:
 class TestNumbers:
     def test_a_number_beside_a_boolean_takes_any_number(self) -> None:
         type_, errata = merged_type("type A = string | number | boolean;", text("string", "integer", "boolean"))
-        assert type_ == Union(members=(STRING, NUMBER, BOOLEAN))
+        assert type_ == AnyOf(members=(STRING, NUMBER, BOOLEAN))
         assert rules(errata) == [("number-in-value-union", "")]
         assert (errata[0].json, errata[0].typescript) == ("string | integer | boolean", "string | number | boolean")
         assert errata[0].contradiction
@@ -272,10 +253,10 @@ class TestNumbers:
                 "required": ["m", "l"],
             },
         )
-        assert isinstance(type_, ObjectOf)
-        assert [field.type for field in type_.fields] == [
-            MapOf(value=Union(members=(STRING, NUMBER, BOOLEAN))),
-            ListOf(item=Union(members=(BOOLEAN, NUMBER))),
+        assert isinstance(type_, Object)
+        assert [field.type for field in type_.properties] == [
+            Record(value=AnyOf(members=(STRING, NUMBER, BOOLEAN))),
+            Array(item=AnyOf(members=(BOOLEAN, NUMBER))),
         ]
         assert rules(errata) == [
             ("number-in-value-union", "/properties/m/additionalProperties"),
@@ -284,7 +265,7 @@ class TestNumbers:
 
     def test_null_of_a_value_is_kept(self) -> None:
         type_, errata = merged_type("type A = boolean | null | string;", text("boolean", "string"))
-        assert type_ == Union(members=(BOOLEAN, NULL, STRING))
+        assert type_ == AnyOf(members=(BOOLEAN, NULL, STRING))
         assert [(e.rule, e.contradiction) for e in errata] == [("null-in-value-union", True)]
 
     def test_null_elsewhere_is_a_disagreement(self) -> None:
@@ -294,7 +275,7 @@ class TestNumbers:
     def test_a_tag_wins(self) -> None:
         node = {"type": "object", "properties": {"n": text("integer")}}
         type_, errata = merged_type("interface A { /** @TJS-type number */ n?: number }", node)
-        assert type_ == ObjectOf(fields=(Field(wire_name="n", type=NUMBER, required=False),))
+        assert type_ == Object(properties=(Property(wire_name="n", type=NUMBER, required=False),))
         assert [(e.rule, e.contradiction) for e in errata] == [("number", True)]
 
     @pytest.mark.parametrize("kind", ["integer", "number"])
@@ -302,8 +283,8 @@ class TestNumbers:
         node = {"type": "object", "properties": {"n": text(kind), "id": text("string", kind)}}
         type_, errata = merged_type("interface A { n?: number; id?: string | number }", node)
         stated = Primitive(kind=Kind(kind))
-        assert isinstance(type_, ObjectOf)
-        assert [field.type for field in type_.fields] == [stated, Union(members=(STRING, stated))]
+        assert isinstance(type_, Object)
+        assert [field.type for field in type_.properties] == [stated, AnyOf(members=(STRING, stated))]
         assert errata == []
 
     def test_without_a_json_a_plain_number_is_an_integer(self) -> None:
@@ -311,7 +292,7 @@ class TestNumbers:
             typescript_document("type A = number; type B = boolean | number;"), schema_document({}), Diagnostics()
         )
         assert merged.declarations["A"].type == INTEGER
-        assert merged.declarations["B"].type == Union(members=(BOOLEAN, NUMBER))
+        assert merged.declarations["B"].type == AnyOf(members=(BOOLEAN, NUMBER))
 
     def test_bounds_come_from_tags_and_else_from_the_json(self) -> None:
         node = {
@@ -325,14 +306,14 @@ class TestNumbers:
         type_, errata = merged_type(
             "interface A { /** @minimum 0 */ tagged?: number; silent?: { deep?: string }; list?: string[] }", node
         )
-        assert isinstance(type_, ObjectOf)
-        deep = ObjectOf(
-            fields=(Field(wire_name="deep", type=Primitive(kind=Kind.STRING, format="uri"), required=False),)
+        assert isinstance(type_, Object)
+        deep = Object(
+            properties=(Property(wire_name="deep", type=Primitive(kind=Kind.STRING, format="uri"), required=False),)
         )
-        assert [field.type for field in type_.fields] == [
+        assert [field.type for field in type_.properties] == [
             Primitive(kind=Kind.INTEGER, bounds=Bounds(minimum=0, maximum=5)),
             deep,
-            ListOf(item=STRING, bounds=Bounds(max_items=3)),
+            Array(item=STRING, bounds=Bounds(max_items=3)),
         ]
         assert errata == []
 
@@ -347,7 +328,7 @@ class TestShape:
     def test_an_inlined_copy_is_the_named_type(self) -> None:
         node = {"type": "object", "properties": {"x": self.BASE}}
         type_, errata = merged_type("interface A { x?: B } interface B { b: string }", node, B=self.BASE)
-        assert type_ == ObjectOf(fields=(Field(wire_name="x", type=Ref(name="B"), required=False),))
+        assert type_ == Object(properties=(Property(wire_name="x", type=Ref(name="B"), required=False),))
         assert rules(errata) == [("reference-inlined", "/properties/x")]
         assert not errata[0].contradiction
 
@@ -364,7 +345,7 @@ class TestShape:
     def test_an_index_signature_that_was_lost(self) -> None:
         node = {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"]}
         type_, errata = merged_type("interface A { b: string; [key: string]: unknown }", node)
-        assert type_ == ObjectOf(fields=(Field(wire_name="b", type=STRING, required=True),), extra=ANY)
+        assert type_ == Object(properties=(Property(wire_name="b", type=STRING, required=True),), extra=ANY)
         assert errata == []
 
     def test_an_index_signature_of_a_type_is_compared(self) -> None:
@@ -375,14 +356,14 @@ class TestShape:
     def test_an_interface_that_is_a_map(self) -> None:
         node = {"type": "object", "additionalProperties": {"type": "string"}}
         type_, errata = merged_type("interface A { [key: string]: string }", node)
-        assert type_ == MapOf(value=STRING)
+        assert type_ == Record(value=STRING)
         assert errata == []
 
     def test_inheritance_comes_from_the_typescript(self) -> None:
         node = {"type": "object", "properties": {"a": text("string"), "b": text("string")}, "required": ["a", "b"]}
         type_, errata = merged_type("interface A extends B { a: string } interface B { b: string }", node, B=self.BASE)
-        assert type_ == ObjectOf(
-            fields=(Field(wire_name="a", type=STRING, required=True),), bases=(Base(name="B", omitted=()),)
+        assert type_ == Object(
+            properties=(Property(wire_name="a", type=STRING, required=True),), bases=(Base(name="B", omitted=()),)
         )
         assert errata == []
 
@@ -392,7 +373,7 @@ class TestShape:
         type_, errata = merged_type(
             'interface A extends Omit<B, "b"> {} interface B { b?: string; c?: string }', node, B=base
         )
-        assert isinstance(type_, ObjectOf)
+        assert isinstance(type_, Object)
         assert type_.bases == (Base(name="B", omitted=("b",)),)
         assert errata == []
 
@@ -442,7 +423,7 @@ class TestUnions:
         objects = {name: {"type": "object", "properties": {name: {"const": name}}} for name in "BC"}
         typescript = 'type A = B | C; interface B { B?: "B" } interface C { C?: "C" }'
         type_, errata = merged_type(typescript, {"anyOf": [{"$ref": f"#/$defs/{n}"} for n in "CB"]}, **objects)
-        assert type_ == Union(members=(Ref(name="B"), Ref(name="C")))
+        assert type_ == AnyOf(members=(Ref(name="B"), Ref(name="C")))
         assert rules(errata) == [("union-order", "")]
 
     def test_a_nested_union_stays_nested(self) -> None:
@@ -455,7 +436,7 @@ class TestUnions:
             E={"anyOf": [{"$ref": f"#/$defs/{n}"} for n in "BC"]},
             **objects,
         )
-        assert type_ == Union(members=(Ref(name="E"), Ref(name="D")))
+        assert type_ == AnyOf(members=(Ref(name="E"), Ref(name="D")))
         assert rules(errata) == [("union-flattened", "")]
 
 
@@ -492,15 +473,15 @@ class TestWords:
         assert (found["A"].deprecated, found["A"].category, found["A"].internal) == (False, "tools/list", True)
         assert (found["B"].deprecated, found["B"].category, found["B"].internal) == (True, "", False)
         type_ = found["A"].type
-        assert isinstance(type_, ObjectOf)
-        assert [field.deprecated for field in type_.fields] == [True, False]
+        assert isinstance(type_, Object)
+        assert [field.deprecated for field in type_.properties] == [True, False]
 
     def test_the_text_of_the_typescript_goes_first(self) -> None:
         found = self.merged()
         assert (found["A"].doc, found["B"].doc) == ("One. @not a tag", "B.")
         type_ = found["A"].type
-        assert isinstance(type_, ObjectOf)
-        assert [field.doc for field in type_.fields] == ["Old.", "From the JSON."]
+        assert isinstance(type_, Object)
+        assert [field.doc for field in type_.properties] == ["Old.", "From the JSON."]
 
     def test_constants_are_literals(self) -> None:
         assert self.merged()["C"].type == Literal(values=(5,))

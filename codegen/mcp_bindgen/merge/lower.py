@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.ingest.json_schema import union
+from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Property, Record, Shape, any_of
 from mcp_bindgen.ingest.typescript_types import (
     Constant,
     Tags,
@@ -29,26 +29,8 @@ from mcp_bindgen.ingest.typescript_types import (
     TsUnion,
     TypeScriptDocument,
 )
-from mcp_bindgen.ir.compare import Declarations, flatten, resolve
-from mcp_bindgen.ir.nodes import (
-    ANY,
-    NULL,
-    UNBOUNDED,
-    Base,
-    Bounds,
-    Declaration,
-    Field,
-    Intersection,
-    Kind,
-    ListOf,
-    Literal,
-    MapOf,
-    ObjectOf,
-    Primitive,
-    Ref,
-    TypeRef,
-    Union,
-)
+from mcp_bindgen.leaves import ANY, NULL, UNBOUNDED, Base, Bounds, Kind, Literal, Primitive, Ref
+from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
 
 _BOUND_TAGS: Mapping[str, str] = {
     "minimum": "minimum",
@@ -88,16 +70,16 @@ class _Lowering:
             pointer=hint.pointer if hint else "",
         )
 
-    def _interface(self, extends: tuple[TsExtends, ...], body: TypeRef) -> TypeRef:
+    def _interface(self, extends: tuple[TsExtends, ...], body: Shape) -> Shape:
         """An interface is an object, unless an index signature of a type of its own makes it a map."""
         bases = tuple(Base(name=base.name, omitted=base.omitted) for base in extends)
-        if isinstance(body, ObjectOf):
+        if isinstance(body, Object):
             return replace(body, bases=bases)
-        if isinstance(body, MapOf) and body.value != ANY and not bases:
+        if isinstance(body, Record) and body.value != ANY and not bases:
             return body
-        return ObjectOf(fields=(), bases=bases, extra=body.value if isinstance(body, MapOf) else ANY)
+        return Object(properties=(), bases=bases, extra=body.value if isinstance(body, Record) else ANY)
 
-    def _type(self, ts: TsType, hint: TypeRef | None, tags: Tags, in_value: bool = False) -> TypeRef:
+    def _type(self, ts: TsType, hint: Shape | None, tags: Tags, in_value: bool = False) -> Shape:
         match ts:
             case TsReference(name=name):
                 return Ref(name=name)
@@ -108,9 +90,9 @@ class _Lowering:
             case TsKeyword():
                 return self._keyword(ts, hint, tags, in_value)
             case TsArray(item=item):
-                array = self._hint_of(ListOf, hint)
+                array = self._hint_of(Array, hint)
                 bounds = _bounds(tags, array.bounds if array else UNBOUNDED)
-                return ListOf(item=self._type(item, array.item if array else None, {}), bounds=bounds)
+                return Array(item=self._type(item, array.item if array else None, {}), bounds=bounds)
             case TsObject():
                 return self._object(ts, hint)
             case TsUnion(members=members):
@@ -118,14 +100,14 @@ class _Lowering:
             case TsIntersection(members=members):
                 return self._intersection(members, hint)
 
-    def _keyword(self, ts: TsKeyword, hint: TypeRef | None, tags: Tags, in_value: bool) -> TypeRef:
+    def _keyword(self, ts: TsKeyword, hint: Shape | None, tags: Tags, in_value: bool) -> Shape:
         match ts.name:
             case "unknown" | "any":
                 return ANY
             case "null":
                 return NULL
             case "object":
-                return MapOf(value=ANY)
+                return Record(value=ANY)
             case "number":
                 kind = self._number(hint, tags, in_value)
             case "string":
@@ -136,7 +118,7 @@ class _Lowering:
         format_ = str(tags.get("format", same.format if same else "")) if kind is Kind.STRING else ""
         return Primitive(kind=kind, bounds=_bounds(tags, same.bounds if same else UNBOUNDED), format=format_)
 
-    def _number(self, hint: TypeRef | None, tags: Tags, in_value: bool) -> Kind:
+    def _number(self, hint: Shape | None, tags: Tags, in_value: bool) -> Kind:
         tagged = tags.get("TJS-type")
         if tagged in (Kind.INTEGER, Kind.NUMBER):
             return Kind(str(tagged))
@@ -145,29 +127,29 @@ class _Lowering:
         stated = next((p.kind for p in self._primitives(hint) if _family(p.kind) is Kind.NUMBER), Kind.INTEGER)
         return stated
 
-    def _primitives(self, hint: TypeRef | None) -> Iterator[Primitive]:
+    def _primitives(self, hint: Shape | None) -> Iterator[Primitive]:
         resolved = resolve(hint, self._hints) if hint else None
-        for member in resolved.members if isinstance(resolved, Union) else (resolved,):
+        for member in resolved.members if isinstance(resolved, AnyOf) else (resolved,):
             if isinstance(member, Primitive):
                 yield member
 
-    def _hint_of(self, kind: type[ListOf], hint: TypeRef | None) -> ListOf | None:
+    def _hint_of(self, kind: type[Array], hint: Shape | None) -> Array | None:
         resolved = resolve(hint, self._hints) if hint else None
-        members = resolved.members if isinstance(resolved, Union) else (resolved,)
+        members = resolved.members if isinstance(resolved, AnyOf) else (resolved,)
         return next((member for member in members if isinstance(member, kind)), None)
 
-    def _object(self, ts: TsObject, hint: TypeRef | None) -> TypeRef:
+    def _object(self, ts: TsObject, hint: Shape | None) -> Shape:
         flat = flatten(hint, self._hints) if hint else None
         extra_hint = flat.extra if flat else None
         extra = self._type(ts.index, extra_hint, {}) if ts.index else ANY
         if not ts.members:
-            return MapOf(value=extra)
-        known: Mapping[str, Field] = flat.fields if flat else {}
-        fields = tuple(self._member(member, known.get(member.name)) for member in ts.members)
-        return ObjectOf(fields=fields, extra=extra, indexed=ts.index is not None)
+            return Record(value=extra)
+        known: Mapping[str, Property] = flat.properties if flat else {}
+        properties = tuple(self._member(member, known.get(member.name)) for member in ts.members)
+        return Object(properties=properties, extra=extra, indexed=ts.index is not None)
 
-    def _member(self, ts: TsMember, hint: Field | None) -> Field:
-        return Field(
+    def _member(self, ts: TsMember, hint: Property | None) -> Property:
+        return Property(
             wire_name=ts.name,
             type=self._type(ts.type, hint.type if hint else None, ts.tags),
             required=not ts.optional,
@@ -175,7 +157,7 @@ class _Lowering:
             deprecated="deprecated" in ts.tags,
         )
 
-    def _union(self, members: tuple[TsType, ...], hint: TypeRef | None, tags: Tags) -> TypeRef:
+    def _union(self, members: tuple[TsType, ...], hint: Shape | None, tags: Tags) -> Shape:
         literals = tuple(member.value for member in members if isinstance(member, TsLiteral))
         rest = [member for member in members if not isinstance(member, TsLiteral)]
         if not rest:
@@ -185,14 +167,14 @@ class _Lowering:
             return replace(self._open_string(rest[0], hint, tags), known=known)
         in_value = TsKeyword(name="boolean") in rest
         lowered = [self._type(member, hint, tags, in_value) for member in rest]
-        return union([Literal(values=literals), *lowered] if literals else lowered)
+        return any_of([Literal(values=literals), *lowered] if literals else lowered)
 
-    def _open_string(self, ts: TsType, hint: TypeRef | None, tags: Tags) -> Primitive:
+    def _open_string(self, ts: TsType, hint: Shape | None, tags: Tags) -> Primitive:
         lowered = self._type(ts, hint, tags)
         return lowered if isinstance(lowered, Primitive) else Primitive(kind=Kind.STRING)
 
-    def _intersection(self, members: tuple[TsType, ...], hint: TypeRef | None) -> TypeRef:
-        return Intersection(members=tuple(self._type(member, hint, {}) for member in members))
+    def _intersection(self, members: tuple[TsType, ...], hint: Shape | None) -> Shape:
+        return AllOf(members=tuple(self._type(member, hint, {}) for member in members))
 
 
 def _family(kind: Kind) -> Kind:

@@ -1,35 +1,20 @@
 """Build the definitions of the IR from declarations: inline objects get names, inheritance is resolved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ingest.json_schema import union
-from mcp_bindgen.ir.compare import Flat, flatten
+from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Property, Record, Shape, references
 from mcp_bindgen.ir.names import inline_name
-from mcp_bindgen.ir.nodes import (
-    Alias,
-    Base,
-    Declaration,
-    Definition,
-    Field,
-    Intersection,
-    Kind,
-    ListOf,
-    Literal,
-    MapOf,
-    ObjectOf,
-    Primitive,
-    Ref,
-    Struct,
-    TypeRef,
-    Union,
-)
-from mcp_bindgen.ir.spell import is_any, spell
+from mcp_bindgen.ir.nodes import Alias, Definition, Field, ListOf, MapOf, Struct, TypeRef, Union
+from mcp_bindgen.ir.spell import is_any
+from mcp_bindgen.leaves import ANY, Base, Literal, Primitive, Ref
+from mcp_bindgen.merge.flatten import Declarations, Flat, flatten
+from mcp_bindgen.merge.spell import spell
 
 
-def build(declarations: Mapping[str, Declaration], source: str, diagnostics: Diagnostics) -> dict[str, Definition]:
+def build(declarations: Declarations, source: str, diagnostics: Diagnostics) -> dict[str, Definition]:
     """Turn declarations into definitions, in their order, each followed by the inline objects that it holds."""
     builder = _Builder(declarations, source, diagnostics)
     for declaration in declarations.values():
@@ -42,7 +27,7 @@ def build(declarations: Mapping[str, Declaration], source: str, diagnostics: Dia
 
 
 class _Builder:
-    def __init__(self, declarations: Mapping[str, Declaration], source: str, diagnostics: Diagnostics) -> None:
+    def __init__(self, declarations: Declarations, source: str, diagnostics: Diagnostics) -> None:
         self._declarations = declarations
         self._source = source
         self._diagnostics = diagnostics
@@ -58,7 +43,7 @@ class _Builder:
         where = self._where(declaration)
         for name in sorted(set(references(declaration.type)) - self._declarations.keys()):
             self._diagnostics.error(where, f"no definition is called {name!r}")
-        for base in declaration.type.bases if isinstance(declaration.type, ObjectOf) else ():
+        for base in declaration.type.bases if isinstance(declaration.type, Object) else ():
             if base.name in self._declarations and flatten(Ref(name=base.name), self._declarations, self._flat) is None:
                 message = f"{declaration.name!r} extends {base.name!r}, which is no object type"
                 self._diagnostics.error(where, message)
@@ -86,13 +71,23 @@ class _Builder:
         return found
 
     def define(self, declaration: Declaration) -> None:
-        type_ = self._objectified(declaration.type, declaration)
-        if isinstance(type_, ObjectOf):
-            self._struct(type_, declaration, self._shell(declaration, type_), path=declaration.name)
+        """Make the definition of a declaration, and those of the objects that it holds inline."""
+        shape = self._joined(declaration.type, declaration)
+        if isinstance(shape, Object):
+            shell = Struct(
+                name=declaration.name,
+                fields=(),
+                own=(),
+                doc=declaration.doc,
+                deprecated=declaration.deprecated,
+                internal=declaration.internal,
+                category=declaration.category,
+            )
+            self._struct(shape, declaration, shell, path=declaration.name)
             return
         alias = Alias(
             name=declaration.name,
-            type=type_,
+            type=ANY,
             doc=declaration.doc,
             deprecated=declaration.deprecated,
             internal=declaration.internal,
@@ -100,75 +95,69 @@ class _Builder:
         )
         # The place in the order comes first: what the alias holds inline follows it.
         self._definitions[alias.name] = alias
-        lifted = self._lift(type_, alias.name, "Item", alias.name, declaration)
+        lifted = self._lift(shape, alias.name, "Item", alias.name, declaration)
         self._definitions[alias.name] = replace(alias, type=lifted)
 
-    def _shell(self, declaration: Declaration, type_: ObjectOf) -> Struct:
-        return Struct(
-            name=declaration.name,
-            fields=(),
-            own=tuple(f.wire_name for f in type_.fields),
-            bases=type_.bases,
-            doc=declaration.doc,
-            deprecated=declaration.deprecated,
-            internal=declaration.internal,
-            category=declaration.category,
-        )
-
-    def _struct(self, type_: ObjectOf, declaration: Declaration, shell: Struct, *, path: str) -> None:
+    def _struct(self, shape: Object, declaration: Declaration, shell: Struct, *, path: str) -> None:
         name = shell.name
         self._definitions[name] = shell
-        fields = tuple(
-            replace(f, type=self._lift(f.type, name, f.wire_name, f"{path}.{f.wire_name}", declaration))
-            for f in type_.fields
+        fields = tuple(self._field(p, name, f"{path}.{p.wire_name}", declaration) for p in shape.properties)
+        extra = self._lift(shape.extra, name, "Extra", f"{path}.*", declaration) if shape.extra else None
+        own = tuple(p.wire_name for p in shape.properties)
+        self._definitions[name] = replace(
+            shell, fields=fields, own=own, bases=shape.bases, extra=extra, indexed=shape.indexed
         )
-        extra = self._lift(type_.extra, name, "Extra", f"{path}.*", declaration) if type_.extra else None
-        self._definitions[name] = replace(shell, fields=fields, extra=extra, indexed=type_.indexed)
 
-    def _objectified(self, type_: TypeRef, declaration: Declaration) -> TypeRef:
-        """Turn an intersection into an object that extends its named members and has the members of the others."""
-        if not isinstance(type_, Intersection):
-            return type_
+    def _field(self, property_: Property, holder: str, path: str, declaration: Declaration) -> Field:
+        return Field(
+            wire_name=property_.wire_name,
+            type=self._lift(property_.type, holder, property_.wire_name, path, declaration),
+            required=property_.required,
+            doc=property_.doc,
+            deprecated=property_.deprecated,
+        )
+
+    def _joined(self, shape: Shape, declaration: Declaration) -> Shape:
+        """Turn an intersection into an object that extends its named members and has the properties of the others."""
+        if not isinstance(shape, AllOf):
+            return shape
         bases: list[Base] = []
-        fields: dict[str, Field] = {}
-        extra: TypeRef | None = Primitive(kind=Kind.ANY)
-        for member in type_.members:
+        properties: dict[str, Property] = {}
+        extra: Shape | None = ANY
+        for member in shape.members:
             if isinstance(member, Ref) and flatten(member, self._declarations, self._flat):
                 bases.append(Base(name=member.name))
             elif (
-                isinstance(member, ObjectOf)
+                isinstance(member, Object)
                 and not member.bases
-                and not fields.keys() & {f.wire_name for f in member.fields}
+                and not properties.keys() & {p.wire_name for p in member.properties}
             ):
-                fields |= {f.wire_name: f for f in member.fields}
-                extra = member.extra if extra is None or is_any(extra) else extra
-            elif not (isinstance(member, MapOf) and is_any(member.value)):
+                properties |= {p.wire_name: p for p in member.properties}
+                extra = member.extra if extra == ANY else extra
+            elif not (isinstance(member, Record) and member.value == ANY):
                 self._diagnostics.error(
                     self._where(declaration),
-                    f"{spell(type_)} has no type in Python; an intersection joins object types",
+                    f"{spell(shape)} has no type in Python; an intersection joins object types",
                 )
-        return ObjectOf(fields=tuple(fields.values()), bases=tuple(bases), extra=extra)
+        return Object(properties=tuple(properties.values()), bases=tuple(bases), extra=extra)
 
-    def _lift(self, type_: TypeRef, holder: str, member: str, path: str, declaration: Declaration) -> TypeRef:
-        """Replace inline objects by references to structs with names of their own."""
-        type_ = self._objectified(type_, declaration)
-        match type_:
+    def _lift(self, shape: Shape, holder: str, member: str, path: str, declaration: Declaration) -> TypeRef:
+        """Turn a shape into a type: inline objects become references to structs with names of their own."""
+        match shape:
             case Primitive() | Literal() | Ref():
-                return type_
-            case ListOf(item=item):
-                return replace(type_, item=self._lift(item, holder, member, path, declaration))
-            case MapOf(value=value):
-                return replace(type_, value=self._lift(value, holder, member, path, declaration))
-            case Union(members=members):
-                return union([self._lift(m, holder, member, path, declaration) for m in members])
-            case ObjectOf():
+                return shape
+            case Array(item=item, bounds=bounds):
+                return ListOf(item=self._lift(item, holder, member, path, declaration), bounds=bounds)
+            case Record(value=value, bounds=bounds):
+                return MapOf(value=self._lift(value, holder, member, path, declaration), bounds=bounds)
+            case AnyOf(members=members):
+                return _union(self._lift(m, holder, member, path, declaration) for m in members)
+            case AllOf():
+                return self._lift(self._joined(shape, declaration), holder, member, path, declaration)
+            case Object():
                 name = self._free_name(inline_name(holder, member), declaration)
-                own = tuple(f.wire_name for f in type_.fields)
-                shell = Struct(name=name, fields=(), own=own, bases=type_.bases, holder=path)
-                self._struct(type_, declaration, shell, path=path)
+                self._struct(shape, declaration, Struct(name=name, fields=(), own=(), holder=path), path=path)
                 return Ref(name=name)
-            case Intersection():
-                raise AssertionError("an intersection became an object above")
 
     def _free_name(self, wanted: str, declaration: Declaration) -> str:
         taken = self._definitions.keys() | self._declarations.keys()
@@ -219,34 +208,22 @@ def _both(first: Field, second: Field) -> Field:
     return replace(second, required=first.required or second.required)
 
 
-def references(type_: TypeRef) -> Iterator[str]:
-    """Iterate over the names that a type refers to, those of its bases included."""
-    match type_:
-        case Primitive() | Literal():
-            return
-        case Ref(name=name):
-            yield name
-        case ListOf(item=inner) | MapOf(value=inner):
-            yield from references(inner)
-        case Union(members=members) | Intersection(members=members):
-            for member in members:
-                yield from references(member)
-        case ObjectOf(fields=fields, bases=bases, extra=extra):
-            yield from (base.name for base in bases)
-            for field in fields:
-                yield from references(field.type)
-            if extra is not None:
-                yield from references(extra)
+def _union(members: Iterable[TypeRef]) -> TypeRef:
+    """Make a union of the members, nested unions flattened and repetitions dropped."""
+    flat: dict[TypeRef, None] = {}
+    for member in members:
+        flat.update(dict.fromkeys(member.members if isinstance(member, Union) else (member,)))
+    return next(iter(flat)) if len(flat) == 1 else Union(members=tuple(flat))
 
 
-def _immediate(type_: TypeRef) -> Iterator[str]:
-    match type_:
+def _immediate(shape: Shape) -> Iterator[str]:
+    match shape:
         case Ref(name=name):
             yield name
-        case Union(members=members) | Intersection(members=members):
+        case AnyOf(members=members) | AllOf(members=members):
             for member in members:
                 yield from _immediate(member)
-        case ObjectOf(bases=bases):
+        case Object(bases=bases):
             yield from (base.name for base in bases)
-        case Primitive() | Literal() | ListOf() | MapOf():
+        case Primitive() | Literal() | Array() | Record():
             return

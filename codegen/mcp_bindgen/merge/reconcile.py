@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import SchemaDocument
+from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
-from mcp_bindgen.ir.compare import Comparison, Difference
-from mcp_bindgen.ir.lower import lower
-from mcp_bindgen.ir.nodes import Declaration, Erratum
+from mcp_bindgen.ir.nodes import Erratum
+from mcp_bindgen.merge.compare import Comparison, Difference
+from mcp_bindgen.merge.lower import lower
 
 RULES: Mapping[str, str] = {
     "number-in-value-union": "a number beside a boolean belongs to a JSON value and takes any number",

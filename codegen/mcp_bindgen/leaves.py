@@ -1,0 +1,97 @@
+"""The leaves of types: what a schema says of one value without naming another type.
+
+Two algebras end in them: the shapes that the front ends read (`ingest.shapes`) and the types of the intermediate
+representation (`ir.nodes`).
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+
+class Kind(StrEnum):
+    """The primitive types of JSON Schema, and `ANY` for a value of any type (null included)."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    NULL = "null"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The simple assertions of JSON Schema on one value; None where the schema asserts nothing."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: float | None = None
+    exclusive_maximum: float | None = None
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    unique_items: bool | None = None
+    min_properties: int | None = None
+    max_properties: int | None = None
+
+
+UNBOUNDED = Bounds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Primitive:
+    """A scalar, or any value.
+
+    `format` is an annotation (uri, byte, ...). `known` lists the values that the schema names for an open string:
+    other strings are as valid.
+    """
+
+    kind: Kind
+    bounds: Bounds = UNBOUNDED
+    format: str = ""
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Literal:
+    """A closed set of constants, in the order of the schema; one value is a constant.
+
+    As in JSON and unlike in Python, true is not equal to 1.
+    """
+
+    values: tuple[Scalar, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._distinct() == other._distinct()
+
+    def __hash__(self) -> int:
+        return hash(self._distinct())
+
+    def _distinct(self) -> tuple[tuple[bool, Scalar], ...]:
+        return tuple((isinstance(value, bool), value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ref:
+    """A reference to a definition by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A type that an object extends, and the properties that it does not take from it."""
+
+    name: str
+    omitted: tuple[str, ...] = ()
+
+
+ANY = Primitive(kind=Kind.ANY)
+STRING = Primitive(kind=Kind.STRING)
+NULL = Primitive(kind=Kind.NULL)

@@ -1,0 +1,76 @@
+"""Follow the references of declarations, and bring object types to the properties that they have in the end."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mcp_bindgen.ingest.shapes import AllOf, Declaration, Object, Property, Record, Shape
+from mcp_bindgen.leaves import ANY, Ref
+from mcp_bindgen.merge.spell import is_any
+
+Declarations = Mapping[str, Declaration]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flat:
+    """An object type with the members of its bases: what both readings can be brought to."""
+
+    properties: Mapping[str, Property]
+    extra: Shape | None
+
+
+def resolve(type_: Shape, declarations: Declarations) -> Shape:
+    """Follow references to the type they name; a reference that leads nowhere or in a circle stays as it is."""
+    seen: set[str] = set()
+    while isinstance(type_, Ref) and type_.name in declarations and type_.name not in seen:
+        seen.add(type_.name)
+        type_ = declarations[type_.name].type
+    return type_
+
+
+def canonical(type_: Shape, declarations: Declarations) -> Shape:
+    """Follow references as far as they name another reference: what remains is no alias of an object."""
+    seen: set[str] = set()
+    while isinstance(type_, Ref) and type_.name in declarations and type_.name not in seen:
+        seen.add(type_.name)
+        target = declarations[type_.name].type
+        if not isinstance(target, Ref):
+            break
+        type_ = target
+    return type_
+
+
+def flatten(type_: Shape, declarations: Declarations, known: dict[str, Flat | None] | None = None) -> Flat | None:
+    """Return an object type with everything that it inherits, or None if the type is no object with members.
+
+    `known` keeps what was found for the names of one set of declarations; pass the same one to ask often.
+    """
+    known = {} if known is None else known
+    if isinstance(type_, Ref):
+        if type_.name not in known and type_.name in declarations:
+            known[type_.name] = None  # what stands there if the way leads back
+            known[type_.name] = flatten(declarations[type_.name].type, declarations, known)
+        return known.get(type_.name)
+    if isinstance(type_, Record):
+        return Flat(properties={}, extra=type_.value)
+    if isinstance(type_, AllOf):
+        members = [flatten(member, declarations, known) for member in type_.members]
+        return _joined([member for member in members if member]) if all(members) else None
+    if not isinstance(type_, Object):
+        return None
+    parts: list[Flat | None] = []
+    for base in type_.bases:
+        part = flatten(Ref(name=base.name), declarations, known)
+        if part:
+            kept = {name: f for name, f in part.properties.items() if name not in base.omitted}
+            parts.append(Flat(properties=kept, extra=part.extra))
+    own = Flat(properties={f.wire_name: f for f in type_.properties}, extra=type_.extra)
+    return _joined([*(part for part in parts if part), own])
+
+
+def _joined(parts: Iterable[Flat]) -> Flat:
+    properties: dict[str, Property] = {}
+    extra: Shape | None = ANY
+    for part in parts:
+        properties |= part.properties
+        extra = extra if part.extra is not None and is_any(part.extra) else part.extra
+    return Flat(properties=properties, extra=extra)
