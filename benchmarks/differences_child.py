@@ -7,9 +7,9 @@ import json
 from itertools import pairwise
 from time import process_time
 
-from mcp_bindgen.diff.compare import compare
-from mcp_bindgen.diff.definitions import compare_definitions
-from mcp_bindgen.diff.witness import Witnesses
+from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.load import load_released
 

@@ -25,7 +25,7 @@ class Settings:
     out: Path | None = None
     package: str | None = None
     templates: Path | None = None
-    accepted: Path | None = None
+    baseline: Path | None = None
 
 
 def find_settings(start: Path) -> Settings:
@@ -86,7 +86,7 @@ class _Table:
             out=self._joined("out"),
             package=package,
             templates=self._joined("templates"),
-            accepted=self._joined("accepted"),
+            baseline=self._joined("baseline"),
         )
 
     def _error(self, key: str, message: str) -> InputError:

@@ -8,8 +8,8 @@ import pytest
 from bridge.messages import LEGACY, PAIRS, UP, Part, accepts, conversions, direct, parts, valid_messages
 from differential.subjects import REFUSED, subject
 from differential.values import Json, Path, differences
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.rule import View
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_runtime.bridge.convert import Compiled
 from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
 from mcp_runtime.bridge.revisions import Conversions

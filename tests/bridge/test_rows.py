@@ -10,8 +10,8 @@ from mcp_bindgen.bridge.derive import Entry, derive
 from mcp_bindgen.bridge.emit import derive_all, kinds, legacy
 from mcp_bindgen.bridge.rows import FRAMING, ROWS, Row, Rows
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_sources
 from mcp_runtime.bridge.convert import Compiled, converter

@@ -87,28 +87,28 @@ def test_what_fails(cli: Cli, sides: tuple[str, str]) -> None:
 def test_accepted_findings_do_not_fail_and_stay(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
     accepted = tmp_path / "accepted.toml"
     accepted.write_text(ACCEPT + '[severity]\nproperty-now-optional = "warning"\n', "utf-8")
-    answer = found(cli, *sides, "--accepted", accepted, "--view", "wire")
+    answer = found(cli, *sides, "--baseline", accepted, "--view", "wire")
     assert {f["rule"]: (f["severity"], f["accepted"]) for f in answer["findings"]} == {
         "property-added-required": ("error", "we default it"),
         "property-now-optional": ("warning", None),
     }
     assert answer["counts"]["accepted"] == 1
-    assert "accepted: we default it" in cli("diff", *sides, "--accepted", accepted).out
-    cli("diff", *sides, "--accepted", accepted, "--fail-on", "warning", expect=1)
+    assert "accepted: we default it" in cli("diff", *sides, "--baseline", accepted).out
+    cli("diff", *sides, "--baseline", accepted, "--fail-on", "warning", expect=1)
 
 
 def test_an_expired_row(cli: Cli, sides: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     accepted = tmp_path / "accepted.toml"
     accepted.write_text(f"{ACCEPT}expires = 2000-01-01\n[severity]\nproperty-now-optional = 'info'\n", "utf-8")
-    stale = found(cli, *sides, "--accepted", accepted, expect=1)["accepted"]["stale"]
+    stale = found(cli, *sides, "--baseline", accepted, expect=1)["accepted"]["stale"]
     assert [(row["row"], row["why"].partition(":")[0]) for row in stale] == [(1, "expired on 2000-01-01")]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    assert found(cli, *sides, "--accepted", accepted)["accepted"]["stale"] == []
+    assert found(cli, *sides, "--baseline", accepted)["accepted"]["stale"] == []
 
 
 def test_a_project_names_its_file_of_accepted_findings(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
     (tmp_path / "ours.toml").write_text(ACCEPT + "[severity]\nproperty-now-optional = 'info'\n", "utf-8")
-    (tmp_path / "pyproject.toml").write_text('[tool.mcp-bindgen]\naccepted = "ours.toml"\n', "utf-8")
+    (tmp_path / "pyproject.toml").write_text('[tool.mcp-bindgen]\nbaseline = "ours.toml"\n', "utf-8")
     assert found(cli, *sides)["accepted"]["file"] == str(tmp_path / "ours.toml")
     (tmp_path / "ours.toml").write_text("[[accepted]]\nrule = 'nonsense'\n", "utf-8")
     outcome = cli("diff", *sides, expect=2)

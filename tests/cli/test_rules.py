@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mcp_bindgen.diff.catalogue import CATALOGUE
+from mcp_bindgen.diff.rules import CATALOGUE
 from support.command import Cli
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from mcp_bindgen import __main__ as entry
-from mcp_bindgen.cli import listing
-from support.command import Cli, start
+from mcp_bindgen.cli import revisions
 from support.samples import HANDSHAKE_TS
 
 VERSION_LINE = f"mcp-bindgen {version('mcp-bindgen')}\n"
@@ -83,7 +82,7 @@ def test_a_defect_is_one_message_and_a_status_of_its_own(cli: Cli, monkeypatch: 
     def broken(revision: str) -> object:
         raise ZeroDivisionError(f"bad\x1b luck with {revision}")
 
-    monkeypatch.setattr(listing, "load", broken)
+    monkeypatch.setattr(revisions, "load", broken)
     done = cli("list", expect=70)
     assert "this is a defect of mcp-bindgen, please report it: ZeroDivisionError: bad\\x1b luck" in done.err
     assert "Traceback" not in done.err

@@ -30,7 +30,7 @@ schema = ["schema.json", "https://example.com/schema.ts"]
 out = "src"
 package = "acme.mcp"
 templates = "shapes"
-accepted = "accepted.toml"
+baseline = "accepted.toml"
 """
     project(tmp_path, table)
     (tmp_path / "src" / "deep").mkdir(parents=True)
@@ -41,7 +41,7 @@ accepted = "accepted.toml"
         out=tmp_path / "src",
         package="acme.mcp",
         templates=tmp_path / "shapes",
-        accepted=tmp_path / "accepted.toml",
+        baseline=tmp_path / "accepted.toml",
     )
 
 

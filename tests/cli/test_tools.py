@@ -142,7 +142,7 @@ class TestCheck:
         assert "warning tool-input-narrowed" in cli("tools", "check", "--from", path, expect=1).out
         row = '[[accepted]]\nrule = "tool-input-narrowed"\npath = "say.arguments.*"\nreason = "we send addresses"\n'
         (tmp_path / "accepted.toml").write_text(row)
-        assert "1 accepted" in cli("tools", "check", "--from", path, "--accepted", "accepted.toml").out
+        assert "1 accepted" in cli("tools", "check", "--from", path, "--baseline", "accepted.toml").out
 
     @pytest.mark.parametrize("format_", ["json", "markdown", "html", "sarif", "github", "junit"])
     def test_every_format_of_diff(self, format_: str, tmp_path: Path, cli: Cli) -> None:

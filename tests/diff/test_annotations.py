@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from mcp_bindgen.diff.catalogue import CATALOGUE, annotations
-from mcp_bindgen.diff.compare import compare
-from mcp_bindgen.diff.definitions import compare_definitions
+from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rule import Severity, View
-from mcp_bindgen.diff.side import UNNAMED
+from mcp_bindgen.diff.rules import CATALOGUE, annotations
+from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol

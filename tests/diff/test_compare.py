@@ -6,11 +6,11 @@ from functools import cache
 
 import pytest
 
-from mcp_bindgen.diff.catalogue import RULES
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.rule import Severity, View
-from mcp_bindgen.diff.witness import Witnesses
+from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
 from support.samples import HANDSHAKE, json_source, load, typescript_source

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from mcp_bindgen.diff.catalogue import definitions
-from mcp_bindgen.diff.compare import compare
-from mcp_bindgen.diff.definitions import compare_definitions
 from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.rules import definitions
+from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.names import inline_name

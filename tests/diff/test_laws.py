@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import pytest
 
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
@@ -22,7 +22,7 @@ from support.rewrites import REWRITES
 from support.samples import REVISIONS, load
 
 _FINGERPRINTS = """
-from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.load import load_released
 for old, new in {pairs}:
     for finding in compare(load_released(old), load_released(new)):

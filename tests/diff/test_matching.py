@@ -1,7 +1,7 @@
 """Which definition of one revision is which of another, where their names do not say so, and what follows from it."""
 
-from mcp_bindgen.diff.compare import compare
-from mcp_bindgen.diff.definitions import compare_definitions
+from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.load import load_released
 from support.source_view import found, read
 

@@ -5,8 +5,8 @@ from functools import cache
 
 import pytest
 
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Travel
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol

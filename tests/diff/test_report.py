@@ -5,13 +5,13 @@ from datetime import date
 
 import pytest
 
-from mcp_bindgen.diff.accepted import Accepted, Row
-from mcp_bindgen.diff.catalogue import CATALOGUE
+from mcp_bindgen.diff.baseline import Baseline, Row
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
 from mcp_bindgen.diff.report import text, words
-from mcp_bindgen.diff.report.lens import Lens, Peer, Role
 from mcp_bindgen.diff.report.model import Report, Side, by_method, causes
+from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rules import CATALOGUE
 from support.findings import finding, reported
 
 ASKED = Carrier("tools/call", "params", Travel.TO_SERVER)
@@ -34,7 +34,7 @@ class TestRoles:
         assert "  a server written for 2001-01-01 against a 2002-02-02 client: 2 breaks" in lines
 
     def test_one_role_sees_what_breaks_it_and_what_breaks_nobody(self) -> None:
-        found = reported(BREAKS_CLIENT, BREAKS_SERVER, BREAKS_BOTH, BREAKS_NOBODY, lens=Lens(role=Role.CLIENT))
+        found = reported(BREAKS_CLIENT, BREAKS_SERVER, BREAKS_BOTH, BREAKS_NOBODY, options=Options(role=Role.CLIENT))
         assert {judged.finding.place for judged in found.findings} == {
             "CallToolRequestParams.x",
             "Tool.x",
@@ -44,15 +44,15 @@ class TestRoles:
         assert [judged.broken for judged in found.findings] == [(Pair.OLD_CLIENT,), (Pair.OLD_CLIENT,), ()]
 
     def test_with_older_peers_the_program_is_the_newer_one(self) -> None:
-        found = reported(BREAKS_CLIENT, BREAKS_SERVER, lens=Lens(role=Role.CLIENT, peer=Peer.OLDER))
+        found = reported(BREAKS_CLIENT, BREAKS_SERVER, options=Options(role=Role.CLIENT, peer=Peer.OLDER))
         assert [judged.finding for judged in found.findings] == [BREAKS_SERVER]
         assert "  a client written for 2002-02-02 against a 2001-01-01 server: 1 break" in page(found)
 
     def test_a_break_that_is_proven_for_the_other_role_alone_is_a_warning(self) -> None:
         half = replace(BREAKS_BOTH, unproven=frozenset({Pair.OLD_CLIENT}))
         assert reported(half).findings[0].severity is Severity.ERROR
-        assert reported(half, lens=Lens(role=Role.CLIENT)).findings[0].severity is Severity.WARNING
-        assert reported(half, lens=Lens(role=Role.SERVER)).findings[0].severity is Severity.ERROR
+        assert reported(half, options=Options(role=Role.CLIENT)).findings[0].severity is Severity.WARNING
+        assert reported(half, options=Options(role=Role.SERVER)).findings[0].severity is Severity.ERROR
 
 
 class TestSeverity:
@@ -60,39 +60,39 @@ class TestSeverity:
 
     @pytest.mark.parametrize("made", [BREAKS_CLIENT, BREAKS_BOTH, BREAKS_NOBODY, GATED, finding(proven=False)])
     def test_for_both_roles_it_is_that_of_the_finding(self, made: Finding) -> None:
-        assert Lens().severity(made) is made.severity
-        assert Lens(assume_gates=True).severity(made) is made.gated_severity
+        assert Options().severity(made) is made.severity
+        assert Options(assume_gates=True).severity(made) is made.gated_severity
 
     def test_a_gate_counts_only_if_it_is_assumed(self) -> None:
         assert "2002-02-02 client: 1 break, behind a capability" in page(reported(self.GATED))[2]
         assert page(reported(self.GATED, BREAKS_BOTH))[2].endswith(": 2 breaks, 1 of them behind a capability")
         assert any("; behind server.tasks" in line for line in page(reported(self.GATED)))
         assert reported(self.GATED).fails
-        assert not reported(self.GATED, lens=Lens(assume_gates=True)).fails
-        assert reported(BREAKS_SERVER, lens=Lens(assume_gates=True)).fails
+        assert not reported(self.GATED, options=Options(assume_gates=True)).fails
+        assert reported(BREAKS_SERVER, options=Options(assume_gates=True)).fails
 
     def test_a_gate_of_one_pair_is_none_of_the_other(self) -> None:
         half = replace(BREAKS_BOTH, gates={Pair.NEW_CLIENT: "capability:server.tasks"})
-        assert Lens(assume_gates=True).severity(half) is Severity.ERROR
-        assert Lens(assume_gates=True, role=Role.SERVER).severity(half) is Severity.WARNING
+        assert Options(assume_gates=True).severity(half) is Severity.ERROR
+        assert Options(assume_gates=True, role=Role.SERVER).severity(half) is Severity.WARNING
 
     def test_an_override_decides(self) -> None:
-        overridden = Lens(severities={"property-added-required": Severity.INFO}, fail_on=Severity.WARNING)
-        found = reported(BREAKS_SERVER, lens=overridden)
+        overridden = Options(severities={"property-added-required": Severity.INFO}, fail_on=Severity.WARNING)
+        found = reported(BREAKS_SERVER, options=overridden)
         assert (found.findings[0].severity, found.fails) == (Severity.INFO, False)
         assert found.peers[1].breaks == 1
-        stricter = Lens(severities={"property-removed-optional": Severity.ERROR})
-        assert reported(BREAKS_NOBODY, lens=stricter).fails
+        stricter = Options(severities={"property-removed-optional": Severity.ERROR})
+        assert reported(BREAKS_NOBODY, options=stricter).fails
 
     def test_the_threshold(self) -> None:
         levels = (Severity.ERROR, Severity.WARNING, Severity.INFO, None)
-        assert [reported(BREAKS_SERVER, lens=Lens(fail_on=level)).fails for level in levels] == [
+        assert [reported(BREAKS_SERVER, options=Options(fail_on=level)).fails for level in levels] == [
             True,
             True,
             True,
             False,
         ]
-        assert [reported(BREAKS_NOBODY, lens=Lens(fail_on=level)).fails for level in levels] == [
+        assert [reported(BREAKS_NOBODY, options=Options(fail_on=level)).fails for level in levels] == [
             False,
             True,
             True,
@@ -104,12 +104,12 @@ class TestAccepted:
     ROW = Row(number=1, rule="property-added-required", path="*.resultType", reason="known", expires=date(2030, 1, 1))
 
     def test_it_stays_visible_and_does_not_count(self) -> None:
-        found = reported(BREAKS_SERVER, BREAKS_CLIENT, accepted=Accepted(source="a.toml", rows=(self.ROW,)))
+        found = reported(BREAKS_SERVER, BREAKS_CLIENT, baseline=Baseline(source="a.toml", rows=(self.ROW,)))
         assert found.fails
         assert [(judged.finding, judged.reason) for judged in found.findings if judged.accepted] == [
             (BREAKS_SERVER, "known")
         ]
-        alone = reported(BREAKS_SERVER, accepted=Accepted(source="a.toml", rows=(self.ROW,)))
+        alone = reported(BREAKS_SERVER, baseline=Baseline(source="a.toml", rows=(self.ROW,)))
         assert not alone.fails
         lines = page(alone)
         assert lines[0].endswith(": 1 accepted")
@@ -117,19 +117,19 @@ class TestAccepted:
         assert any("CallToolResult.resultType: ResultType; tools/call; accepted: known" in line for line in lines)
 
     def test_an_expired_row_accepts_no_longer_and_is_told(self) -> None:
-        late = Accepted(source="a.toml", rows=(self.ROW,), today=date(2030, 1, 1))
-        found = reported(BREAKS_SERVER, accepted=late)
+        late = Baseline(source="a.toml", rows=(self.ROW,), today=date(2030, 1, 1))
+        found = reported(BREAKS_SERVER, baseline=late)
         assert found.fails
         assert any(
             "row 1 (property-added-required, *.resultType) expired on 2030-01-01" in line for line in page(found)
         )
 
     def test_a_row_that_matches_nothing_is_told_whatever_the_reader_looks_at(self) -> None:
-        accepted = Accepted(source="a.toml", rows=(self.ROW,))
-        assert [stale.why for stale in reported(BREAKS_CLIENT, accepted=accepted).stale] == [
+        baseline = Baseline(source="a.toml", rows=(self.ROW,))
+        assert [stale.why for stale in reported(BREAKS_CLIENT, baseline=baseline).stale] == [
             "matches no finding: remove it"
         ]
-        assert reported(BREAKS_SERVER, accepted=accepted, lens=Lens(role=Role.CLIENT)).stale == ()
+        assert reported(BREAKS_SERVER, baseline=baseline, options=Options(role=Role.CLIENT)).stale == ()
 
 
 class TestGrouping:
@@ -151,8 +151,8 @@ class TestGrouping:
         found = reported(finding(carriers=[TOLD, listed]), BREAKS_BOTH, replace(BREAKS_NOBODY, carriers={listed: ()}))
         assert by_method(found.findings) == (("tools/call", 2, 0), ("tools/list", 1, 1))
         assert "  tools/call 2+0, tools/list 1+1" in page(found)
-        accepted = Accepted(source="a.toml", rows=(TestAccepted.ROW,))
-        assert by_method(reported(BREAKS_SERVER, BREAKS_BOTH, accepted=accepted).findings) == (("tools/call", 1, 0),)
+        baseline = Baseline(source="a.toml", rows=(TestAccepted.ROW,))
+        assert by_method(reported(BREAKS_SERVER, BREAKS_BOTH, baseline=baseline).findings) == (("tools/call", 1, 0),)
 
     def test_the_short_page_lists_some_causes_of_a_rule_and_counts_the_rest(self) -> None:
         many = reported(*(finding(place=f"Tool.m{number:02}", new=f"T{number}") for number in range(20)))
@@ -196,7 +196,9 @@ class TestPage:
         source = next(rule for rule in CATALOGUE if rule.view is View.SOURCE)
         only_source = replace(BREAKS_NOBODY, rule=source, carriers={})
         wire_only = finding("request-method-added", "DoRequest", "-", "do")
-        shown = {view: reported(only_source, wire_only, BREAKS_SERVER, lens=Lens(view=view)) for view in (None, *View)}
+        shown = {
+            view: reported(only_source, wire_only, BREAKS_SERVER, options=Options(view=view)) for view in (None, *View)
+        }
         rules = {view: {judged.rule.id for judged in found.findings} for view, found in shown.items()}
         assert rules[None] == {source.id, "request-method-added", "property-added-required"}
         assert rules[View.WIRE] == {"request-method-added", "property-added-required"}

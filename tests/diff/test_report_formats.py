@@ -12,15 +12,15 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from mcp_bindgen.diff.accepted import Accepted, Row
-from mcp_bindgen.diff.author import Verdict
-from mcp_bindgen.diff.catalogue import CATALOGUE
+from mcp_bindgen.diff.baseline import Baseline, Row
+from mcp_bindgen.diff.compatibility import Compatibility
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
 from mcp_bindgen.diff.report import github, html, junit, markdown, places, sarif, text
 from mcp_bindgen.diff.report import json as json_report
-from mcp_bindgen.diff.report.lens import Lens, Role
 from mcp_bindgen.diff.report.model import Report
+from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rules import CATALOGUE
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from support.findings import HOSTILE, finding, reported
 
@@ -33,7 +33,7 @@ FILE = places.SourceFile(
         data=b'{\n "$defs": {\n  "Tool": {\n   "properties": {\n    "x": {}\n}}}}',
     ),
 )
-ACCEPTED = Accepted(
+ACCEPTED = Baseline(
     source="accepted.toml",
     rows=(
         Row(number=1, rule="property-added-required", path="*.resultType", reason="known | <b>`it`</b>\nto all"),
@@ -59,15 +59,15 @@ def nasty() -> Report:
     carrier = Carrier(HOSTILE, "result", Travel.TO_CLIENT)
     places_ = (HOSTILE, f"{HOSTILE}.{HOSTILE}", f"Other.{HOSTILE}")
     findings = [finding("type-changed", place, HOSTILE, f"{HOSTILE}2", carriers=[carrier]) for place in places_]
-    author = Verdict(compatible=False, deciding=tuple(findings), doubtful=(MILD,), sentence=HOSTILE)
-    return reported(*findings, GATED, MILD, finding(), accepted=ACCEPTED, file=FILE, author=author)
+    compatibility = Compatibility(compatible=False, deciding=tuple(findings), doubtful=(MILD,), sentence=HOSTILE)
+    return reported(*findings, GATED, MILD, finding(), baseline=ACCEPTED, file=FILE, compatibility=compatibility)
 
 
 REPORTS = {
     "nothing": reported(),
     "hostile": nasty(),
     "unproven": reported(finding(proven=False)),
-    "role": reported(GATED, MILD, lens=Lens(role=Role.SERVER, view=View.WIRE, fail_on=None, assume_gates=True)),
+    "role": reported(GATED, MILD, options=Options(role=Role.SERVER, view=View.WIRE, fail_on=None, assume_gates=True)),
 }
 MODULES = (text, json_report, markdown, html, sarif, github, junit)
 
@@ -134,7 +134,7 @@ class TestJson:
         assert set(SCHEMA["$defs"]["finding"]["required"]) == set(SCHEMA["$defs"]["finding"]["properties"])
 
     def test_what_it_says_of_a_finding(self) -> None:
-        found = json_report.as_json(reported(GATED, file=FILE, lens=Lens(assume_gates=True)))["findings"][0]
+        found = json_report.as_json(reported(GATED, file=FILE, options=Options(assume_gates=True)))["findings"][0]
         assert (found["severity"], found["ungated_severity"], found["gated_severity"]) == ("error", "error", "error")
         assert found["gates"] == {"old client, new server": "capability:server.x"}
         assert found["location"] == {"file": "a,b: 100%/schema.json", "line": 5}
@@ -340,7 +340,7 @@ class TestJunit:
         assert bool(root.findall(".//failure")) == report.fails
 
     def test_what_fails(self) -> None:
-        strict = reported(GATED, MILD, finding(), accepted=ACCEPTED, lens=Lens(fail_on=Severity.WARNING))
+        strict = reported(GATED, MILD, finding(), baseline=ACCEPTED, options=Options(fail_on=Severity.WARNING))
         root = ElementTree.fromstring(junit.render(strict))
         outcome = {case.get("classname"): [child.tag for child in case] for case in root.findall("testsuite/testcase")}
         assert outcome == {

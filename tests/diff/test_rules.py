@@ -6,16 +6,16 @@ from typing import TypeAlias
 
 import pytest
 
-from mcp_bindgen.diff.catalogue import CATALOGUE, members, messages, values
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel, breaks
 from mcp_bindgen.diff.rule import Change, Severity
-from mcp_bindgen.diff.witness import Witnesses
+from mcp_bindgen.diff.rules import CATALOGUE, messages, properties, values
+from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.load import load_released
 from support.rule_cases import CASES, found, read
 from support.samples import REVISIONS
 
-WIRE = (*messages.RULES, *members.RULES, *values.RULES)
+WIRE = (*messages.RULES, *properties.RULES, *values.RULES)
 MIRRORS = {rule.id: rule.mirror for rule in WIRE}
 MOVING = ("property-renamed", "property-moved")
 """Rules whose place has another name on the other side."""

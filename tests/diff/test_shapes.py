@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.witness import Witnesses
+from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.witness import Witnesses
 from support.rule_cases import OTHER_MESSAGES, asking, closed, found, read
 from support.samples import HANDSHAKE
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
-from mcp_bindgen.diff.gates import Gates
+from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.gates import Gates
 from mcp_bindgen.load import load_released
 from support.rule_cases import REQUEST, RESULT, asking, read
 

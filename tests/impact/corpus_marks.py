@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from mcp_bindgen.diff.impact.run import compare_all, touches
-from mcp_bindgen.diff.impact.touch import Touches
+from mcp_bindgen.impact.run import compare_all, touches
+from mcp_bindgen.impact.touch import Touches
 from mcp_bindgen.load import load_released
 
 CORPUS = Path(__file__).parent / "corpus"

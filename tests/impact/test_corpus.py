@@ -6,7 +6,7 @@ import pytest
 
 from impact.corpus_marks import CASES, changes, marks, revisions
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.diff.impact.run import impact
+from mcp_bindgen.impact.run import impact
 
 LEAST = 120
 

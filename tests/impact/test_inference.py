@@ -6,8 +6,8 @@ import pytest
 
 from impact.corpus_marks import changes
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.diff.impact.report import Impact
-from mcp_bindgen.diff.impact.run import impact
+from mcp_bindgen.impact.report import Impact
+from mcp_bindgen.impact.run import impact
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 PACKAGE = "mcp_bindings.v2025_11_25"

@@ -3,10 +3,10 @@
 import pytest
 
 from impact.corpus_marks import CASES, marks
-from mcp_bindgen.diff.catalogue import CATALOGUE, RULES
-from mcp_bindgen.diff.impact.touch import TOUCHES
-from mcp_bindgen.diff.migrate import NEWS, TO_RECEIVERS
 from mcp_bindgen.diff.rule import Change
+from mcp_bindgen.diff.rules import CATALOGUE, RULES
+from mcp_bindgen.impact.touch import TOUCHES
+from mcp_bindgen.migrate.guide import NEWS, TO_RECEIVERS
 
 
 @pytest.mark.parametrize("rule", [rule.id for rule in CATALOGUE if rule.breaks_source])

@@ -1,4 +1,4 @@
-"""Merging schema.ts and schema.json: one synthetic pair per rule, and the exact ledger of every released revision."""
+"""Merging schema.ts and schema.json: one synthetic pair per rule, and the exact changes of every released revision."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mcp_bindgen.diff.accepted import Accepted
-from mcp_bindgen.diff.author import Verdict
-from mcp_bindgen.diff.catalogue import RULES
+from mcp_bindgen.diff.baseline import Baseline
+from mcp_bindgen.diff.compatibility import Compatibility
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
-from mcp_bindgen.diff.report.lens import Lens
 from mcp_bindgen.diff.report.model import Report, Side, make_report
+from mcp_bindgen.diff.report.options import Options
 from mcp_bindgen.diff.report.places import SourceFile
+from mcp_bindgen.diff.rules import RULES
 
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>\x1b[31m\u202e\r\n::error::x%0A ::error::y ##[error]z"
@@ -45,17 +45,17 @@ def finding(
 
 def reported(
     *findings: Finding,
-    lens: Lens | None = None,
-    accepted: Accepted | None = None,
+    options: Options | None = None,
+    baseline: Baseline | None = None,
     file: SourceFile | None = None,
-    author: Verdict | None = None,
+    compatibility: Compatibility | None = None,
 ) -> Report:
     """Make a report of findings between two revisions; the new side may be a file."""
     return make_report(
         findings,
         old=Side(name="2001-01-01", revision="2001-01-01"),
         new=Side(name="2002-02-02", revision="2002-02-02", file=file),
-        lens=lens or Lens(),
-        accepted=accepted or Accepted(),
-        author=author or Verdict(compatible=True, deciding=(), doubtful=(), sentence="compatible"),
+        options=options or Options(),
+        baseline=baseline or Baseline(),
+        compatibility=compatibility or Compatibility(compatible=True, deciding=(), doubtful=(), sentence="compatible"),
     )

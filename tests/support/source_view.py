@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from mcp_bindgen.diff.catalogue import RULES
-from mcp_bindgen.diff.compare import compare
-from mcp_bindgen.diff.definitions import compare_definitions
 from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rule import Severity, View
-from mcp_bindgen.diff.side import UNNAMED
+from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
 from support.samples import load, typescript_source

@@ -10,10 +10,10 @@ from typing import Any
 
 from mcp_bindgen.bridge.rows import RULE_SPLIT, Row, Rows
 from mcp_bindgen.bridge.shapes import Shapes
-from mcp_bindgen.diff.compare import renamed_methods
-from mcp_bindgen.diff.leaves import forms, members, rest_of
-from mcp_bindgen.diff.likeness import renamed
-from mcp_bindgen.diff.walk import Sides
+from mcp_bindgen.diff.types.leaves import forms, members, rest_of
+from mcp_bindgen.diff.types.likeness import renamed
+from mcp_bindgen.diff.wire.compare import renamed_methods
+from mcp_bindgen.diff.wire.walk import Sides
 from mcp_bindgen.ir.nodes import ANY, NULL, Field, ListOf, Literal, MapOf, Method, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell
 from mcp_runtime.bridge import table

@@ -9,8 +9,8 @@ from mcp_bindgen.cli.diff import diff
 from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.generate import generate
 from mcp_bindgen.cli.impact import impact
-from mcp_bindgen.cli.listing import list_revisions
 from mcp_bindgen.cli.migrate import migrate
+from mcp_bindgen.cli.revisions import list_revisions
 from mcp_bindgen.cli.rules import rules
 from mcp_bindgen.cli.show import show
 from mcp_bindgen.cli.tools import tools

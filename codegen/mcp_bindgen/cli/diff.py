@@ -16,11 +16,11 @@ import typer
 from mcp_bindgen.cli.options import QuietOption, VerboseOption
 from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
-from mcp_bindgen.diff.report.lens import Lens, Peer, Role
+from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import Severity, View
 
 if TYPE_CHECKING:
-    from mcp_bindgen.diff.accepted import Accepted
+    from mcp_bindgen.diff.baseline import Baseline
     from mcp_bindgen.diff.report.model import Report, Side
     from mcp_bindgen.ir.nodes import Protocol
 
@@ -85,7 +85,7 @@ def diff(
         FailOn,
         typer.Option(help="What makes the exit status 1: a finding that bad or worse, or a need of a new date."),
     ] = FailOn.ERROR,
-    accepted: Annotated[
+    baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Accepted findings and severities of your own (TOML).")
     ] = None,
     output: Annotated[
@@ -97,8 +97,8 @@ def diff(
 ) -> None:
     """Say what breaks between two revisions, and for whom."""
     diagnostics = Diagnostics()
-    known = read_accepted_file(accepted)
-    lens = Lens(
+    known = read_baseline_file(baseline)
+    options = Options(
         view=None if view is ViewOption.ALL else View(view.value),
         role=role,
         peer=peer,
@@ -106,7 +106,7 @@ def diff(
         fail_on=Severity(fail_on.value) if fail_on.value in [*Severity] else None,
         severities=known.severities,
     )
-    found = _compare((old, new), lens, known, diagnostics)
+    found = _compare((old, new), options, known, diagnostics)
     publish(found, format_, output, everything=everything, quiet=quiet)
     if not quiet:
         report(diagnostics, verbose=verbose)
@@ -138,22 +138,22 @@ def _colored(heading: "re.Match[str]") -> str:
     return f"\x1b[1;{_COLORS[heading[1]]}m{heading[0]}\x1b[0m"
 
 
-def read_accepted_file(path: Path | None) -> "Accepted":
+def read_baseline_file(path: Path | None) -> "Baseline":
     """Read the accepted findings that the user names, else those that the settings name, else none."""
-    from mcp_bindgen.diff.accepted import Accepted, read_accepted, today
+    from mcp_bindgen.diff.baseline import Baseline, read_baseline, today
     from mcp_bindgen.settings import find_settings
 
-    file = path or find_settings(Path.cwd()).accepted
-    return read_accepted(file, today()) if file else Accepted()
+    file = path or find_settings(Path.cwd()).baseline
+    return read_baseline(file, today()) if file else Baseline()
 
 
-def _compare(names: tuple[str, str], lens: Lens, accepted: "Accepted", diagnostics: Diagnostics) -> "Report":
-    from mcp_bindgen.diff.author import verdict
-    from mcp_bindgen.diff.compare import compare
-    from mcp_bindgen.diff.definitions import compare_definitions
+def _compare(names: tuple[str, str], options: Options, baseline: "Baseline", diagnostics: Diagnostics) -> "Report":
+    from mcp_bindgen.diff.compatibility import compatibility
+    from mcp_bindgen.diff.inputs import load_sides
     from mcp_bindgen.diff.report.model import make_report
-    from mcp_bindgen.diff.side import load_sides
-    from mcp_bindgen.diff.witness import Witnesses
+    from mcp_bindgen.diff.source.compare import compare_definitions
+    from mcp_bindgen.diff.wire.compare import compare
+    from mcp_bindgen.diff.wire.witness import Witnesses
 
     with refuse_endless_chains(" and ".join(names)):
         old, new = load_sides(*names, diagnostics)
@@ -164,16 +164,16 @@ def _compare(names: tuple[str, str], lens: Lens, accepted: "Accepted", diagnosti
         findings,
         old=_side(names[0], old),
         new=_side(names[1], new),
-        lens=lens,
-        accepted=accepted,
-        author=verdict(findings),
+        options=options,
+        baseline=baseline,
+        compatibility=compatibility(findings),
     )
 
 
 def _side(name: str, protocol: "Protocol") -> "Side":
+    from mcp_bindgen.diff.inputs import UNNAMED, side_source
     from mcp_bindgen.diff.report.model import Side
     from mcp_bindgen.diff.report.places import SourceFile
-    from mcp_bindgen.diff.side import UNNAMED, side_source
     from mcp_bindgen.ingest.revisions import released
 
     file: SourceFile | None = None

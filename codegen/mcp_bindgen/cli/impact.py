@@ -1,6 +1,6 @@
 """`mcp-bindgen impact`: the lines of a user's own code that the differences between two revisions touch.
 
-The JSON answer is that of `mcp_bindgen.diff.impact.report.as_json`.
+The JSON answer is that of `mcp_bindgen.impact.report.as_json`.
 """
 
 from collections.abc import Iterator
@@ -56,10 +56,10 @@ def impact(
     The code uses the bindings of the old revision: those of mcp_bindings, or of the package that --package or the
     table [tool.mcp-bindgen] of a pyproject.toml names. Nothing is imported or run.
     """
-    from mcp_bindgen.diff.impact.report import as_json, render, worst
-    from mcp_bindgen.diff.impact.run import compare_all, touches
-    from mcp_bindgen.diff.impact.run import impact as find_impact
-    from mcp_bindgen.diff.side import load_side
+    from mcp_bindgen.diff.inputs import load_side
+    from mcp_bindgen.impact.report import as_json, render, worst
+    from mcp_bindgen.impact.run import compare_all, touches
+    from mcp_bindgen.impact.run import impact as find_impact
 
     diagnostics = Diagnostics()
     with refuse_endless_chains(f"{old} and {new}"):

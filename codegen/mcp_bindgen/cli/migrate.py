@@ -39,17 +39,17 @@ def migrate(
 
 
 def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
-    from mcp_bindgen.diff.accepted import Accepted
-    from mcp_bindgen.diff.author import verdict
-    from mcp_bindgen.diff.compare import compare
-    from mcp_bindgen.diff.definitions import compare_definitions
-    from mcp_bindgen.diff.impact.run import touches
-    from mcp_bindgen.diff.migrate import Guide
-    from mcp_bindgen.diff.report.lens import Lens
+    from mcp_bindgen.diff.baseline import Baseline
+    from mcp_bindgen.diff.compatibility import compatibility
+    from mcp_bindgen.diff.inputs import UNNAMED, load_side
     from mcp_bindgen.diff.report.model import Side, make_report
-    from mcp_bindgen.diff.samples import Samples
-    from mcp_bindgen.diff.side import UNNAMED, load_side
-    from mcp_bindgen.diff.witness import Witnesses
+    from mcp_bindgen.diff.report.options import Options
+    from mcp_bindgen.diff.source.compare import compare_definitions
+    from mcp_bindgen.diff.wire.compare import compare
+    from mcp_bindgen.diff.wire.examples import Samples
+    from mcp_bindgen.diff.wire.witness import Witnesses
+    from mcp_bindgen.impact.run import touches
+    from mcp_bindgen.migrate.guide import Guide
 
     with refuse_endless_chains(f"{old} and {new}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
@@ -61,6 +61,11 @@ def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
         for name, side in ((old, before), (new, after))
     ]
     found = make_report(
-        findings, old=sides[0], new=sides[1], lens=Lens(), accepted=Accepted(), author=verdict(findings)
+        findings,
+        old=sides[0],
+        new=sides[1],
+        options=Options(),
+        baseline=Baseline(),
+        compatibility=compatibility(findings),
     )
     return Guide(found, Samples(before, after), touches(findings, before, after)).render()

@@ -33,7 +33,7 @@ class RulesFormat(StrEnum):
 
 def complete_rule(incomplete: str) -> list[str]:
     """Complete the id of a rule for the shell."""
-    from mcp_bindgen.diff.catalogue import CATALOGUE
+    from mcp_bindgen.diff.rules import CATALOGUE
 
     return [rule.id for rule in CATALOGUE if rule.id.startswith(incomplete)]
 
@@ -48,8 +48,8 @@ def rules(
     format_: Annotated[RulesFormat, typer.Option("--format", help="Who reads the catalogue.")] = RulesFormat.TEXT,
 ) -> None:
     """List the rules of `diff`: what each finds, who breaks, and what to do."""
-    from mcp_bindgen.diff.catalogue import CATALOGUE
-    from mcp_bindgen.diff.report import rules as spell
+    from mcp_bindgen.diff.report import catalogue as spell
+    from mcp_bindgen.diff.rules import CATALOGUE
 
     found = _chosen(id_, CATALOGUE)
     match format_:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_accepted_file
+from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_file
 from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption
 from mcp_bindgen.cli.output import (
     Format,
@@ -232,7 +232,7 @@ def check(
     fail_on: Annotated[
         FailOn, typer.Option(help="What makes the exit status 1; what is not known for sure is a warning.")
     ] = FailOn.WARNING,
-    accepted: Annotated[
+    baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Accepted findings and severities of your own (TOML).")
     ] = None,
     output: Annotated[
@@ -248,11 +248,11 @@ def check(
     from mcp_bindgen.tools.report import make
 
     diagnostics = Diagnostics()
-    known = read_accepted_file(accepted)
+    known = read_baseline_file(baseline)
     old = read_contract(lock, diagnostics)
     new = read(command, from_, timeout, diagnostics)
     severity = Severity(fail_on.value) if fail_on.value in [*Severity] else None
-    found = make(old, new, lock=lock, fail_on=severity, accepted=known)
+    found = make(old, new, lock=lock, fail_on=severity, baseline=known)
     publish(found, format_, output, everything=everything, quiet=quiet)
     if not quiet:
         report(diagnostics, verbose=verbose)

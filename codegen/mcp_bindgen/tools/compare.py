@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mcp_bindgen.diff.catalogue import RULES
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Subject, Travel
+from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.tools.contract import Contract, Tool
 from mcp_bindgen.tools.narrowing import Gap, gaps, is_same, spell
 from mcp_bindgen.tools.probes import ANY, sample

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from mcp_bindgen.diff.accepted import Accepted
-from mcp_bindgen.diff.author import Verdict
-from mcp_bindgen.diff.report.lens import Lens, Role
+from mcp_bindgen.diff.baseline import Baseline
+from mcp_bindgen.diff.compatibility import Compatibility
 from mcp_bindgen.diff.report.model import Report, Side, make_report
+from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.report.places import SourceFile
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
@@ -13,19 +13,19 @@ from mcp_bindgen.tools.compare import compare
 from mcp_bindgen.tools.contract import Contract
 
 
-def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, accepted: Accepted) -> Report:
+def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, baseline: Baseline) -> Report:
     """Return the report for those who call a server by its contract."""
     findings = tuple(compare(old, new))
-    lens = Lens(view=View.WIRE, role=Role.CLIENT, fail_on=fail_on, severities=accepted.severities)
+    options = Options(view=View.WIRE, role=Role.CLIENT, fail_on=fail_on, severities=baseline.severities)
     breaking = tuple(finding for finding in findings if finding.proven)
     doubtful = tuple(finding for finding in findings if finding.breaks and not finding.proven)
     return make_report(
         findings,
         old=_side(old, lock.name, _file(lock)),
         new=_side(new, "now", None),
-        lens=lens,
-        accepted=accepted,
-        author=Verdict(
+        options=options,
+        baseline=baseline,
+        compatibility=Compatibility(
             compatible=not breaking,
             deciding=breaking,
             doubtful=doubtful,

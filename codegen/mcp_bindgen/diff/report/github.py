@@ -31,7 +31,7 @@ def _lines(report: Report, everything: bool) -> Iterator[str]:
             yield _finding(report, judged)
     for stale in report.stale:
         message = f"row {stale.row.number} ({stale.row.rule}, {stale.row.path}) {stale.why}"
-        yield command("warning", {"title": "stale", "file": report.accepted_file}, words.plain(message))
+        yield command("warning", {"title": "stale", "file": report.baseline_file}, words.plain(message))
 
 
 def _finding(report: Report, judged: Judged) -> str:
@@ -39,7 +39,7 @@ def _finding(report: Report, judged: Judged) -> str:
     properties = {"title": f"{finding.rule.id}: {words.short(words.plain(finding.place))}"}
     if judged.where:
         properties |= {"file": judged.where.source, "line": str(judged.where.line)}
-    role = words.tag(judged, report.lens)
+    role = words.tag(judged, report.options)
     parts = [f"{words.reading(finding)}."]
     parts += [f"Breaks: {role}."] if role else []
     parts += [f"Behind {names}."] if (names := words.gates([judged])) else []

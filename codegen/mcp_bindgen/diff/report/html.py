@@ -173,7 +173,7 @@ def make_page(report: Report) -> HtmlPage:
         groups=tuple(_groups(report)),
         stale=tuple(
             words.plain(
-                f"{report.accepted_file} row {stale.row.number} ({stale.row.rule}, {stale.row.path}) {stale.why}"
+                f"{report.baseline_file} row {stale.row.number} ({stale.row.rule}, {stale.row.path}) {stale.why}"
             )
             for stale in report.stale
         ),
@@ -190,7 +190,7 @@ def _all_methods(report: Report) -> Sequence[str]:
 
 
 def _cards(report: Report) -> Iterator[Card]:
-    for verdict in report.peers if report.lens.view is not View.SOURCE else ():
+    for verdict in report.peers if report.options.view is not View.SOURCE else ():
         lines = (f"written for {verdict.ours}", f"against a {verdict.theirs} {words.other(verdict.role)}")
         yield Card(
             figure=str(verdict.breaks),
@@ -198,15 +198,15 @@ def _cards(report: Report) -> Iterator[Card]:
             lines=tuple(words.plain(line) for line in (*lines, *words.less(verdict))),
             tone="bad" if verdict.breaks > verdict.accepted else "good",
         )
-    if report.lens.view is not View.WIRE:
+    if report.options.view is not View.WIRE:
         yield Card(
             figure=str(report.source_breaks),
             whom="source changes",
             lines=("Python source that uses the bindings may break on them",),
             tone="mild" if report.source_breaks else "good",
         )
-    figure, tone = ("same date", "good") if report.author.compatible else ("new date", "bad")
-    sentence = words.plain(report.author.sentence)
+    figure, tone = ("same date", "good") if report.compatibility.compatible else ("new date", "bad")
+    sentence = words.plain(report.compatibility.sentence)
     yield Card(figure=figure, whom="schema author", lines=(sentence,), tone=tone)
 
 
@@ -234,7 +234,7 @@ def _groups(report: Report) -> Iterator[Group]:
 
 def _entry(report: Report, judged: Judged) -> Entry:
     finding = judged.finding
-    roles = tuple(sorted({report.lens.role_in(pair).value for pair in judged.broken}))
+    roles = tuple(sorted({report.options.role_in(pair).value for pair in judged.broken}))
     gates = words.gates([judged])
     unproven = [f"{pair}: {words.unproven(finding, pair)}" for pair in sorted(finding.unproven)]
     where = [f"at {judged.where.source}:{judged.where.line}"] if judged.where else []

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from mcp_bindgen.diff.accepted import Stale
+from mcp_bindgen.diff.baseline import Stale
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.report.model import Judged, Report, Side, by_method, causes
 from mcp_bindgen.diff.report.words import gate
@@ -21,7 +21,7 @@ def render(report: Report, *, everything: bool = True) -> str:
 
 def as_json(report: Report) -> dict[str, Any]:
     """Return the report as JSON values."""
-    lens = report.lens
+    options = report.options
     number = {
         judged.finding.fingerprint: index
         for index, cause in enumerate(causes(report.findings))
@@ -33,11 +33,11 @@ def as_json(report: Report) -> dict[str, Any]:
         "old": _side(report.old),
         "new": _side(report.new),
         "options": {
-            "view": lens.view.value if lens.view else "all",
-            "role": lens.role.value if lens.role else None,
-            "peer": lens.peer.value,
-            "assume_gates": lens.assume_gates,
-            "fail_on": lens.fail_on.value if lens.fail_on else None,
+            "view": options.view.value if options.view else "all",
+            "role": options.role.value if options.role else None,
+            "peer": options.peer.value,
+            "assume_gates": options.assume_gates,
+            "fail_on": options.fail_on.value if options.fail_on else None,
         },
         "verdict": _verdict(report),
         "counts": {severity.value: report.count(severity) for severity in Severity} | {"accepted": report.accepted},
@@ -46,7 +46,7 @@ def as_json(report: Report) -> dict[str, Any]:
             for method, errors, warnings in by_method(report.findings)
         ],
         "findings": [_finding(judged, number[judged.finding.fingerprint]) for judged in report.findings],
-        "accepted": {"file": report.accepted_file or None, "stale": [_stale(stale) for stale in report.stale]},
+        "accepted": {"file": report.baseline_file or None, "stale": [_stale(stale) for stale in report.stale]},
     }
 
 
@@ -67,15 +67,15 @@ def _verdict(report: Report) -> dict[str, Any]:
                 "gated": verdict.gated,
                 "accepted": verdict.accepted,
             }
-            for pair, verdict in zip(report.lens.pairs, report.peers, strict=True)
+            for pair, verdict in zip(report.options.pairs, report.peers, strict=True)
         ],
         "source": {"breaks": report.source_breaks},
         "version": gate(report.old, report.new),
         "author": {
-            "compatible": report.author.compatible,
-            "sentence": report.author.sentence,
-            "deciding": sorted({finding.fingerprint for finding in report.author.deciding}),
-            "doubtful": sorted({finding.fingerprint for finding in report.author.doubtful}),
+            "compatible": report.compatibility.compatible,
+            "sentence": report.compatibility.sentence,
+            "deciding": sorted({finding.fingerprint for finding in report.compatibility.deciding}),
+            "doubtful": sorted({finding.fingerprint for finding in report.compatibility.doubtful}),
         },
     }
 

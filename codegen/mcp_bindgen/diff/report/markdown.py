@@ -53,7 +53,7 @@ def _document(report: Report, everything: bool) -> Iterator[str]:
             f"{code(method).replace('|', chr(92) + '|')} | {errors} | {warnings}" for method, errors, warnings in rows
         )
     if report.stale:
-        yield from ("", f"## Stale in {code(report.accepted_file)}", "")
+        yield from ("", f"## Stale in {code(report.baseline_file)}", "")
     for stale in report.stale:
         yield f"- row {stale.row.number} ({code(stale.row.rule)}, {code(stale.row.path)}) {stale.why}"
     rest = len(report.findings) - len(shown)
@@ -62,7 +62,7 @@ def _document(report: Report, everything: bool) -> Iterator[str]:
 
 
 def _cause(report: Report, cause: Cause, everything: bool) -> Iterator[str]:
-    role = words.tag(cause.first, report.lens)
+    role = words.tag(cause.first, report.options)
     parts = [f"{f'**{role}**: ' if role else ''}{code(words.what(cause))}"]
     carried = words.method_names(cause)
     many = len(carried) > words.MAX_METHODS

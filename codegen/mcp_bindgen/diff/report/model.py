@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Location
-from mcp_bindgen.diff.accepted import Accepted, Stale
-from mcp_bindgen.diff.author import Verdict
-from mcp_bindgen.diff.catalogue import CATALOGUE
+from mcp_bindgen.diff.baseline import Baseline, Stale
+from mcp_bindgen.diff.compatibility import Compatibility
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.report.lens import RANK, Lens, Peer, Role
+from mcp_bindgen.diff.report.options import RANK, Options, Peer, Role
 from mcp_bindgen.diff.report.places import SourceFile
 from mcp_bindgen.diff.rule import Rule, Severity, View
+from mcp_bindgen.diff.rules import CATALOGUE
 from mcp_bindgen.ir.nodes import Source
 
 _ORDER: Mapping[str, int] = {rule.id: number for number, rule in enumerate(CATALOGUE)}
@@ -99,23 +99,23 @@ class Report:
 
     old: Side
     new: Side
-    lens: Lens
+    options: Options
     findings: tuple[Judged, ...]
-    author: Verdict
-    accepted_file: str = ""
+    compatibility: Compatibility
+    baseline_file: str = ""
     stale: tuple[Stale, ...] = ()
 
     @property
     def peers(self) -> tuple[PeerVerdict, ...]:
         """The verdict for each role that was asked for."""
         sides = (self.old.label, self.new.label)
-        ours, theirs = sides if self.lens.peer is Peer.NEWER else sides[::-1]
+        ours, theirs = sides if self.options.peer is Peer.NEWER else sides[::-1]
         found: list[PeerVerdict] = []
-        for pair in self.lens.pairs:
+        for pair in self.options.pairs:
             broken = [judged for judged in self.findings if pair in judged.broken]
             found.append(
                 PeerVerdict(
-                    role=self.lens.role_in(pair),
+                    role=self.options.role_in(pair),
                     ours=ours,
                     theirs=theirs,
                     breaks=len(broken),
@@ -143,7 +143,9 @@ class Report:
     def needs_new_revision(self) -> bool:
         """Whether a finding that is not accepted demands a new revision."""
         accepted = {judged.finding.fingerprint for judged in self.findings if judged.accepted}
-        return not self.author.compatible and any(f.fingerprint not in accepted for f in self.author.deciding)
+        return not self.compatibility.compatible and any(
+            f.fingerprint not in accepted for f in self.compatibility.deciding
+        )
 
     @property
     def fails(self) -> bool:
@@ -152,18 +154,24 @@ class Report:
 
 
 def make_report(
-    findings: Sequence[Finding], *, old: Side, new: Side, lens: Lens, accepted: Accepted, author: Verdict
+    findings: Sequence[Finding],
+    *,
+    old: Side,
+    new: Side,
+    options: Options,
+    baseline: Baseline,
+    compatibility: Compatibility,
 ) -> Report:
     """Return the report on all the findings between two sides, as a reader asked for it."""
-    shown = [_judge(finding, lens, accepted, (new, old)) for finding in findings if lens.shows(finding)]
+    shown = [_judge(finding, options, baseline, (new, old)) for finding in findings if options.shows(finding)]
     return Report(
         old=old,
         new=new,
-        lens=lens,
+        options=options,
         findings=tuple(sorted(shown, key=_worst_first)),
-        author=author,
-        accepted_file=accepted.source,
-        stale=accepted.stale(findings),
+        compatibility=compatibility,
+        baseline_file=baseline.source,
+        stale=baseline.stale(findings),
     )
 
 
@@ -192,16 +200,16 @@ def by_method(findings: Iterable[Judged]) -> tuple[tuple[str, int, int], ...]:
     return tuple(sorted(found, key=lambda row: (-row[1], -row[2], row[0])))
 
 
-def _judge(finding: Finding, lens: Lens, accepted: Accepted, sides: tuple[Side, Side]) -> Judged:
-    severity = lens.severity(finding)
-    row = accepted.row_of(finding)
+def _judge(finding: Finding, options: Options, baseline: Baseline, sides: tuple[Side, Side]) -> Judged:
+    severity = options.severity(finding)
+    row = baseline.row_of(finding)
     file = next((side.file for side in sides if side.file), None)
     return Judged(
         finding=finding,
         severity=severity,
-        broken=lens.broken(finding),
+        broken=options.broken(finding),
         reason=row.reason if row else "",
-        fails=row is None and lens.counts(severity),
+        fails=row is None and options.counts(severity),
         where=file.locate(finding.pointer) if file else None,
     )
 

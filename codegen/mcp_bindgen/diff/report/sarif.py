@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mcp_bindgen.diff.catalogue import CATALOGUE
 from mcp_bindgen.diff.report import words
+from mcp_bindgen.diff.report.catalogue import severity
 from mcp_bindgen.diff.report.model import Judged, Report
-from mcp_bindgen.diff.report.rules import severity
 from mcp_bindgen.diff.rule import Rule, Severity
+from mcp_bindgen.diff.rules import CATALOGUE
 from mcp_bindgen.emit.header import tool_version
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -36,7 +36,7 @@ def as_sarif(report: Report) -> dict[str, Any]:
                 "toolConfigurationNotifications": [
                     {
                         "level": "warning",
-                        "message": {"text": f"{report.accepted_file}: row {stale.row.number} {stale.why}"},
+                        "message": {"text": f"{report.baseline_file}: row {stale.row.number} {stale.why}"},
                         "associatedRule": {"id": stale.row.rule, "index": _INDEX[stale.row.rule]},
                     }
                     for stale in report.stale

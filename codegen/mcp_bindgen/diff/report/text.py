@@ -50,13 +50,13 @@ def render(report: Report, *, everything: bool, width: int = WIDTH) -> str:
 
 def verdicts(report: Report) -> Iterator[tuple[str, str]]:
     """Iterate over the verdicts: whom each is for, and what it says."""
-    for verdict in report.peers if report.lens.view is not View.SOURCE else ():
+    for verdict in report.peers if report.options.view is not View.SOURCE else ():
         yield words.who(verdict), words.how_many(verdict)
-    if report.lens.view is not View.WIRE:
+    if report.options.view is not View.WIRE:
         yield "Python source that uses the bindings", words.source_verdict(report)
-    if report.findings and report.lens.view is not View.SOURCE:
+    if report.findings and report.options.view is not View.SOURCE:
         yield "version", words.gate(report.old, report.new)
-    yield "schema author", report.author.sentence
+    yield "schema author", report.compatibility.sentence
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _squeezed(blocks: Sequence[_Block], room: int) -> list[_Block]:
 
 
 def _cause(report: Report, cause: Cause) -> str:
-    role = words.tag(cause.first, report.lens)
+    role = words.tag(cause.first, report.options)
     parts = [f"{role + ':':8}{words.what(cause)}" if role else words.what(cause)]
     parts += [names] if (names := words.methods(cause)) else []
     parts += [f"behind {names}"] if (names := words.gates(cause.findings)) else []
@@ -136,7 +136,7 @@ def _methods(report: Report, everything: bool) -> Iterator[str]:
 def _stale(report: Report) -> Iterator[str]:
     if report.stale:
         yield ""
-        yield f"stale in {report.accepted_file}"
+        yield f"stale in {report.baseline_file}"
     for stale in report.stale:
         yield f"  row {stale.row.number} ({stale.row.rule}, {words.short(stale.row.path)}) {stale.why}"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from mcp_bindgen.diagnostics import printable
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.report.lens import Lens, Role
 from mcp_bindgen.diff.report.model import Cause, Judged, PeerVerdict, Report, Side
+from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.rule import Severity
 
 MAX_NAMES = 3
@@ -85,9 +85,9 @@ def gate(old: Side, new: Side) -> str:
     return "peers that agree on one date and keep to it never meet these breaks; those that mix dates do"
 
 
-def tag(judged: Judged, lens: Lens) -> str:
+def tag(judged: Judged, options: Options) -> str:
     """Name the role that a finding breaks: client, server, both, or nothing."""
-    roles = {lens.role_in(pair).value for pair in judged.broken}
+    roles = {options.role_in(pair).value for pair in judged.broken}
     return "both" if len(roles) > 1 else "".join(roles)
 
 

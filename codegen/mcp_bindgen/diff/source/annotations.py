@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.finding import Finding, Subject
-from mcp_bindgen.diff.side import UNNAMED
+from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.source.matched import NOTHING, Matched, declared_fields, is_inline, is_typescript
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
 

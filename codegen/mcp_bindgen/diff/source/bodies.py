@@ -7,10 +7,10 @@ of their own (``member-now-required`` and the like): a wire rule would promise t
 from collections.abc import Iterator
 
 from mcp_bindgen.diff.finding import Finding, Subject
-from mcp_bindgen.diff.leaves import leaves
-from mcp_bindgen.diff.outside import FRAMES
-from mcp_bindgen.diff.source.equality import Equality
 from mcp_bindgen.diff.source.matched import NOTHING, Matched
+from mcp_bindgen.diff.types.equality import Equality
+from mcp_bindgen.diff.types.leaves import leaves
+from mcp_bindgen.diff.wire.frames import FRAMES
 from mcp_bindgen.ir.names import lineage, method_constant, references
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Literal, MapOf, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from mcp_bindgen.diff.catalogue import RULES
 from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.diff.source.matching import Matching
 from mcp_bindgen.diff.source.pointers import Pointers
 from mcp_bindgen.ingest.sources import SourceKind

@@ -8,8 +8,8 @@ by its constants, its members and its name. Both ways round the same pairs are f
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from mcp_bindgen.diff.leaves import leaves
-from mcp_bindgen.diff.source.equality import Equality, name_likeness
+from mcp_bindgen.diff.types.equality import Equality, name_likeness
+from mcp_bindgen.diff.types.leaves import leaves
 from mcp_bindgen.ir.names import method_constant
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, ListOf, Literal, MapOf, Protocol, Ref, Struct, TypeRef, Union
 

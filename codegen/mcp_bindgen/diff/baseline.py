@@ -1,0 +1,197 @@
+"""Findings that a project has accepted, and severities that it has overridden: a TOML file that it keeps.
+
+[[accepted]]
+rule = "property-added-required"
+path = "*Result.resultType"       # a place as either side calls it; * is any text, ? any character
+reason = "our client reads an absent one as complete"
+expires = 2027-01-01              # optional: the first day on which it is accepted no longer
+
+[severity]
+constraint-added = "warning"
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast
+
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.diff.rules import RULES
+
+MAX_BYTES = 1024 * 1024
+"""The largest file that is read, in bytes."""
+MAX_STARS = 8
+"""How many stars a pattern may hold; more would take long to match, and say nothing."""
+
+_KEYS = ("rule", "path", "reason", "expires")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of the file: findings of a rule at places that match a pattern; `number` counts from 1."""
+
+    number: int
+    rule: str
+    path: str
+    reason: str
+    expires: date | None = None
+
+    def matches(self, finding: Finding) -> bool:
+        """Whether a finding is one of those that the row is about."""
+        pattern = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in self.path)
+        places = {finding.place, finding.now or finding.place}
+        return finding.rule.id == self.rule and any(re.fullmatch(pattern, place, re.DOTALL) for place in places)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale:
+    """A row that does nothing any more, and why."""
+
+    row: Row
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What a file says, as of one day; `source` is its name, empty where there is no file."""
+
+    source: str = ""
+    rows: tuple[Row, ...] = ()
+    severities: Mapping[str, Severity] = field(default_factory=dict[str, Severity])
+    today: date = date.min
+
+    def row_of(self, finding: Finding) -> Row | None:
+        """Return the first row that accepts a finding, None if nothing does."""
+        return next((row for row in self.rows if not self._expired(row) and row.matches(finding)), None)
+
+    def stale(self, findings: Iterable[Finding]) -> tuple[Stale, ...]:
+        """Return the rows that have expired or that match none of all the findings."""
+        known = tuple(findings)
+        found: list[Stale] = []
+        for row in self.rows:
+            if self._expired(row):
+                found.append(
+                    Stale(row=row, why=f"expired on {row.expires}: fix what it accepts, or give it a new date")
+                )
+            elif not any(row.matches(finding) for finding in known):
+                found.append(Stale(row=row, why="matches no finding: remove it"))
+        return tuple(found)
+
+    def _expired(self, row: Row) -> bool:
+        return row.expires is not None and row.expires <= self.today
+
+
+def today(environment: Mapping[str, str] = os.environ) -> date:
+    """Return the day it is (UTC), or the one that SOURCE_DATE_EPOCH names in seconds since 1970.
+
+    Raises:
+        InputError: SOURCE_DATE_EPOCH is no such number.
+    """
+    stated = environment.get("SOURCE_DATE_EPOCH")
+    if not stated:
+        return datetime.now(UTC).date()
+    try:
+        return datetime.fromtimestamp(int(stated), UTC).date()
+    except (ValueError, OverflowError, OSError):
+        where = Location(source="SOURCE_DATE_EPOCH")
+        raise InputError.at(where, f"{stated[:40]!r} is no number of seconds since 1970") from None
+
+
+def read_baseline(path: Path, day: date) -> Baseline:
+    """Read a file of accepted findings, as of a day.
+
+    Raises:
+        InputError: it cannot be read, or a row lacks its reason, names an unknown rule, or has a key or a value that
+            it may not have; all of that is told at once.
+    """
+    diagnostics = Diagnostics()
+    document = _document(path)
+    reader = _Reader(Location(source=str(path)), diagnostics)
+    for key in sorted(document.keys() - {"accepted", "severity"}):
+        reader.error(key, "is not a key of it; the keys are accepted and severity")
+    rows = reader.rows(document.get("accepted", []))
+    severities = reader.severities(document.get("severity", {}))
+    diagnostics.raise_errors()
+    return Baseline(source=str(path), rows=rows, severities=severities, today=day)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    where = Location(source=str(path))
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError.at(where, f"larger than {MAX_BYTES // 1024} KiB; no list of accepted findings is")
+        return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError.at(where, f"not valid TOML: {error}") from None
+    except OSError as error:
+        raise InputError.at(where, f"cannot be read: {error.strerror}") from None
+
+
+class _Reader:
+    def __init__(self, where: Location, diagnostics: Diagnostics) -> None:
+        self._where = where
+        self._diagnostics = diagnostics
+
+    def error(self, what: str, message: str) -> None:
+        self._diagnostics.error(self._where, f"{what}: {message}")
+
+    def rows(self, value: object) -> tuple[Row, ...]:
+        if not isinstance(value, list):
+            self.error("accepted", "is a list of tables: begin each row with [[accepted]]")
+            return ()
+        found = (self._row(number, row) for number, row in enumerate(cast(list[object], value), 1))
+        return tuple(row for row in found if row is not None)
+
+    def severities(self, value: object) -> dict[str, Severity]:
+        if not isinstance(value, dict):
+            self.error("severity", 'is a table: rule-id = "warning"')
+            return {}
+        found: dict[str, Severity] = {}
+        for rule, level in cast(dict[str, object], value).items():
+            self._known(f"[severity] {rule}", rule)
+            if level in [*Severity]:
+                found[rule] = Severity(str(level))
+            else:
+                self.error(f"[severity] {rule}", f"is one of {', '.join(Severity)}")
+        return found
+
+    def _row(self, number: int, value: object) -> Row | None:
+        name = f"[[accepted]] row {number}"
+        if not isinstance(value, dict):
+            self.error(name, f"is a table with the keys {', '.join(_KEYS)}")
+            return None
+        row = cast(dict[str, object], value)
+        for key in sorted(row.keys() - set(_KEYS)):
+            self.error(name, f"{key} is not a key of it; the keys are {', '.join(_KEYS)}")
+        rule, path, reason = (self._text(name, row, key) for key in ("rule", "path", "reason"))
+        if rule:
+            self._known(name, rule)
+        if path.count("*") > MAX_STARS:
+            self.error(name, f"path holds more than {MAX_STARS} stars")
+        expires = row.get("expires")
+        # A time of day is a date to Python, not to the reader of the row.
+        if expires is not None and type(expires) is not date:
+            self.error(name, "expires is a date without quotes, such as 2027-01-31")
+            return None
+        return Row(number=number, rule=rule, path=path, reason=reason, expires=expires)
+
+    def _text(self, name: str, row: Mapping[str, object], key: str) -> str:
+        value = row.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+        hint = ": say why the finding is acceptable" if key == "reason" else ""
+        self.error(name, f"{key} is missing{hint}" if value is None else f"{key} is a text that is not empty{hint}")
+        return ""
+
+    def _known(self, name: str, rule: str) -> None:
+        if rule not in RULES:
+            close = get_close_matches(rule, RULES, 1)
+            hint = f"did you mean {close[0]}?" if close else "`mcp-bindgen rules` lists them"
+            self.error(name, f"there is no rule {rule!r}; {hint}")

@@ -1,0 +1,72 @@
+"""Say to the authors of a schema whether a change may keep the date of its revision.
+
+MCP names a revision by the day of the last change that was not backward compatible: a compatible change keeps the
+date, any other needs a new one (specification, Versioning). Two peers of one date cannot tell which of its texts the
+other follows, so both must go on to understand each other. Neither Python source nor words decide that.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.rule import Severity, View
+
+_NEEDS_A_READER = frozenset(("description-requirements-changed",))
+"""Rules of the source view that may tell of a break all the same: what a peer must do can stand in words alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compatibility:
+    """Whether a change is backward compatible.
+
+    `deciding` are the findings that break a peer of the other text, proven, and with no capability that would keep the
+    two from meeting them; there are none if the change is compatible. `doubtful` are those that only a reader can
+    judge: breaks that no message proves, what is no longer heard, and requirements in words.
+    """
+
+    compatible: bool
+    deciding: tuple[Finding, ...]
+    doubtful: tuple[Finding, ...]
+    sentence: str
+
+
+def compatibility(findings: Iterable[Finding]) -> Compatibility:
+    """Judge a change by all its findings, those of both views, after witnesses were looked for."""
+    found = tuple(findings)
+    deciding = tuple(f for f in found if f.proven - f.gates.keys())
+    doubtful = tuple(f for f in found if f not in deciding and _is_doubtful(f))
+    return Compatibility(
+        compatible=not deciding,
+        deciding=deciding,
+        doubtful=doubtful,
+        sentence=f"{_sentence(deciding, _is_dated(found))}{_doubt(doubtful)}",
+    )
+
+
+def _is_doubtful(finding: Finding) -> bool:
+    if finding.breaks:
+        return bool(finding.unproven - finding.gates.keys())
+    if finding.rule.view is View.SOURCE:
+        return finding.rule.id in _NEEDS_A_READER
+    return finding.rule.severity is not Severity.INFO
+
+
+def _is_dated(findings: Iterable[Finding]) -> bool:
+    """Whether the two sides are different revisions already."""
+    return any(f.rule.id == "protocol-version-changed" for f in findings)
+
+
+def _sentence(deciding: tuple[Finding, ...], dated: bool) -> str:
+    if not deciding:
+        after = "the revision did not need a new date" if dated else "the revision may keep its date"
+        return f"The change is backward compatible: {after}."
+    number = f"{len(deciding)} finding{'' if len(deciding) == 1 else 's'}"
+    after = "the new date of the revision is due" if dated else "the revision needs a new date"
+    return f"The change is not backward compatible ({number}): {after}."
+
+
+def _doubt(doubtful: tuple[Finding, ...]) -> str:
+    if not doubtful:
+        return ""
+    what = "1 more change needs" if len(doubtful) == 1 else f"{len(doubtful)} more changes need"
+    return f" {what} a reader's judgement."

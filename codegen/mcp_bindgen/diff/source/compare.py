@@ -1,0 +1,85 @@
+"""Compare two revisions definition by definition: what changes for code and for readers, whatever messages show.
+
+The findings are those of the source view, beside those of the wire view whose rule says that it breaks source. None
+has carriers. Definitions are matched first: by name, by the place they stand at, by their shape.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.source.annotations import compare_annotations, compare_files
+from mcp_bindgen.diff.source.bases import compare_bases
+from mcp_bindgen.diff.source.bodies import Bodies
+from mcp_bindgen.diff.source.matched import NOTHING, Matched, in_order, is_inline
+from mcp_bindgen.diff.source.matching import match_definitions
+from mcp_bindgen.diff.source.references import INLINE, compare_sites
+from mcp_bindgen.ir.nodes import Alias, Protocol
+from mcp_bindgen.ir.spell import spell
+
+
+def compare_definitions(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
+    """Return the changes of definitions and of what is said about them, each once, in a stable order."""
+    sides = Matched(old, new, match_definitions(old, new))
+    bodies = Bodies(sides)
+    findings = [
+        *_existence(sides),
+        *compare_sites(sides),
+        *bodies.compare(),
+        *compare_bases(sides),
+        *compare_annotations(sides),
+    ]
+    if sides.mixed:
+        findings = [finding for finding in findings if _is_in_both_halves(finding, sides)]
+    changed = bool(findings) or bodies.differ()
+    return in_order([*findings, *compare_files(sides, changed=changed)])
+
+
+def _is_in_both_halves(finding: Finding, sides: Matched) -> bool:
+    """Whether a schema.json can say so as well as a schema.ts can.
+
+    It repeats what is inherited, with the objects that stand inline in it, writes scalars out instead of their names
+    and unions of one member as that member, and lacks the `_meta` of params that are inline.
+    """
+    ends = (finding.before, sides.old), (finding.after, sides.new)
+    named = [subject for subject, side in ends if subject and not is_inline(side.definitions[subject.definition])]
+    if finding.rule.id in ("definition-added", "definition-removed", "definition-renamed"):
+        return len(named) == sum(subject is not None for subject, _ in ends)
+    if finding.rule.id in ("type-named", "type-inlined"):
+        return INLINE in (finding.old, finding.new)
+    return finding.rule.id != "ref-retargeted" and not any(s.member == "_meta" for s, _ in ends if s)
+
+
+def _existence(sides: Matched) -> Iterator[Finding]:
+    """Iterate over the definitions that came, went, took another name, or left their name to something else."""
+    matching = sides.matching
+    reused = {*matching.reused}
+    gone = {name for name in sides.old.definitions if name not in sides.new.definitions}
+    come = {name for name in sides.new.definitions if name not in sides.old.definitions}
+    renamed = [(a, b) for a, b in matching.pairs if a in gone | reused and b in come | reused]
+    for a, b in renamed:
+        yield sides.finding("definition-renamed", a, b, Subject(definition=a), Subject(definition=b))
+    for name in matching.reused:
+        subject = Subject(definition=name)
+        yield sides.finding("definition-name-reused", _kind(sides.old, name), _kind(sides.new, name), subject, subject)
+    for name, parts in matching.splits.items():
+        subject = Subject(definition=name)
+        yield sides.finding("definition-split", name, " | ".join(parts), subject, None)
+    for name, parts in matching.merges.items():
+        subject = Subject(definition=name)
+        yield sides.finding("definition-merged", " | ".join(parts), name, None, subject)
+    for name in gone - {a for a, _ in renamed} - matching.splits.keys() - _parts(matching.merges):
+        yield sides.finding("definition-removed", name, NOTHING, Subject(definition=name), None)
+    for name in come - {b for _, b in renamed} - matching.merges.keys() - _parts(matching.splits):
+        yield sides.finding("definition-added", NOTHING, name, None, Subject(definition=name))
+
+
+def _parts(groups: Mapping[str, tuple[str, ...]]) -> set[str]:
+    return {part for parts in groups.values() for part in parts}
+
+
+def _kind(protocol: Protocol, name: str) -> str:
+    """Say what a name stands for: the type of an alias, the members of an object."""
+    definition = protocol.definitions[name]
+    if isinstance(definition, Alias):
+        return spell(definition.type)
+    return f"{{ {', '.join(field.wire_name for field in definition.fields)} }}"

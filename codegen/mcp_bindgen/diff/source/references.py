@@ -1,0 +1,120 @@
+"""Compare how the places of a schema refer to their types: by a name or inline, and by which name.
+
+The shapes are compared elsewhere: here a place is of interest where the Python type of an attribute has another name
+though the same values pass.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline
+from mcp_bindgen.diff.types.equality import Equality
+from mcp_bindgen.diff.types.leaves import leaves
+from mcp_bindgen.ir.nodes import Alias, ListOf, MapOf, Protocol, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.spell import spell
+
+INLINE = "inline object"
+"""What a finding shows of an object without a name."""
+
+
+def compare_sites(sides: Matched) -> Iterator[Finding]:
+    """Iterate over the changes of how types are referred to, in all definitions that both sides have."""
+    comparison = _Comparison(sides)
+    for old, new in sides.pairs():
+        subjects = Subject(definition=old.name), Subject(definition=new.name)
+        if isinstance(old, Struct) and isinstance(new, Struct):
+            for field, other in declared_fields(old, new):
+                at = [Subject(definition=s.definition, member=field.wire_name) for s in subjects]
+                yield from comparison.types(field.type, other.type, at)
+        else:
+            types = [d.type if isinstance(d, Alias) else Ref(name=d.name) for d in (old, new)]
+            yield from comparison.types(types[0], types[1], subjects)
+
+
+class _Comparison:
+    def __init__(self, sides: Matched) -> None:
+        self._sides = sides
+        self._old = sides.old
+        self._new = sides.new
+        self._equality = Equality(sides.old, sides.new)
+        self._pairs = frozenset(sides.matching.pairs)
+
+    def types(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
+        """Compare the two types that stand at one place."""
+        match old, new:
+            case ListOf(), ListOf():
+                yield from self.types(old.item, new.item, at)
+            case MapOf(), MapOf():
+                yield from self.types(old.value, new.value, at)
+            case Union(), Union():
+                yield from self._unions(old, new, at)
+            case Ref(), Ref():
+                yield from self._references(old, new, at)
+            case _:
+                yield from self._named(old, new, at)
+
+    def _unions(self, old: Union, new: Union, at: Sequence[Subject]) -> Iterator[Finding]:
+        """Compare the objects among the members of two unions; how the members are spelled else, changes no name."""
+        before, after = _structs(old, self._old), _structs(new, self._new)
+        for a in before:
+            for b in after:
+                if (a.name, b.name) in self._pairs and is_inline(a) != is_inline(b):
+                    yield from self._references(Ref(name=a.name), Ref(name=b.name), at)
+
+    def _references(self, old: Ref, new: Ref, at: Sequence[Subject]) -> Iterator[Finding]:
+        a, b = self._old.definitions[old.name], self._new.definitions[new.name]
+        same = (a.name, b.name) in self._pairs
+        if is_inline(a) and is_inline(b):
+            return
+        if is_inline(a) or is_inline(b):
+            if same:
+                yield self._note("type-named" if is_inline(a) else "type-inlined", a.name, b.name, at)
+            else:
+                yield from self._objects(old, new, at)
+        elif not same and a.name != b.name:
+            if self._equality.same(old, new):
+                yield self._note("ref-retargeted", a.name, b.name, at)
+            else:
+                yield from self._objects(old, new, at)
+
+    def _note(self, rule: str, old: str, new: str, at: Sequence[Subject]) -> Finding:
+        sides = {"type-named": (INLINE, new), "type-inlined": (old, INLINE)}.get(rule, (old, new))
+        return self._sides.finding(rule, *sides, at[0], at[1])
+
+    def _named(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
+        """Compare a type that stands inline with a reference, and other types that are not spelled alike."""
+        names = [isinstance(t, Ref) and not is_inline(p.definitions[t.name]) for t, p in self._both(old, new)]
+        if names[0] != names[1] and (self._equality.same(old, new) or self._overlap(old, new)):
+            rule = "type-named" if names[1] else "type-inlined"
+            yield self._sides.finding(rule, spell(old), spell(new), at[0], at[1])
+        else:
+            yield from self._objects(old, new, at)
+
+    def _overlap(self, old: TypeRef, new: TypeRef) -> bool:
+        """Whether two unions have a member in common; what came or went, the wire view tells."""
+        before, after = ([*leaves(t, p)] for t, p in self._both(old, new))
+        several = len(before) > 1 and len(after) > 1
+        return several and any(self._same(a, b) for a in before for b in after)
+
+    def _same(self, old: TypeRef, new: TypeRef) -> bool:
+        matched = isinstance(old, Ref) and isinstance(new, Ref) and (old.name, new.name) in self._pairs
+        return matched or self._equality.same(old, new)
+
+    def _both(self, old: TypeRef, new: TypeRef) -> tuple[tuple[TypeRef, Protocol], tuple[TypeRef, Protocol]]:
+        return (old, self._old), (new, self._new)
+
+    def _dict_and_class(self, old: TypeRef, new: TypeRef) -> tuple[bool, bool]:
+        """Whether a dict stands opposite a class with members, on the old side or on the new one."""
+        before, after = self._old.resolve(old), self._new.resolve(new)
+        declared = [isinstance(t, Struct) and bool(t.fields) for t in (before, after)]
+        return isinstance(before, MapOf) and declared[1], declared[0] and isinstance(after, MapOf)
+
+    def _objects(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
+        declared, undeclared = self._dict_and_class(old, new)
+        if declared or undeclared:
+            rule = "object-declared" if declared else "object-undeclared"
+            yield self._sides.finding(rule, spell(old), spell(new), at[0], at[1])
+
+
+def _structs(type_: TypeRef, protocol: Protocol) -> list[Struct]:
+    return [s for leaf in leaves(type_, protocol) if isinstance(s := protocol.resolve(leaf), Struct)]

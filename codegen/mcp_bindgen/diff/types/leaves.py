@@ -1,0 +1,128 @@
+"""What a type comes down to: the members of a union, through its aliases, each once and no more than is needed."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from mcp_bindgen.diff.types.shapes import fits
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    NULL,
+    UNBOUNDED,
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Primitive,
+    Protocol,
+    Ref,
+    Scalar,
+    Struct,
+    TypeRef,
+    Union,
+)
+
+
+def leaves(type_: TypeRef, protocol: Protocol) -> Iterator[TypeRef]:
+    """Iterate over the members of a union, through the aliases in it; a struct stays a reference."""
+    target = protocol.resolve(type_)
+    if isinstance(target, Union):
+        if is_json_value(target, protocol):
+            yield ANY
+            return
+        for member in target.members:
+            yield from leaves(member, protocol)
+    elif isinstance(target, Struct):
+        yield Ref(name=target.name)
+    else:
+        yield target
+
+
+def forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
+    """Return the forms that a value may have, however the schema spells them.
+
+    Constants become one closed set, without those that another form admits anyway; anything is all there is to say.
+    """
+    found = tuple(dict.fromkeys(leaves(type_, protocol)))
+    if ANY in found:
+        return (ANY,)
+    if len(found) == 1 and not isinstance(found[0], Literal):
+        return found
+    rest = [leaf for leaf in found if not isinstance(leaf, Literal)]
+    values = [value for leaf in found if isinstance(leaf, Literal) for value in leaf.values]
+    constants = Literal(values=tuple(values))
+    if Literal(values=(None,)) in _each(values):
+        rest.append(NULL)
+    if {Literal(values=(True,)), Literal(values=(False,))} <= set(_each(values)):
+        rest.append(Primitive(kind=Kind.BOOLEAN))
+    scalars = [leaf for leaf in rest if isinstance(leaf, Primitive)]
+    if Primitive(kind=Kind.NUMBER) in scalars:
+        rest = [leaf for leaf in rest if not (isinstance(leaf, Primitive) and leaf.kind is Kind.INTEGER)]
+    left = tuple(value for value in constants.values if not any(fits(value, scalar) for scalar in scalars))
+    return tuple(dict.fromkeys([*([Literal(values=left)] if left else ()), *rest]))
+
+
+def _each(values: Iterable[Scalar]) -> Iterator[Literal]:
+    """Iterate over the values as constants, which tell true from 1."""
+    return (Literal(values=(value,)) for value in values)
+
+
+def is_json_value(union: Union, protocol: Protocol) -> bool:
+    """Whether a union spells out what every JSON value is: the scalars, and lists and maps of the union itself."""
+    kinds: set[object] = set()
+    for member in union.members:
+        target = protocol.resolve(member)
+        if isinstance(target, Primitive) and target.bounds == UNBOUNDED:
+            kinds.add(target.kind)
+        elif isinstance(target, ListOf) and protocol.resolve(target.item) in (union, ANY):
+            kinds.add(ListOf)
+        elif isinstance(target, MapOf) and protocol.resolve(target.value) in (union, ANY):
+            kinds.add(MapOf)
+    return kinds >= {Kind.STRING, Kind.NUMBER, Kind.BOOLEAN, Kind.NULL, ListOf, MapOf}
+
+
+def members(object_: Struct | MapOf) -> Mapping[str, Field]:
+    """Return the declared members of an object by their names."""
+    return {f.wire_name: f for f in object_.fields} if isinstance(object_, Struct) else {}
+
+
+def rest_of(object_: Struct | MapOf) -> TypeRef | None:
+    """Return the type of the members that are not declared, None if there may be none."""
+    return object_.extra if isinstance(object_, Struct) else object_.value
+
+
+def constants(struct: Struct) -> frozenset[tuple[str, Literal]]:
+    """Return the required constants of a struct, by which a union tells its members apart."""
+    return frozenset(
+        (f.wire_name, f.type)
+        for f in struct.fields
+        if f.required and isinstance(f.type, Literal) and len(f.type.values) == 1
+    )
+
+
+def selectors(protocol: Protocol) -> frozenset[tuple[str, str]]:
+    """Return the members by whose constants some union tells its structs apart, each with the name of its struct."""
+    found: set[tuple[str, str]] = set()
+    for union in _unions(protocol):
+        structs = [s for leaf in leaves(union, protocol) if isinstance(s := protocol.resolve(leaf), Struct)]
+        values: dict[str, set[Literal]] = {}
+        for struct in structs:
+            for name, value in constants(struct):
+                values.setdefault(name, set()).add(value)
+        for struct in structs:
+            found.update((struct.name, name) for name, _ in constants(struct) if len(values[name]) > 1)
+    return frozenset(found)
+
+
+def _unions(protocol: Protocol) -> Iterator[Union]:
+    pending: list[TypeRef] = []
+    for definition in protocol.definitions.values():
+        pending += [f.type for f in definition.fields] if isinstance(definition, Struct) else [definition.type]
+    while pending:
+        match pending.pop():
+            case Union(members=inner) as union:
+                yield union
+                pending += inner
+            case ListOf(item=inner) | MapOf(value=inner):
+                pending.append(inner)
+            case _:
+                continue

@@ -1,0 +1,160 @@
+"""Compare two revisions message by message, following each value on its way from the sender to the receiver."""
+
+from collections.abc import Mapping
+
+from mcp_bindgen.diff.finding import Carrier, Finding, Travel
+from mcp_bindgen.diff.wire.changes import Changes
+from mcp_bindgen.diff.wire.frames import compare_errors, compare_frames, compare_result_types
+from mcp_bindgen.diff.wire.gates import Gates
+from mcp_bindgen.diff.wire.spot import Spot, root
+from mcp_bindgen.diff.wire.walk import Sides, Walk
+from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
+
+TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
+    Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),
+    Direction.SERVER_TO_CLIENT: (Travel.TO_CLIENT,),
+    Direction.BOTH: (Travel.TO_SERVER, Travel.TO_CLIENT),
+    Direction.EMBEDDED: (Travel.TO_CLIENT,),
+}
+"""The ways that the params of a method go."""
+
+_BACK = {Travel.TO_SERVER: Travel.TO_CLIENT, Travel.TO_CLIENT: Travel.TO_SERVER}
+_ENVELOPE = ("id", "jsonrpc")
+
+
+def compare(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
+    """Return all changes between two revisions that a message can show, each once, in a stable order."""
+    changes = Changes()
+    sides = Sides(old, new)
+    comparison = _Methods(sides, changes)
+    for before, after in _paired(old, new):
+        comparison.method(before, after)
+    compare_frames(sides, changes)
+    compare_errors(old, new, changes)
+    compare_result_types(sides, changes)
+    return tuple(changes.findings(Gates(old, new).gate))
+
+
+def renamed_methods(old: Protocol, new: Protocol) -> Mapping[str, str]:
+    """Return the methods that only changed their names, old name to new: those of one message definition."""
+    return {a.name: b.name for a, b in _paired(old, new) if a and b and a.name != b.name}
+
+
+def _paired(old: Protocol, new: Protocol) -> list[tuple[Method | None, Method | None]]:
+    """Return the methods of both sides by name, and under a new name where the message is still called the same."""
+    before, after = ({m.name: m for m in side.methods} for side in (old, new))
+    gone = {_identity(m): m for m in old.methods if m.name not in after}
+    come = {_identity(m): m for m in new.methods if m.name not in before}
+    both = gone.keys() & come.keys()
+    pairs = [(before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys())]
+    single = [p for p in pairs if all(m is None or p.count(None) == 0 or _identity(m) not in both for m in p)]
+    return [*single, *((gone[key], come[key]) for key in sorted(both))]
+
+
+def _identity(method: Method) -> tuple[str, bool, Direction]:
+    return method.message, method.is_request, method.direction
+
+
+class _Methods:
+    def __init__(self, sides: Sides, changes: Changes) -> None:
+        self._sides = sides
+        self._changes = changes
+        self._walk = Walk(sides, changes)
+
+    def method(self, before: Method | None, after: Method | None) -> None:
+        """Compare one method: whether it exists on each way, then what its messages carry."""
+        for travel in Travel:
+            if before and after and before.name != after.name and _sends(before, travel):
+                self._changes.note("method-renamed", before.name, after.name, _spot(before, after, travel))
+            elif _kind(before, travel) != _kind(after, travel):
+                self._existence(before, after, travel)
+        if before is None or after is None or before.is_request != after.is_request:
+            return
+        self._envelope(before, after)
+        for travel in _shared(before, after):
+            self._params(before, after, travel)
+            self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
+
+    def _existence(self, before: Method | None, after: Method | None, travel: Travel) -> None:
+        """Note that a message is gone and that one has come; a request that became a notification is both."""
+        if before and _sends(before, travel):
+            rule = f"{_kind(before, travel)}-method-removed"
+            self._changes.note(rule, before.name, "-", _spot(before, before, travel))
+        if after and _sends(after, travel):
+            self._changes.note(f"{_kind(after, travel)}-method-added", "-", after.name, _spot(after, after, travel))
+
+    def _envelope(self, before: Method, after: Method) -> None:
+        """Compare what the definition of the message says of its frame, which it travels in in any case."""
+        if Direction.EMBEDDED in (before.direction, after.direction):
+            return
+        definitions = self._sides.old.definitions[before.message], self._sides.new.definitions[after.message]
+        declared = [
+            {f.wire_name for f in d.fields if f.wire_name in _ENVELOPE} for d in definitions if isinstance(d, Struct)
+        ]
+        for name in sorted(declared[0] ^ declared[1]):
+            rule, readings = "envelope-member-declared", ("-", name)
+            if name in declared[0]:
+                rule, readings = "envelope-member-undeclared", (name, "-")
+            for travel in _shared(before, after):
+                self._changes.note(rule, *readings, _spot(before, after, travel, name))
+
+    def _params(self, before: Method, after: Method, travel: Travel) -> None:
+        spot = _spot(before, after, travel, "params")
+        if before.params is None and after.params is None:
+            return
+        if before.params is None or after.params is None:
+            verb, need = ("removed", before.params_required) if before.params else ("added", after.params_required)
+            rule = f"property-{verb}-{'required' if need else 'optional'}"
+            self._changes.note(rule, before.params or "-", after.params or "-", spot)
+            return
+        if before.params_required != after.params_required:
+            words = {True: "required", False: "optional"}
+            readings = words[before.params_required], words[after.params_required]
+            self._changes.note(f"property-now-{readings[1]}", *readings, spot)
+        inside = Spot(before=root(before.params), after=root(after.params), carrier=spot.carrier)
+        self._walk.types(Ref(name=before.params), Ref(name=after.params), inside)
+
+    def _results(self, before: Method, after: Method, carrier: Carrier) -> None:
+        if before.result is None or after.result is None:
+            return
+        old, new = Ref(name=before.result), Ref(name=after.result)
+        spot = Spot(before=root(old.name), after=root(new.name), carrier=carrier)
+        self._walk.types(old, new, spot)
+        others = [[Ref(name=name) for name in m.alternatives] for m in (before, after)]
+        pairs = self._sides.likeness.pairs(*others)
+        for a, b in pairs:
+            if isinstance(a, Ref) and isinstance(b, Ref):
+                self._walk.types(a, b, Spot(before=root(a.name), after=root(b.name), carrier=carrier).member(a, b))
+        for ref in others[0]:
+            if ref not in [pair[0] for pair in pairs]:
+                self._changes.note("result-alternative-removed", ref.name, "-", _answered(spot, ref))
+        for ref in others[1]:
+            if ref not in [pair[1] for pair in pairs]:
+                self._changes.note("result-alternative-added", "-", ref.name, _answered(spot, ref))
+
+
+def _shared(before: Method, after: Method) -> tuple[Travel, ...]:
+    """The ways that the method goes on both sides."""
+    return tuple(travel for travel in TRAVELS[before.direction] if travel in TRAVELS[after.direction])
+
+
+def _answered(spot: Spot, ref: Ref) -> Spot:
+    inside = spot.member(ref, ref)
+    return Spot(before=spot.before, after=spot.after, carrier=spot.carrier, way=inside.way)
+
+
+def _spot(before: Method, after: Method, travel: Travel, member: str = "") -> Spot:
+    carrier = Carrier(before.name, "params", travel)
+    return Spot(before=root(before.message, member), after=root(after.message, member), carrier=carrier)
+
+
+def _sends(method: Method, travel: Travel) -> bool:
+    """Whether the method is a message of its own on that way; an embedded request is part of a result."""
+    return method.direction is not Direction.EMBEDDED and travel in TRAVELS[method.direction]
+
+
+def _kind(method: Method | None, travel: Travel) -> str:
+    """What the method is on that way: a request, a notification, or nothing."""
+    if method is None or not _sends(method, travel):
+        return ""
+    return "request" if method.is_request else "notification"

@@ -1,0 +1,102 @@
+"""Compare what belongs to no single method: the frames of JSON-RPC, the codes of errors, the unions of results."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mcp_bindgen.diff.finding import Carrier, Travel
+from mcp_bindgen.diff.types.leaves import forms, leaves
+from mcp_bindgen.diff.wire.changes import Changes
+from mcp_bindgen.diff.wire.spot import Spot, root, through
+from mcp_bindgen.diff.wire.walk import Sides, Walk
+from mcp_bindgen.ir.nodes import Definition, Literal, Protocol, Ref, Struct
+from mcp_bindgen.ir.spell import spell
+
+FRAMES = "JSONRPCMessage"
+"""The union of all frames."""
+FRAME = "message"
+"""The part of a message that is all of it."""
+_PER_METHOD = ("params", "result")
+"""Members of frames that are compared for each method."""
+_RESULTS: Mapping[str, Travel] = {"ClientResult": Travel.TO_SERVER, "ServerResult": Travel.TO_CLIENT}
+_LAST_ERROR, _FIRST_ERROR = -32000, -32768
+"""The range that JSON-RPC reserves for codes of errors (specification of JSON-RPC 2.0, section 5.1)."""
+_OF_JSON_RPC = (-32700, -32600, -32601, -32602, -32603)
+"""The codes that JSON-RPC itself defines: every revision has them, whether its schema.json names them or not."""
+
+
+def compare_frames(sides: Sides, changes: Changes) -> None:
+    """Compare the frames that messages travel in, both ways, without what each method puts into them."""
+    if FRAMES not in sides.old.definitions or FRAMES not in sides.new.definitions:
+        return
+    root_ = Ref(name=FRAMES)
+    old, new = forms(root_, sides.old), forms(root_, sides.new)
+    pairs = sides.likeness.pairs(old, new)
+    for travel in Travel:
+        walk = Walk(sides, changes, skipped=_PER_METHOD)
+        spot = Spot(before=root(FRAMES), after=root(FRAMES), carrier=Carrier("", FRAME, travel))
+        for a, b in pairs:
+            inside = spot.member(a, b)
+            ends = through(inside.before, a, sides.old), through(inside.after, b, sides.new)
+            walk.differing(a, b, replace(inside, before=ends[0], after=ends[1]))
+        for leaf in old:
+            if leaf not in [pair[0] for pair in pairs]:
+                changes.note("jsonrpc-message-form-removed", spell(leaf), "-", spot)
+        for leaf in new:
+            if leaf not in [pair[1] for pair in pairs]:
+                changes.note("jsonrpc-message-form-added", "-", spell(leaf), spot)
+
+
+def compare_errors(old: Protocol, new: Protocol, changes: Changes) -> None:
+    """Compare the codes of errors, which either side may send; what is on the wire is the code, not its name."""
+    is_named = all(any(_is_code(c.value) for c in side.constants) for side in (old, new))
+    before, after = (_constants(side) if is_named else _stated(side.definitions) for side in (old, new))
+    gone = {name: code for name, code in before.items() if code not in after.values()}
+    come = {name: code for name, code in after.items() if code not in before.values()}
+    for name in sorted(gone.keys() | come.keys()):
+        was, is_ = gone.get(name), come.get(name)
+        verb = "added" if was is None else "removed" if is_ is None else "renumbered"
+        old_code, new_code = ("-" if code is None else str(code) for code in (was, is_))
+        for travel in Travel:
+            spot = Spot(before=root(name), after=root(name), carrier=Carrier("", "error", travel))
+            changes.note(f"error-code-{verb}", old_code, new_code, spot)
+
+
+def _is_code(value: object) -> bool:
+    return isinstance(value, int) and _FIRST_ERROR <= value <= _LAST_ERROR
+
+
+def _constants(protocol: Protocol) -> Mapping[str, int]:
+    return {c.name: c.value for c in protocol.constants if isinstance(c.value, int) and _is_code(c.value)}
+
+
+def _stated(definitions: Mapping[str, Definition]) -> Mapping[str, int]:
+    """Return the codes that definitions state: all that a schema.json without its schema.ts says."""
+    found: dict[str, int] = {}
+    for name, definition in definitions.items():
+        code = definition.field("code") if isinstance(definition, Struct) else None
+        if code and isinstance(code.type, Literal) and len(code.type.values) == 1:
+            value = code.type.values[0]
+            if isinstance(definition, Struct) and isinstance(value, int) and _is_code(value):
+                found[definition.holder.partition(".")[0] or name] = value
+    return {name: code for name, code in found.items() if code not in _OF_JSON_RPC}
+
+
+def compare_result_types(sides: Sides, changes: Changes) -> None:
+    """Compare the unions that list the results; which request gets which is compared for each method."""
+    for union, travel in _RESULTS.items():
+        if union not in sides.old.definitions or union not in sides.new.definitions:
+            continue
+        listed = [_results(union, side) for side in (sides.old, sides.new)]
+        if listed[0] is None or listed[1] is None:
+            continue
+        spot = Spot(before=root(union), after=root(union), carrier=Carrier("", "result", travel))
+        for name in sorted(listed[0] - listed[1]):
+            changes.note("result-type-removed", name, "-", spot)
+        for name in sorted(listed[1] - listed[0]):
+            changes.note("result-type-added", "-", name, spot)
+
+
+def _results(union: str, protocol: Protocol) -> set[str] | None:
+    """Return the names of the results, or None if the file has a copy of the only one instead of its name."""
+    names = {leaf.name for leaf in leaves(Ref(name=union), protocol) if isinstance(leaf, Ref)}
+    return None if union in names else names

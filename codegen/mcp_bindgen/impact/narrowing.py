@@ -1,0 +1,176 @@
+"""What a condition or a pattern says of the types of names."""
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+
+from mcp_bindgen.impact.frame import Frame, dotted
+from mcp_bindgen.impact.types import (
+    FOREIGN,
+    NOTHING,
+    UNKNOWN,
+    Bindings,
+    ClassObject,
+    Environment,
+    Foreign,
+    Instance,
+    Nothing,
+    Package,
+    Row,
+    Scalar,
+    Type,
+    TypeForm,
+    Unknown,
+    UserClass,
+    UserInstance,
+    either,
+    members,
+)
+
+TypeOf = Callable[[ast.expr], Type]
+
+
+def narrow(frame: Frame, test: ast.expr, type_of: TypeOf, *, holds: bool) -> Environment:
+    """Return the environment in which a condition holds, or does not; nothing is noted, the condition is read apart."""
+    env = frame.env.copy()
+    _narrow(frame, env, test, type_of, holds=holds)
+    return env
+
+
+def _narrow(frame: Frame, env: Environment, test: ast.expr, type_of: TypeOf, *, holds: bool) -> None:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            _narrow(frame, env, operand, type_of, holds=not holds)
+        case ast.BoolOp(op=operator, values=values):
+            if isinstance(operator, ast.And) == holds:
+                for value in values:
+                    _narrow(frame, env, value, type_of, holds=holds)
+        case ast.NamedExpr(target=ast.Name(id=name)):
+            _keep(env, name, env.types.get(name, UNKNOWN), lambda member: not (holds and member == NOTHING))
+        case ast.Call(func=ast.Name(id="isinstance"), args=[subject, classes]):
+            _isinstance(env, subject, classes, type_of, holds=holds)
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            _compare(frame, env, (left, operator, right), type_of, holds=holds)
+        case ast.Name() | ast.Attribute():
+            key = dotted(test)
+            if key is not None and holds:
+                _keep(env, key, type_of(test), lambda member: member != NOTHING)
+        case _:
+            return
+
+
+def _keep(env: Environment, key: str, type_: Type, wanted: Callable[[Type], bool]) -> None:
+    kept = [member for member in members(type_) if wanted(member)]
+    if kept:
+        env.types[key] = either(kept)
+
+
+def _isinstance(env: Environment, subject: ast.expr, classes: ast.expr, type_of: TypeOf, *, holds: bool) -> None:
+    subject = subject.target if isinstance(subject, ast.NamedExpr) else subject
+    key = dotted(subject)
+    if key is None:
+        return
+    wanted = instances(type_of(classes))
+    env.types[key] = narrowed(type_of(subject), wanted) if holds else without(type_of(subject), wanted)
+
+
+def instances(classes: Type) -> Type:
+    """Return the type of the objects of one or several classes, as `isinstance` takes them."""
+    found: list[Type] = []
+    for member in members(classes):
+        match member:
+            case ClassObject(cls=cls):
+                found.append(Instance(cls))
+            case UserClass(module=module, name=name):
+                found.append(UserInstance(module, name))
+            case TypeForm(type=inner):
+                found += members(inner)
+            case Row(items=items):
+                found += [inner for item in items for inner in members(instances(item))]
+            case Unknown():
+                found.append(UNKNOWN)
+            case _:
+                found.append(FOREIGN)
+    return either(found)
+
+
+def narrowed(type_: Type, wanted: Type) -> Type:
+    """Return what is left of a type if a value is an instance of one of the wanted types."""
+    kept: list[Type] = []
+    for want in members(wanted):
+        if want == FOREIGN:  # a class that is not ours: str, dict, ...
+            kept += [m for m in members(type_) if not isinstance(m, Instance | Nothing)] or [FOREIGN]
+        else:
+            kept.append(want)
+    return either(kept)
+
+
+def without(type_: Type, unwanted: Type) -> Type:
+    """Return what is left of a type if a value is no instance of the unwanted types."""
+    left = [member for member in members(type_) if member not in members(unwanted) or isinstance(member, Unknown)]
+    if FOREIGN in members(unwanted):
+        left = [m for m in left if not isinstance(m, Scalar | Foreign)] or left
+    return either(left) if left else FOREIGN
+
+
+def _compare(
+    frame: Frame,
+    env: Environment,
+    test: tuple[ast.expr, ast.cmpop, ast.expr],
+    type_of: TypeOf,
+    *,
+    holds: bool,
+) -> None:
+    left, operator, right = test
+    same = isinstance(operator, ast.Eq | ast.Is)
+    if not same and not isinstance(operator, ast.NotEq | ast.IsNot):
+        return
+    key = dotted(left)
+    if isinstance(right, ast.Constant) and right.value is None and key is not None:
+        if same != holds:
+            _keep(env, key, type_of(left), lambda member: member != NOTHING)
+    elif isinstance(right, ast.Constant) and isinstance(left, ast.Attribute):
+        owner = dotted(left.value)
+        if owner is not None:
+            attr, value, equal = left.attr, right.value, same == holds
+            _keep(env, owner, type_of(left.value), lambda member: _may_have(frame, member, attr, value, equal=equal))
+
+
+def _may_have(frame: Frame, member: Type, attribute: str, value: object, *, equal: bool) -> bool:
+    """Whether an object may have that value in an attribute; the constants of a union's members tell them apart."""
+    if not isinstance(member, Instance):
+        return not (isinstance(member, Nothing) and equal)
+    known = frame.project.surface.attributes.get(member.cls, {}).get(attribute)
+    if known is None or not isinstance(known.type, Scalar) or not known.type.values:
+        return True
+    return value in known.type.values if equal else known.type.values != (value,)
+
+
+def terminates(body: Iterable[ast.stmt]) -> bool:
+    """Whether the code after some statements is never reached from them."""
+    return any(_ends(statement) for statement in body)
+
+
+def _ends(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
+            return True
+        case ast.If(body=body, orelse=orelse):
+            return bool(orelse) and terminates(body) and terminates(orelse)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            return terminates(body)
+        case _:
+            return False
+
+
+def is_name_of_type(type_: Type) -> bool:
+    """Whether a value may stand in a union of types that is written with ``|``."""
+    return isinstance(type_, ClassObject | TypeForm | UserClass | Package | Bindings)
+
+
+def constants(node: ast.expr) -> Iterator[ast.Constant]:
+    """Iterate over the constants that an expression consists of: one, or several in a display."""
+    if isinstance(node, ast.Constant):
+        yield node
+    elif isinstance(node, ast.Tuple | ast.List | ast.Set):
+        for item in node.elts:
+            yield from constants(item)

@@ -1,0 +1,139 @@
+"""The answer of `mcp-bindgen impact`: for people by file and line, for programs as JSON."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.impact.touch import Touched
+from mcp_bindgen.impact.uses import Source, Unresolved
+
+MAX_CODE = 100
+"""How many characters of a line of code the page shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """What the differences between two revisions mean for a user's code.
+
+    `files` counts the files that were read, `imports` all uses of the bindings in them, touched or not.
+    """
+
+    old: str
+    new: str
+    packages: tuple[str, ...]
+    files: int
+    touched: tuple[Touched, ...]
+    unresolved: tuple[Unresolved, ...]
+    sources: Mapping[Path, Source]
+    imports: int
+
+    @property
+    def lines(self) -> int:
+        """How many lines are touched."""
+        return len({(touched.use.spot.path, touched.use.spot.line) for touched in self.touched})
+
+
+def render(impact: Impact, *, verbose: bool) -> str:
+    """Return the page: every touched line below its file, with what changed and what to do about it."""
+    return "\n".join(_page(impact, verbose)) + "\n"
+
+
+def _page(impact: Impact, verbose: bool) -> Iterator[str]:
+    yield f"{impact.old} to {impact.new}: {_count(impact.lines, 'line')} of {_count(impact.files, 'file')} touched"
+    for path, in_file in groupby(impact.touched, key=lambda touched: touched.use.spot.path):
+        yield ""
+        yield str(path)
+        for number, on_line in groupby(in_file, key=lambda touched: touched.use.spot.line):
+            code = impact.sources[path].line(number)
+            yield f"  {number}: {code if len(code) <= MAX_CODE else code[:MAX_CODE] + '...'}"
+            for touched in on_line:
+                yield f"      {touched.finding.rule.id}: {what(touched.finding)}"
+    yield from _rules(impact.touched)
+    yield from _unresolved(impact, verbose)
+
+
+def _rules(touched: Iterable[Touched]) -> Iterator[str]:
+    rules = {found.finding.rule.id: found.finding.rule for found in touched}
+    if rules:
+        yield ""
+        yield "What to do"
+    for rule in sorted(rules.values(), key=lambda rule: rule.id):
+        yield f"  {rule.id}: {rule.purpose} {rule.advice}"
+
+
+def _unresolved(impact: Impact, verbose: bool) -> Iterator[str]:
+    if not impact.unresolved:
+        return
+    number = len(impact.unresolved)
+    yield ""
+    more = "" if verbose else " (--verbose shows where)"
+    yield f"{_count(number, 'use')} could not be resolved and may be touched too{more}"
+    for unresolved in impact.unresolved if verbose else ():
+        spot = unresolved.spot
+        yield f"  {spot.path}:{spot.line}:{spot.column}: {unresolved.name}: {unresolved.reason}"
+
+
+def what(finding: Finding) -> str:
+    """Say in a few words what changed and where."""
+    sides = [side for side in (finding.old, finding.new) if side != "-"]
+    reading = " -> ".join(dict.fromkeys(sides))
+    return reading if finding.place in sides else f"{finding.place}: {reading}"
+
+
+def as_json(impact: Impact) -> dict[str, Any]:
+    """Return the answer as JSON: ``old``, ``new``, ``files``, ``touched``, ``unresolved``.
+
+    Each touched use has ``file``, ``line``, ``column``, ``code``, ``use``, ``name``, and of the finding ``rule``,
+    ``severity``, ``fingerprint``, ``place``, ``old``, ``new``, ``purpose``, ``advice``.
+    """
+    return {
+        "old": impact.old,
+        "new": impact.new,
+        "packages": list(impact.packages),
+        "files": impact.files,
+        "touched": [_touched(touched, impact.sources) for touched in impact.touched],
+        "unresolved": [
+            {
+                "file": unresolved.spot.path.as_posix(),
+                "line": unresolved.spot.line,
+                "column": unresolved.spot.column,
+                "name": unresolved.name,
+                "reason": unresolved.reason,
+            }
+            for unresolved in impact.unresolved
+        ],
+    }
+
+
+def _touched(touched: Touched, sources: Mapping[Path, Source]) -> dict[str, Any]:
+    spot, finding = touched.use.spot, touched.finding
+    return {
+        "file": spot.path.as_posix(),
+        "line": spot.line,
+        "column": spot.column,
+        "code": sources[spot.path].line(spot.line),
+        "use": touched.use.kind.value,
+        "name": str(touched.use.name),
+        "rule": finding.rule.id,
+        "severity": finding.severity.value,
+        "fingerprint": finding.fingerprint,
+        "place": finding.place,
+        "old": finding.old,
+        "new": finding.new,
+        "purpose": finding.rule.purpose,
+        "advice": finding.rule.advice,
+    }
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def worst(touched: Sequence[Touched]) -> str | None:
+    """Return the worst severity of what is touched, None if nothing is."""
+    order = ("error", "warning", "info")
+    found = {t.finding.severity.value for t in touched}
+    return next((severity for severity in order if severity in found), None)

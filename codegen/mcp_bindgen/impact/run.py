@@ -1,0 +1,50 @@
+"""From two revisions and some folders to the lines that their differences touch."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.diff.finding import Finding
+from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.impact.python_names import PythonNames
+from mcp_bindgen.impact.report import Impact
+from mcp_bindgen.impact.scan import scan
+from mcp_bindgen.impact.surface import Surface
+from mcp_bindgen.impact.touch import Touches
+from mcp_bindgen.ir.nodes import Protocol
+
+
+def compare_all(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
+    """Return all changes between two revisions, of messages and of definitions, without witnesses."""
+    return (*compare(old, new), *compare_definitions(old, new))
+
+
+def touches(findings: Sequence[Finding], old: Protocol, new: Protocol) -> Touches:
+    """Return what tells which uses of the old bindings the findings touch."""
+    return Touches(findings, (Surface(old), PythonNames(old)), (Surface(new), PythonNames(new)))
+
+
+def impact(found: Touches, paths: Sequence[Path], packages: Sequence[str], diagnostics: Diagnostics) -> Impact:
+    """Return what the differences between two revisions mean for Python code.
+
+    Args:
+        found: what they touch.
+        paths: files and folders of the code.
+        packages: the dotted names under which it imports the bindings of the old revision.
+        diagnostics: takes the files that cannot be read.
+
+    Raises:
+        InputError: a path does not exist, or there is no Python file.
+    """
+    uses, modules = scan(found.old, paths, frozenset(packages), found.watched, diagnostics)
+    return Impact(
+        old=found.old.revision,
+        new=found.new.revision,
+        packages=tuple(packages),
+        files=len(modules.listed),
+        touched=tuple(found.of(list(uses.found))),
+        unresolved=tuple(sorted(uses.unresolved)),
+        sources={module.source.path: module.source for module in modules.listed},
+        imports=len(uses.found),
+    )

@@ -1,0 +1,275 @@
+"""Which uses of a name a change touches: one row per rule, and the test of every use against the findings."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mcp_bindgen.diff.finding import Carrier, Finding
+from mcp_bindgen.impact.python_names import RECORDS, PythonName, PythonNames
+from mcp_bindgen.impact.surface import CALLERS, HANDLERS, Surface
+from mcp_bindgen.impact.types import (
+    UNKNOWN,
+    Instance,
+    Many,
+    Nothing,
+    Row,
+    Scalar,
+    Table,
+    Type,
+    either,
+    item_of,
+    members,
+)
+from mcp_bindgen.impact.uses import Use, UseKind
+from mcp_bindgen.ir.nodes import Literal
+from mcp_bindgen.ir.spell import spell
+
+_READS = frozenset((UseKind.READ,))
+_PASSES = frozenset((UseKind.PASS,))
+_NAMES = frozenset((UseKind.NAME,))
+_TAKES = frozenset((UseKind.TAKE,))
+_OMITS = frozenset((UseKind.BUILD,))
+_VALUES = frozenset((UseKind.VALUE,))
+_PEERS = frozenset((UseKind.CALL, UseKind.HANDLE))
+"""What a change of whole params or of a whole result touches; which of the two, its names say."""
+_METHODS = frozenset((UseKind.CALL, UseKind.HANDLE, UseKind.DELEGATE, UseKind.LOOKUP))
+
+TOUCHES: Mapping[str, frozenset[UseKind]] = {
+    "method-renamed": frozenset((UseKind.LOOKUP,)),
+    "request-method-removed": _METHODS,
+    "notification-method-removed": _METHODS,
+    # Stubs hide other results from those who do not ask for them; who calls a handler himself sees them.
+    "result-alternative-added": frozenset((UseKind.DELEGATE,)),
+    "result-alternative-removed": _NAMES,
+    "jsonrpc-message-form-added": _NAMES,
+    "jsonrpc-message-form-removed": _NAMES,
+    "envelope-member-declared": _OMITS,
+    "envelope-member-undeclared": _READS | _PASSES,
+    "error-code-removed": _NAMES,
+    "error-code-renumbered": _NAMES,
+    "property-added-required": _OMITS,
+    "property-removed-optional": _READS | _PASSES,
+    "property-removed-required": _READS | _PASSES,
+    "property-now-required": _OMITS,
+    "property-now-optional": _READS | frozenset((UseKind.HANDLE,)),
+    "property-renamed": _READS | _PASSES,
+    "property-moved": _READS | _PASSES,
+    "property-constraint-added": _PASSES,
+    "property-constraint-dropped": _READS | _PASSES,
+    "property-removed-from-closed": _READS | _PASSES,
+    "capability-removed": _READS | _PASSES,
+    "additional-properties-closed": _READS | _PASSES,
+    "additional-properties-opened": _READS,
+    "union-member-added": _READS | _PEERS,
+    "union-member-removed": _PASSES | frozenset((UseKind.HANDLE,)),
+    "enum-value-added": _READS,
+    "enum-value-removed": _VALUES,
+    "enum-opened": _READS,
+    "enum-closed": _PASSES,
+    "const-changed": _VALUES,
+    "union-discriminator-changed": _VALUES,
+    "type-widened": _READS | _PEERS,
+    "type-narrowed": _PASSES | _PEERS,
+    "type-changed": _READS | _PASSES | _PEERS,
+    "integer-to-number": _READS,
+    "number-to-integer": _PASSES,
+    "nullable-added": _READS,
+    "nullable-removed": _PASSES,
+    "definition-removed": _NAMES,
+    "definition-renamed": _NAMES,
+    "definition-split": _NAMES,
+    "definition-merged": _NAMES,
+    "definition-name-reused": _NAMES,
+    # What the base stands for is smaller now, for those that take any of its kind.
+    "base-removed": _TAKES,
+    "ref-retargeted": _READS | _PASSES | frozenset((UseKind.HANDLE,)),
+    "type-inlined": _READS | _PASSES | frozenset((UseKind.HANDLE,)),
+    "object-declared": _READS | _PASSES,
+    "object-undeclared": _READS | _PASSES,
+    "member-added-required": _OMITS,
+    "member-removed-optional": _READS | _PASSES,
+    "member-removed-required": _READS | _PASSES,
+    "member-now-required": _OMITS,
+    "member-now-optional": _READS,
+    "member-type-changed": _READS | _PASSES,
+    "alias-changed": _NAMES,
+    "constant-removed": _NAMES,
+    # Code that uses it by its name follows.
+    "constant-changed": frozenset(),
+}
+"""Rule -> the kinds of use that it touches; BUILD stands for building something without the member."""
+
+_BY_VALUE = ("enum-value-removed", "const-changed", "union-discriminator-changed")
+_SCALARS = ("string", "integer", "number", "boolean")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """A use that a change touches."""
+
+    use: Use
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    name: PythonName
+    finding: Finding
+
+
+class Touches:
+    """Tells which uses the findings between two revisions touch."""
+
+    def __init__(self, findings: Sequence[Finding], old: tuple[Surface, PythonNames], new: tuple[Surface, PythonNames]):
+        self.old, self._names = old
+        self.new, self._new_names = new
+        self._by_name: dict[PythonName, list[Finding]] = {}
+        self._heirs = {f.old: f.new for f in findings if f.rule.id == "definition-renamed"}
+        self._omitted: dict[PythonName, list[_Row]] = {}
+        for finding in findings:
+            if finding.rule.id in TOUCHES:
+                for name in dict.fromkeys(self._names.of_finding(finding, self._new_names)):
+                    if self._is_real(name, finding):
+                        for alike in dict.fromkeys((name, *self.old.alike(name))):
+                            self._add(alike, finding)
+
+    @property
+    def names(self) -> Iterator[tuple[Finding, PythonName]]:
+        """Iterate over what the changes touch; what has to be passed now is a member of what it is passed to."""
+        for owner, rows in self._omitted.items():
+            for row in rows:
+                yield row.finding, PythonName(str(owner), row.name.member)
+        for name, findings in self._by_name.items():
+            kinds = {CALLERS: UseKind.CALL, HANDLERS: UseKind.HANDLE}
+            needed = next((kind for owners, kind in kinds.items() if name.owner in owners), None)
+            for finding in findings:
+                touched = TOUCHES[finding.rule.id] - _OMITS
+                if touched and (needed is None or touched & {needed, UseKind.DELEGATE}):
+                    yield finding, name
+
+    @property
+    def watched(self) -> frozenset[str]:
+        """The attributes, arguments and methods that some change concerns."""
+        names = {name for name, found in self._by_name.items() if any(TOUCHES[f.rule.id] - _OMITS for f in found)}
+        return (
+            frozenset(RECORDS if name.owner == RECORDS else name.member or name.owner for name in names)
+            | {name.member or name.owner for name in self._omitted}
+            | {name.owner for name in names}
+        )
+
+    def of(self, uses: Sequence[Use]) -> Iterator[Touched]:
+        """Iterate over what is touched, each line once per change, in the order of the files."""
+        seen: set[tuple[object, int, str]] = set()
+        for use in sorted(uses, key=lambda use: use.spot):
+            for finding in self._touching(use):
+                key = (use.spot.path, use.spot.line, finding.fingerprint)
+                if key not in seen:
+                    seen.add(key)
+                    yield Touched(use=use, finding=finding)
+
+    def _is_real(self, name: PythonName, finding: Finding) -> bool:
+        """Whether the bindings show the change: a Python class inherits less than its definition extends."""
+        before = self._names.subject(finding)
+        if finding.rule.id == "base-removed":
+            return self.old.inherits(before.definition, finding.old)
+        if finding.rule.id in ("type-inlined", "ref-retargeted"):
+            return not self._keeps_type(finding)
+        if not before.member or name.owner in (RECORDS, *HANDLERS, *CALLERS):
+            return True
+        # Another definition stands there now, but the class is still what it was.
+        heir = self._heirs.get(before.definition, before.definition)
+        kept = self._new_names.attribute(heir, before.member) is not None
+        return not kept or (finding.after is not None and finding.after.definition == heir)
+
+    def _keeps_type(self, finding: Finding) -> bool:
+        """Whether the class of a member is called the same, although the schema no longer names it."""
+        before, after = self._names.subject(finding), finding.after
+        old = self._names.attribute(before.definition, before.member)
+        new = self._new_names.attribute(after.definition, after.member) if after else None
+        if old is None or new is None:
+            return False
+        one, other = self.old.attribute(old.owner, old.member), self.new.attribute(new.owner, new.member)
+        return one is not None and other is not None and one.type == other.type
+
+    def _add(self, name: PythonName, finding: Finding) -> None:
+        if UseKind.BUILD in TOUCHES[finding.rule.id]:
+            self._add_omitted(name, finding)
+        self._by_name.setdefault(name, []).append(finding)
+
+    def _add_omitted(self, name: PythonName, finding: Finding) -> None:
+        """Note what has to be passed from now on: to the constructor, and to the stubs that take it as an argument."""
+        after = finding.after or self._new_names.subject(finding)
+        attribute = self._new_names.attribute(after.definition, after.member)
+        if attribute is None or name.owner in (*CALLERS, *HANDLERS):
+            return
+        known = self.new.attribute(attribute.owner, attribute.member)
+        if known is not None and known.must_be_passed:
+            row = _Row(name=PythonName(name.owner, attribute.member), finding=finding)
+            self._omitted.setdefault(PythonName(name.owner), []).append(row)
+        for carrier in finding.carriers:
+            self._add_argument(carrier, attribute, finding)
+
+    def _add_argument(self, carrier: Carrier, attribute: PythonName, finding: Finding) -> None:
+        if carrier.part != "params" or not self._names.has(carrier.method) or not self._new_names.has(carrier.method):
+            return
+        stub, after = self._names.stub(carrier), self._new_names.stub(carrier)
+        method = self.new.stubs[after.owner].get(after.member)
+        for signature in method.signatures[:1] if method else ():
+            for argument, filled in signature.passes.items():
+                if argument in signature.required and attribute in filled:
+                    row = _Row(name=PythonName(stub.owner, argument), finding=finding)
+                    for alike in self.old.alike(stub):
+                        self._omitted.setdefault(alike, []).append(row)
+
+    def _touching(self, use: Use) -> Iterator[Finding]:
+        if use.kind is UseKind.BUILD:
+            for row in self._omitted.get(use.name, ()):
+                if use.passed is not None and row.name.member not in use.passed:
+                    yield row.finding
+            return
+        for name in self._inherited(use.name):
+            for finding in self._by_name.get(name, ()):
+                if use.kind in TOUCHES[finding.rule.id] and _fits(use, finding):
+                    yield finding
+
+    def _inherited(self, name: PythonName) -> Iterator[PythonName]:
+        """Iterate over the names by which a member is declared: that of its class, and those of its bases."""
+        yield name
+        for base in self.old.ancestors(name.owner) if name.member else ():
+            if name.member in self.old.attributes.get(base, {}):
+                yield PythonName(base, name.member)
+
+
+def _fits(use: Use, finding: Finding) -> bool:
+    """Whether a use of a value is one of the value that the change is about."""
+    if finding.rule.id in _BY_VALUE:
+        value = use.value
+        return isinstance(value, str | int | float | bool) and spell(Literal(values=(value,))) == finding.old
+    if finding.rule.id == "union-member-removed" and use.given is not None:
+        return any(_may_be(member, finding.old) for member in members(_inside(use.given, finding.place)))
+    return True
+
+
+def _inside(given: Type, place: str) -> Type:
+    """Return the part of a value that a place speaks of: of its items, or of the values of a mapping."""
+    for mark in re.findall(r"\[\]|\{\}", place):
+        if mark == "[]":
+            given = item_of(given)
+        else:
+            given = either(m.value if isinstance(m, Table) else UNKNOWN for m in members(given))
+    return given
+
+
+def _may_be(member: Type, form: str) -> bool:
+    """Whether a value may have the form that is gone, by what the schema calls it."""
+    match member:
+        case Instance(cls=cls):
+            return cls == form
+        case Many() | Row():
+            return form.endswith("[]")
+        case Scalar():
+            return form in _SCALARS or form.startswith('"')
+        case Nothing():
+            return False
+        case _:
+            return True

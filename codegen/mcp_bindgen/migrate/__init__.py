@@ -1,0 +1,1 @@
+"""Migration guides from one revision to another."""

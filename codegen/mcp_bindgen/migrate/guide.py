@@ -1,0 +1,235 @@
+"""A migration guide in Markdown: what changes for clients, for servers, and for code that uses the bindings."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from mcp_bindgen.diff.finding import Finding, Pair, Travel, breaks
+from mcp_bindgen.diff.report import words
+from mcp_bindgen.diff.report.markdown import code, prose
+from mcp_bindgen.diff.report.model import Cause, Report, causes
+from mcp_bindgen.diff.rule import Rule
+from mcp_bindgen.diff.rules import CATALOGUE
+from mcp_bindgen.diff.wire.examples import Samples
+from mcp_bindgen.impact.python_names import RECORDS, PythonName
+from mcp_bindgen.impact.surface import CALLERS, HANDLERS
+from mcp_bindgen.impact.touch import TOUCHES, Touches
+from mcp_bindgen.impact.uses import UseKind
+
+MAX_MESSAGE = 400
+"""How many characters of a message the guide shows."""
+MAX_EXAMPLES = 3
+"""How many causes of one rule the guide shows messages for."""
+MAX_METHODS = 8
+"""How many methods a cause lists before it only counts the rest."""
+MAX_SUBJECTS = 6
+"""How many names a line of the checklist lists before it only counts the rest."""
+MAX_NEW = 12
+"""How many names each line on what is new lists before it only counts the rest."""
+
+_ROLES = ((Pair.OLD_CLIENT, "client", "server"), (Pair.NEW_CLIENT, "server", "client"))
+_RANK = {rule.id: number for number, rule in enumerate(CATALOGUE)}
+
+NEWS = {
+    "request-method-added": "Requests",
+    "notification-method-added": "Notifications",
+    "result-alternative-added": "Other results",
+    "capability-added": "Capabilities",
+    "property-added-optional": "Optional members",
+}
+"""Rule -> what the guide calls what it finds, where it says what is new."""
+TO_RECEIVERS = {
+    "request-method-added": "Answer it, if only with the error for methods that you do not know (-32601).",
+    "jsonrpc-message-form-added": "Take it.",
+    "property-removed-required": "Do without it.",
+    "property-now-optional": "Accept its absence.",
+}
+"""Rule -> what a receiver has to do, where the advice of the rule is for the sender."""
+
+
+class Guide:
+    """Writes the guide from one revision to another."""
+
+    def __init__(self, report: Report, samples: Samples, touches: Touches) -> None:
+        self._report = report
+        self._samples = samples
+        self._touches = touches
+        self._old, self._new = report.old.label, report.new.label
+
+    def render(self) -> str:
+        """Return the document."""
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(self._document()) + "\n")
+
+    def _document(self) -> Iterator[str]:
+        yield f"# From {prose(self._old)} to {prose(self._new)}"
+        yield ""
+        if not self._report.findings:
+            yield "Nothing changed: there is nothing to do."
+            return
+        for verdict in self._report.peers:
+            yield f"- {prose(words.who(verdict))}: **{prose(words.how_many(verdict))}**"
+        yield f"- Python source that uses the bindings: **{words.source_verdict(self._report)}**"
+        yield ""
+        yield f"{prose(words.gate(self._report.old, self._report.new)).capitalize()}."
+        yield from self._checklist()
+        for pair, ours, theirs in _ROLES:
+            yield from self._role(pair, ours, theirs)
+        yield from self._bindings()
+        yield from self._news()
+
+    def _broken(self, pair: Pair) -> list[tuple[Rule, list[Cause]]]:
+        """The causes that break one pair of peers, by rule, in the order of the report."""
+        found = causes(judged for judged in self._report.findings if pair in judged.broken)
+        return [(rule, list(group)) for rule, group in groupby(found, key=lambda cause: cause.first.rule)]
+
+    def _checklist(self) -> Iterator[str]:
+        yield from ("", "## Checklist")
+        for pair, ours, theirs in _ROLES:
+            yield from ("", f"In a {ours}:", "")
+            rows = self._broken(pair)
+            for rule, found in rows:
+                yield f"- [ ] {prose(rule.purpose)} {prose(self._advice(rule, found, pair))} {_subjects(found)}"
+            if not rows:
+                yield f"- [x] nothing: it keeps working with any {theirs} of {prose(self._new)}"
+        yield from ("", "In Python code that uses the bindings:", "")
+        rules = list(self._python_rules())
+        for rule, uses in rules:
+            number = words.counted(len({name for _, name in uses}), "name")
+            yield f"- [ ] {prose(rule.purpose)} {prose(rule.advice)} {number}"
+        if rules:
+            command = f"mcp-bindgen impact src --from {self._report.old.name} --to {self._report.new.name}"
+            yield f"- [ ] Run {code(command)}: it lists the lines."
+        else:
+            yield "- [x] nothing: all that it may use is still there"
+
+    def _advice(self, rule: Rule, found: Sequence[Cause], pair: Pair) -> str:
+        """Return what a role has to do; some advice is for the sender, and has a counterpart for the receiver."""
+        to_them = Travel.TO_SERVER if pair is Pair.OLD_CLIENT else Travel.TO_CLIENT
+        receives = to_them not in _travels(found, pair)
+        return TO_RECEIVERS.get(rule.id, rule.advice) if receives else rule.advice
+
+    def _role(self, pair: Pair, ours: str, theirs: str) -> Iterator[str]:
+        yield from ("", f"## For {ours} authors", "")
+        rows = self._broken(pair)
+        if not rows:
+            yield f"A {ours} written for {prose(self._old)} keeps working with any {theirs} of {prose(self._new)}."
+            return
+        yield f"What breaks when a {ours} written for {prose(self._old)} meets a {theirs} of {prose(self._new)}."
+        for rule, found in rows:
+            yield from ("", f"### {prose(rule.purpose.rstrip('.'))}", "")
+            yield f"{' '.join(self._whys(found, pair, ours, theirs))} **{prose(self._advice(rule, found, pair))}**"
+            yield ""
+            for number, cause in enumerate(found):
+                yield self._cause(cause)
+                if number < MAX_EXAMPLES:
+                    yield from self._messages(cause, pair)
+
+    def _whys(self, found: Sequence[Cause], pair: Pair, ours: str, theirs: str) -> Iterator[str]:
+        """Say who refuses what: what we send, or what comes to us."""
+        travels = _travels(found, pair)
+        to_them = Travel.TO_SERVER if ours == "client" else Travel.TO_CLIENT
+        if to_them in travels:
+            yield f"The {theirs} does not take what your {ours} sends."
+        if travels - {to_them}:
+            yield f"Your {ours} does not take what the {theirs} may send."
+
+    def _cause(self, cause: Cause) -> str:
+        parts = [code(words.what(cause))]
+        methods = sorted({name for judged in cause.findings for name in words.carriers(judged.finding)})
+        if methods:
+            parts.append(f"in {', '.join(code(name) for name in methods[:MAX_METHODS])}")
+            if len(methods) > MAX_METHODS:
+                parts[-1] += f" and {len(methods) - MAX_METHODS} more"
+        gates = words.gates(cause.findings)
+        if gates:
+            parts.append(f"only if {code(gates)} was declared")
+        return f"- {'; '.join(parts)}"
+
+    def _messages(self, cause: Cause, pair: Pair) -> Iterator[str]:
+        shown = (self._samples.pair(judged.finding, pair) for judged in cause.findings)
+        before, after = next((both for both in shown if both != (None, None)), (None, None))
+        if before is None and after is None:
+            return
+        yield from ("", "  ```jsonc")
+        for side, message in ((self._old, before), (self._new, after)):
+            if message is not None:
+                yield f"  // {words.plain(side)}"
+                yield f"  {_json(message)}"
+        yield from ("  ```", "")
+
+    def _python_rules(self) -> Iterator[tuple[Rule, list[tuple[Finding, PythonName]]]]:
+        ranked = sorted(self._touches.names, key=lambda row: (_RANK[row[0].rule.id], row[1], row[0].new))
+        for rule, group in groupby(ranked, key=lambda row: row[0].rule):
+            yield rule, list(group)
+
+    def _bindings(self) -> Iterator[str]:
+        yield from ("", "## For code that uses the bindings")
+        rules = list(self._python_rules())
+        if not rules:
+            yield from ("", "All that it may use is still there.")
+        for rule, found in rules:
+            yield from ("", f"### {prose(rule.purpose.rstrip('.'))}", "", f"**{prose(rule.advice)}**", "")
+            plain = list(dict.fromkeys(_plain(finding, name) for finding, name in found if not name.member))
+            if plain:
+                yield f"- {', '.join(plain)}"
+            for owner, group in groupby((name for _, name in found if name.member), key=lambda name: name.owner):
+                members = list(dict.fromkeys(_member(rule, name) for name in group))
+                yield f"- {code(owner)}: {', '.join(code(member) for member in members)}"
+
+    def _news(self) -> Iterator[str]:
+        rows: list[str] = []
+        for rule, title in NEWS.items():
+            found = [judged for judged in self._report.findings if judged.rule.id == rule]
+            names = list(dict.fromkeys(name for cause in causes(found) for name in _names(cause)))
+            if names:
+                shown = ", ".join(code(name) for name in names[:MAX_NEW])
+                rows.append(f"- {title}: {shown}{f' and {len(names) - MAX_NEW} more' if len(names) > MAX_NEW else ''}")
+        if rows:
+            yield from ("", "## What is new", "", *rows)
+
+
+def _names(cause: Cause) -> list[str]:
+    """Name what a cause is about, as short as can be: methods, a member of several definitions, a place."""
+    finding = cause.first.finding
+    owner, dot, member = finding.place.rpartition(".")
+    if not dot:
+        return sorted({j.finding.new if j.finding.old == words.NOTHING else j.finding.old for j in cause.findings})
+    return [f"{owner}.{member}" if len(cause.findings) == 1 else member]
+
+
+def _subjects(found: Sequence[Cause]) -> str:
+    """List what some causes are about."""
+    names = list(dict.fromkeys(name for cause in found for name in _names(cause)))
+    shown = ", ".join(code(name) for name in names[:MAX_SUBJECTS])
+    return shown if len(names) <= MAX_SUBJECTS else f"{shown} and {len(names) - MAX_SUBJECTS} more"
+
+
+def _travels(found: Sequence[Cause], pair: Pair) -> set[Travel]:
+    """The ways on which causes break a pair of peers."""
+    return {
+        carrier.travel
+        for cause in found
+        for judged in cause.findings
+        for carrier in judged.finding.carriers
+        if pair in breaks(judged.rule.change, carrier.travel)
+    }
+
+
+def _plain(finding: Finding, name: PythonName) -> str:
+    renamed = finding.rule.id == "definition-renamed"
+    return f"{code(str(name))} is {code(finding.new)}" if renamed else code(str(name))
+
+
+def _member(rule: Rule, name: PythonName) -> str:
+    """Spell what code does with a member: look it up, pass it, call it, read it."""
+    if name.owner == RECORDS:
+        return f'"{name.member}"'
+    if UseKind.BUILD in TOUCHES[rule.id]:
+        return f"{name.member}=..."
+    return f"{name.member}()" if name.owner in (*CALLERS, *HANDLERS) else name.member
+
+
+def _json(message: Any) -> str:
+    return words.plain(words.short(json.dumps(message, ensure_ascii=False), MAX_MESSAGE))

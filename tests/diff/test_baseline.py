@@ -1,0 +1,114 @@
+"""The file of accepted findings and severities."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.diff.baseline import Baseline, Row, read_baseline, today
+from mcp_bindgen.diff.rule import Severity
+from support.findings import finding
+
+DAY = date(2026, 7, 1)
+GOOD = 'rule = "type-changed"\npath = "*"\nreason = "known"\n'
+
+
+def read(folder: Path, text: str, day: date = DAY) -> Baseline:
+    path = folder / "accepted.toml"
+    path.write_text(text, "utf-8")
+    return read_baseline(path, day)
+
+
+def test_what_a_file_says(tmp_path: Path) -> None:
+    found = read(tmp_path, f'[[accepted]]\n{GOOD}expires = 2027-01-31\n[severity]\nconstraint-added = "info"\n')
+    assert found.rows == (Row(number=1, rule="type-changed", path="*", reason="known", expires=date(2027, 1, 31)),)
+    assert found.severities == {"constraint-added": Severity.INFO}
+    assert read(tmp_path, "").rows == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[accepted]]\nrule = 'type-changed'\npath = '*'\n", "[[accepted]] row 1: reason is missing: say why"),
+        (
+            f"[[accepted]]\n{GOOD}[[accepted]]\n{GOOD}reason = ' '".replace('reason = "known"\nreason', "reason"),
+            "row 2: reason is a text",
+        ),
+        (
+            f"[[accepted]]\n{GOOD}".replace("type-changed", "type-change"),
+            "no rule 'type-change'; did you mean type-changed?",
+        ),
+        (f"[[accepted]]\n{GOOD}".replace("type-changed", "x"), "no rule 'x'; `mcp-bindgen rules` lists them"),
+        (f"[[accepted]]\n{GOOD}pattern = 'x'", "row 1: pattern is not a key of it; the keys are rule, path, reason"),
+        (f"[[accepted]]\n{GOOD}expires = '2027-01-31'", "row 1: expires is a date without quotes"),
+        (f"[[accepted]]\n{GOOD}expires = 2027-01-31T00:00:00Z", "row 1: expires is a date without quotes"),
+        (f"[[accepted]]\n{GOOD}".replace('"*"', f'"{"*" * 9}"'), "path holds more than 8 stars"),
+        (f"[accepted]\n{GOOD}", "accepted: is a list of tables"),
+        ("accepted = [1]", "row 1: is a table with the keys"),
+        ("ignored = []", "ignored: is not a key of it"),
+        ("severity = 1", "severity: is a table"),
+        ("[severity]\ntype-changed = 'fatal'", "[severity] type-changed: is one of error, warning, info"),
+        ("[severity]\ntype-changed = ['info']", "[severity] type-changed: is one of error, warning, info"),
+        ("[severity]\ntype-changes = 'info'", "[severity] type-changes: there is no rule"),
+        ("[[accepted", "not valid TOML"),
+        ("x = '" + "y" * 1024 * 1024 + "'", "larger than 1024 KiB"),
+    ],
+)
+def test_mistakes_are_named_with_file_and_row(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert f"error: {tmp_path}/accepted.toml: " in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, "[[accepted]]\nrule = 'x'\npath = '*'\n[[accepted]]\n")
+    assert len(caught.value.diagnostics.errors) == 5
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
+        read_baseline(tmp_path / "none.toml", DAY)
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "matches"),
+    [
+        ("Tool.x", "Tool.x", True),
+        ("Tool.x", "Tool.xy", False),
+        ("Tool.x", "ATool.x", False),
+        ("Tool?x", "Tool.x", True),
+        ("*.x", "Tool.inner.x", True),
+        ("Tool.x[]", "Tool.x[]", True),
+        ("Tool.x[].y[]", "Tool.x[].y[]", True),
+        ("Tool.[ab]", "Tool.a", False),
+        ("*{}", "Tool.x{}", True),
+        ("*", "Tool.a\nb", True),
+    ],
+)
+def test_a_pattern(path: str, place: str, matches: bool) -> None:
+    row = Row(number=1, rule="type-changed", path=path, reason="x")
+    assert row.matches(finding("type-changed", place)) is matches
+    assert row.matches(replace(finding("type-changed", "Other.name"), now=place)) is (matches or path == "*")
+    assert not row.matches(finding("const-changed", place))
+
+
+@pytest.mark.parametrize(("expires", "accepts"), [(date(2026, 7, 2), True), (DAY, False), (date(2026, 6, 30), False)])
+def test_the_day_named_is_the_first_on_which_it_is_accepted_no_longer(expires: date, accepts: bool) -> None:
+    row = Row(number=1, rule="type-changed", path="*", reason="x", expires=expires)
+    found = Baseline(source="a", rows=(row,), today=DAY)
+    assert (found.row_of(finding("type-changed")) is row) is accepts
+    assert [stale.why.partition(":")[0] for stale in found.stale([finding("type-changed")])] == (
+        [] if accepts else [f"expired on {expires}"]
+    )
+
+
+def test_the_day_can_be_told() -> None:
+    assert today({"SOURCE_DATE_EPOCH": "86400"}) == date(1970, 1, 2)
+    assert today({}) == datetime.now(UTC).date()
+    for text in ("tomorrow", "9" * 30):
+        with pytest.raises(InputError, match="SOURCE_DATE_EPOCH"):
+            today({"SOURCE_DATE_EPOCH": text})

@@ -1,0 +1,129 @@
+"""Whether a change may keep the date of its revision."""
+
+from itertools import pairwise
+
+import pytest
+
+from mcp_bindgen.diff.compatibility import Compatibility, compatibility
+from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
+from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.witness import Witnesses
+from mcp_bindgen.ingest.sources import read_source
+from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load import load_released
+from support.official import official_schema, seed_typescript
+from support.samples import REVISIONS, load
+from support.source_view import read
+
+REQUEST = """
+export interface DoRequest { method: "do"; params: DoRequestParams; }
+export interface DoResult { }
+export type ServerRequest = DoRequest;
+"""
+
+
+def judged(old: Protocol, new: Protocol) -> Compatibility:
+    witnesses = Witnesses(old, new)
+    return compatibility([*(witnesses.testify(f) for f in compare(old, new)), *compare_definitions(old, new)])
+
+
+def params(members: str, more: str = "") -> Protocol:
+    return read(f"{REQUEST} export interface DoRequestParams {{ {members} }} {more}")
+
+
+def wire(rule: str, gates: dict[Pair, str] | None = None, unproven: frozenset[Pair] = frozenset()) -> Finding:
+    """A finding on what a server sends."""
+    carriers = {Carrier("do", "params", Travel.TO_CLIENT): ()}
+    return Finding(
+        rule=RULES[rule], place="X.x", old="a", new="b", carriers=carriers, gates=gates or {}, unproven=unproven
+    )
+
+
+class TestCompatible:
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("x: string;", "x: string;"),
+            ("x: string;", "x: string; y?: string;"),
+            ("/** A name. */ x: string;", "/** A label. */ x: string;"),
+            ("x: string;", "/** @deprecated */ x: string;"),
+        ],
+    )
+    def test_the_revision_may_keep_its_date(self, old: str, new: str) -> None:
+        found = judged(params(old), params(new))
+        assert found.compatible
+        assert found.deciding == found.doubtful == ()
+        assert found.sentence == "The change is backward compatible: the revision may keep its date."
+
+    def test_names_decide_nothing(self) -> None:
+        """A class that is renamed breaks code that imports it, and no peer."""
+        old = params("x: string;", "export interface Old { a: string; }")
+        new = params("x: string;", "export interface Older { a: string; }")
+        assert any(f.rule.breaks_source for f in compare_definitions(old, new))
+        assert judged(old, new).compatible
+
+    def test_what_a_peer_must_declare_first(self) -> None:
+        """Neither peer sends what the other has not said that it can take, so the two texts get along."""
+        gated = wire("union-member-added", gates={Pair.OLD_CLIENT: "capability:client.sampling"})
+        assert gated.breaks == {Pair.OLD_CLIENT}
+        assert compatibility([gated]).compatible
+
+    def test_the_first_published_text(self) -> None:
+        """Both texts of 2024-11-05 are one revision: the later one has one optional member more."""
+        revision = REVISIONS[0]
+        seed, _ = load(read_source(str(seed_typescript())), revision=revision)
+        official, _ = load(read_source(str(official_schema(revision))), revision=revision)
+        assert judged(seed, official).compatible
+
+    def test_a_date_that_was_not_needed(self) -> None:
+        found = compatibility(compare_definitions(read("", "2099-01-01"), read("", "2099-01-02")))
+        assert found.sentence == "The change is backward compatible: the revision did not need a new date."
+
+
+class TestIncompatible:
+    @pytest.mark.parametrize(
+        ("old", "new", "rule"),
+        [
+            ("x: string;", "x: string; y: string;", "property-added-required"),
+            ("x: string;", "x: string | string[];", "union-member-added"),
+            ('x: "a" | "b";', 'x: "b";', "enum-value-removed"),
+        ],
+    )
+    def test_the_revision_needs_another_date(self, old: str, new: str, rule: str) -> None:
+        found = judged(params(old), params(new))
+        assert not found.compatible
+        assert [f.rule.id for f in found.deciding] == [rule]
+        assert found.sentence == "The change is not backward compatible (1 finding): the revision needs a new date."
+
+    def test_a_capability_on_one_side_only(self) -> None:
+        """A change that breaks both pairs is kept from one of them alone."""
+        found = compatibility([wire("const-changed", gates={Pair.OLD_CLIENT: "capability:client.sampling"})])
+        assert [f.rule.id for f in found.deciding] == ["const-changed"]
+
+    @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
+    def test_every_released_revision_earned_its_date(self, old: str, new: str) -> None:
+        found = judged(load_released(old), load_released(new))
+        assert not found.compatible
+        assert "the new date of the revision is due" in found.sentence
+        assert all(f.proven - f.gates.keys() for f in found.deciding)
+
+
+class TestDoubtful:
+    def test_a_break_that_no_message_proves(self) -> None:
+        finding = wire("union-member-added", unproven=frozenset((Pair.OLD_CLIENT,)))
+        found = compatibility([finding])
+        assert found.compatible
+        assert found.doubtful == (finding,)
+        assert found.sentence.endswith("1 more change needs a reader's judgement.")
+
+    def test_what_is_no_longer_heard(self) -> None:
+        found = judged(params("x: string; y?: string;"), params("x: string;"))
+        assert found.compatible
+        assert [f.rule.id for f in found.doubtful] == ["property-removed-optional"]
+
+    def test_a_requirement_in_words(self) -> None:
+        found = judged(params("/** It MAY be empty. */ x: string;"), params("/** It MUST NOT be empty. */ x: string;"))
+        assert found.compatible
+        assert [f.rule.id for f in found.doubtful] == ["description-requirements-changed"]
