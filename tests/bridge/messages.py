@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
 from random import Random
+from typing import Any
 
 from differential.instances import Instances
 from differential.subjects import SEED, Subject, subject
 from differential.values import MAX_DEPTH, PROBES, Json, any_value, at, depth_of, is_map, places
 from mcp_bindgen.bridge.derive import Bridge, derive
-from mcp_bindgen.bridge.emit import derive_all
+from mcp_bindgen.bridge.emit import derive_all, table_page
 from mcp_bindgen.bridge.rows import Rows
+from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.ir.nodes import Ref
 from mcp_bindings.bridges import REVISIONS as BRIDGED
 from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.bridge.revisions import Bridges, Conversions
+from mcp_runtime.bridge.table import Table
 
 LEGACY = tuple(BRIDGED)
 PAIRS = tuple(permutations(LEGACY, 2))
@@ -104,6 +107,15 @@ def bridges() -> tuple[Bridge, ...]:
 def direct(old: str, new: str) -> Bridge:
     """Return the conversions between two revisions that may be further apart."""
     return derive(subject(old).protocol, subject(new).protocol, Rows())
+
+
+def runtime_table(bridge: Bridge) -> Table:
+    """Return conversions as the runtime reads them: the module that is emitted for them, executed."""
+    page = table_page(bridge)
+    names: dict[str, Any] = {}
+    exec(Templates().render([page], ())[page.path], names)
+    table: Table = names["TABLE"]
+    return table
 
 
 def conversions(source: str, target: str, bridging: Bridging | None = None) -> Conversions:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bridge.messages import LEGACY, PAIRS, UP, Part, accepts, conversions, direct, parts, valid_messages
+from bridge.messages import LEGACY, PAIRS, UP, Part, accepts, conversions, direct, parts, runtime_table, valid_messages
 from differential.subjects import REFUSED, subject
 from differential.values import Json, Path, differences
 from mcp_bindgen.diff.rule import View
@@ -116,7 +116,7 @@ def test_where_the_diff_finds_nothing_nothing_changes(old: str, new: str) -> Non
 def test_neighbours_compose_to_the_direct_way(old: str, new: str, up: bool) -> None:
     source, target = (old, new) if up else (new, old)
     composed = conversions(source, target)
-    at_once = Conversions([direct(old, new).table], up=up, policy={})
+    at_once = Conversions([runtime_table(direct(old, new))], up=up, policy={})
     for part in parts(source, target):
         for value in valid_messages(source, part, COUNT, "composed"):
             outcomes: list[Json] = []

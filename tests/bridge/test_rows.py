@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from bridge.messages import LEGACY, bridges
+from bridge.messages import LEGACY, bridges, runtime_table
 from differential.subjects import subject
 from mcp_bindgen.bridge.derive import Entry, derive
 from mcp_bindgen.bridge.emit import derive_all, kinds, legacy
@@ -17,7 +17,6 @@ from mcp_bindgen.load import load_sources
 from mcp_runtime.bridge.convert import Compiled, converter
 from mcp_runtime.bridge.fallbacks import OBJECTS, VALUES
 from mcp_runtime.bridge.policy import Loss, NotExpressible
-from mcp_runtime.bridge.table import Table
 from support.samples import HANDSHAKE, json_source
 
 NEIGHBOURS = tuple(pairwise(LEGACY))
@@ -153,8 +152,7 @@ def _moon(properties: object, *required: str) -> Protocol:
 
 
 def _convert(old: Protocol, new: Protocol, value: object, *, up: bool) -> object:
-    table: Table = derive(old, new, Rows([])).table
-    step = Compiled(table, up=up, policy={}).part("moons/visit", "params")
+    step = Compiled(runtime_table(derive(old, new, Rows([]))), up=up, policy={}).part("moons/visit", "params")
     if step is None:
         return value
     losses: list[Loss] = []

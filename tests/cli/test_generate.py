@@ -130,11 +130,21 @@ class TestSources:
         cli(*arguments)
         assert "--templates mine" in (USUAL / "v2099_01_01" / "__init__.py").read_text("utf-8")
 
-    def test_templates_that_drop_the_header_are_refused(self, cli: Cli, schema: str) -> None:
+    def test_the_header_is_not_in_the_hands_of_templates(self, cli: Cli, schema: str) -> None:
         Path("mine").mkdir()
         Path("mine/init.py.j2").write_text("x = 1\n", "utf-8")
+        for _ in range(2):
+            cli("generate", "2099-01-01", "--schema", schema, "--templates", "mine")
+        text = (USUAL / "v2099_01_01" / "__init__.py").read_text("utf-8")
+        assert text.startswith(HEADER_MARK)
+        assert text.endswith("\nx = 1\n")
+
+    def test_a_misspelt_template_is_refused(self, cli: Cli, schema: str) -> None:
+        Path("mine").mkdir()
+        Path("mine/clas.py.j2").write_text("", "utf-8")
         done = cli("generate", "2099-01-01", "--schema", schema, "--templates", "mine", expect=2)
-        assert "does not begin with" in done.err
+        assert done.err.startswith("error: mine/clas.py.j2: replaces no template; there are ")
+        assert " class.py.j2, client.py.j2, " in done.err
         assert not USUAL.exists()
 
 

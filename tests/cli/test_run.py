@@ -16,6 +16,7 @@ import pytest
 
 from mcp_bindgen import __main__ as entry
 from mcp_bindgen.cli import revisions
+from support.command import Cli, start
 from support.samples import HANDSHAKE_TS
 
 VERSION_LINE = f"mcp-bindgen {version('mcp-bindgen')}\n"

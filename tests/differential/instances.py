@@ -22,7 +22,7 @@ from differential.values import (
     is_map,
     places,
 )
-from mcp_bindgen.emit.names import attribute_names
+from mcp_bindgen.emit.python.names import attribute_names
 from mcp_bindgen.ir.nodes import (
     Bounds,
     Kind,

@@ -8,20 +8,31 @@ from types import ModuleType
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.emit.package import emit
+from mcp_bindgen.emit.python.package import emit
+from mcp_bindgen.emit.python.render import Templates
+from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
-from mcp_bindgen.load import load_sources
+from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load import load_released, load_sources
 from support.samples import HANDSHAKE, json_source
 
 REVISION = "2099-01-01"
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "generate"
 
 
+RELEASED = tuple(load_released(revision) for revision in released())
+
+
+def emitted(
+    protocol: Protocol, *, command: str = "mcp-bindgen generate", templates: Path | None = None
+) -> dict[str, str]:
+    """Emit the bindings of a revision."""
+    return emit(protocol, released=RELEASED, command=command, templates=Templates(templates), diagnostics=Diagnostics())
+
+
 def generate(*sources: SourceText, templates: Path | None = None) -> dict[str, str]:
     """Generate the bindings of a revision that nobody has released."""
-    diagnostics = Diagnostics()
-    protocol = load_sources(sources, REVISION, diagnostics)
-    return emit(protocol, command="mcp-bindgen generate", templates=templates, diagnostics=diagnostics)
+    return emitted(load_sources(sources, REVISION, Diagnostics()), templates=templates)
 
 
 def generate_definitions(definitions: Mapping[str, Any]) -> dict[str, str]:

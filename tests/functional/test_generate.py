@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from functional.generated import GOLDEN, REVISION, generate, golden_sources
-from mcp_bindgen.diagnostics import Diagnostics, InputError
-from mcp_bindgen.emit.package import emit
+from functional.generated import GOLDEN, REVISION, emitted, generate, golden_sources
+from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.load import load_released
 from mcp_bindgen.paths import shipped
 from support.samples import HANDSHAKE, json_source
 
+TESTS = Path(__file__).resolve().parents[1]
 CASES = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 STRING: Mapping[str, Any] = {"type": "string"}
 
@@ -57,18 +57,19 @@ class TestGolden:
 class TestTemplates:
     def test_one_is_replaced_by_name(self, tmp_path: Path) -> None:
         source = json_source(HANDSHAKE)
-        own = (shipped("templates") / "binding.py.j2").read_text("utf-8") + "\n# Ours: {{ page.path }}\n"
+        own = (shipped("templates") / "python" / "binding.py.j2").read_text("utf-8")
+        own += "\n# Ours: {{ package.revision }}\n"
         (tmp_path / "binding.py.j2").write_text(own, "utf-8")
         plain, changed = generate(source), generate(source, templates=tmp_path)
         assert {name for name in plain if plain[name] != changed[name]} == {"binding.py"}
-        assert changed["binding.py"] == plain["binding.py"] + "\n# Ours: binding.py\n"
+        assert changed["binding.py"] == plain["binding.py"] + f"\n# Ours: {REVISION}\n"
 
     @pytest.mark.parametrize(
         ("text", "message"),
         [
             ("{% for x in %}", "TemplateSyntaxError"),
-            ("{{ page.nothing }}", "UndefinedError"),
-            ("{{ page.items / 2 }}", "TypeError"),
+            ("{{ package.nothing }}", "UndefinedError"),
+            ("{{ package.methods / 2 }}", "TypeError"),
             ("{{ 1 / 0 }}", "ZeroDivisionError"),
             ("{% include 'gone.j2' %}", "TemplateNotFound"),
             ("def (", "what it renders is not Python"),
@@ -89,14 +90,13 @@ class TestTemplates:
 class TestDeterminism:
     def test_the_same_bytes_in_every_process(self) -> None:
         code = (
-            "import hashlib, json; from mcp_bindgen.emit.package import emit; from mcp_bindgen.load import *;"
-            "files = emit(load_released('2025-11-25'), command='c', templates=None,"
-            " diagnostics=Diagnostics());"
+            "import hashlib, json; from functional.generated import *;"
+            "files = emitted(load_released('2025-11-25'), command='c');"
             "print(hashlib.sha256(json.dumps(files).encode()).hexdigest())"
         )
         found = {_digest(), _digest()}
         for seed in ("1", "2"):
-            environment = {**os.environ, "PYTHONHASHSEED": seed}
+            environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(TESTS)}
             run = subprocess.run(
                 [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
             )
@@ -106,7 +106,7 @@ class TestDeterminism:
 
 def _digest() -> str:
     protocol = load_released("2025-11-25")
-    files = emit(protocol, command="c", templates=None, diagnostics=Diagnostics())
+    files = emitted(protocol, command="c")
     return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 

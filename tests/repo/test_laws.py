@@ -1,32 +1,32 @@
 """The laws of the repository, which no reviewer should have to remember."""
 
 import ast
-import dataclasses
 import hashlib
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from jinja2 import Environment, nodes
 
+from mcp_bindgen.bridge import table as our_table
 from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
 from mcp_bindgen.bridge.emit import emit_bridges
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.emit import view
 from mcp_bindgen.emit.header import HEADER_MARK
-from mcp_bindgen.emit.package import emit, emit_root, revision_folder
+from mcp_bindgen.emit.python.package import emit, emit_root, revision_folder
+from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.emit.tree import Tree, compare
-from mcp_bindgen.emit.types import PRELUDE
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.load import load_released
 from mcp_runtime import binding
+from mcp_runtime.bridge import table as runtime_table
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATES = sorted((ROOT / "templates").glob("*.j2"))
-REPORTS = sorted(path for folder in ("report", "tools") for path in (ROOT / "templates" / folder).glob("*.j2"))
-"""Templates of reports and of tool clients; users may replace those of bindings, so only they are documented."""
+TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
 MAX_LINES = 400
 LONGER = {
     "tests/ingest/test_json_schema.py": "one test per keyword of JSON Schema",
@@ -35,12 +35,32 @@ LONGER = {
     "tests/merge/test_reconcile.py": "one test per rule by which the two schemas are merged",
 }
 """Files that may be longer, and why."""
-NODES = {nodes.Template, nodes.Output, nodes.TemplateData, nodes.For, nodes.Name, nodes.Getattr}
-"""What a template is made of: nothing here decides anything."""
+NODES = {
+    *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.NSRef, nodes.Getattr),
+    *(nodes.Getitem, nodes.Tuple, nodes.For, nodes.If, nodes.CondExpr, nodes.And, nodes.Or, nodes.Not, nodes.Compare),
+    *(nodes.Operand, nodes.Test, nodes.Filter, nodes.FilterBlock, nodes.Assign, nodes.AssignBlock, nodes.Include),
+    *(nodes.FromImport, nodes.Macro, nodes.Call, nodes.Keyword, nodes.Concat),
+}
+"""What a template is made of: it repeats, tests flags, inserts and includes; it has no arithmetic and no state."""
+FILTERS = {"attribute", "docstring", "groupby", "join", "map", "repr", "string", "trim"}
+SPELLERS = ("codegen/mcp_bindgen/emit", "codegen/mcp_bindgen/bridge")
+SPELLING = ("spelling.py",)
+"""The module that spells types, names and constants."""
+SYNTAX = re.compile(
+    r"^\s*(class|def|async def|import|from|return|if|raise) |^\s*(else:|@\w)" r'|^ {4}[^ ]|""|: _?[A-Z]\w+ = |\w\(.*='
+)
+PAGES = {"constants", "errors", "methods", "client", "server", "binding"}
+"""The templates of pages whose names the emitter derives."""
+PARSERS = {
+    "codegen/mcp_bindgen/impact/annotations.py": "reads annotations in quotes in the code of a user",
+    "codegen/mcp_bindgen/impact/modules.py": "reads the code of a user",
+    "codegen/mcp_bindgen/tools/engine.py": "reads what datamodel-code-generator writes, none of which becomes code",
+    "codegen/mcp_bindgen/tools/module.py": "reads the choices of a literal that was rebuilt",
+}
+"""The files that parse Python, and why: the code of a user, or of another generator."""
 OUR_PACKAGES = {"mcp_bindgen", "mcp_bindings", "mcp_runtime"}
 LEANING = {
     "live": "talks to a server, so it loads the runtime and the bindings when it is used",
-    "bridge": "spells its tables in the classes of the runtime that reads them",
 }
 """The folders of the generator that do not work while the generated tree is broken, and why; all others must."""
 
@@ -89,37 +109,50 @@ def shown(path: Path) -> str:
 
 
 class TestTemplates:
-    @pytest.mark.parametrize("path", [*TEMPLATES, *REPORTS], ids=lambda path: path.name)
-    def test_they_only_repeat_and_insert(self, path: Path) -> None:
+    @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+    def test_they_decide_nothing(self, path: Path) -> None:
         tree = Environment().parse(path.read_text("utf-8"))
         found = {type(node) for node in [tree, *tree.find_all(nodes.Node)]}
         assert found <= NODES, f"logic: {found - NODES}"
         for loop in tree.find_all(nodes.For):
             assert loop.test is None and not loop.else_ and not loop.recursive
+        filters = {node.name for node in tree.find_all(nodes.Filter)}
+        assert filters <= FILTERS, f"filters: {filters - FILTERS}"
 
-    def test_the_documentation_names_everything_in_their_context(self) -> None:
-        text = (ROOT / "docs" / "templates.md").read_text("utf-8")
+    def test_the_emitter_spells_no_python(self) -> None:
+        """Outside the module that spells types, no string is a piece of Python: templates write it."""
+        for path in python_files(*SPELLERS):
+            if path.name in SPELLING:
+                continue
+            for text in _strings(ast.parse(path.read_text("utf-8"))):
+                assert not SYNTAX.search(text), f"{shown(path)}: {text!r}"
+
+    def test_nothing_parses_what_is_emitted(self) -> None:
+        for path in python_files("codegen"):
+            parses = any(
+                isinstance(node, ast.Attribute)
+                and node.attr == "parse"
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "ast"
+                for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            )
+            assert not parses or shown(path) in PARSERS, shown(path)
+        for name in PARSERS:
+            assert "ast." in (ROOT / name).read_text("utf-8"), f"{name} parses nothing any more"
+
+    def test_every_template_is_used(self) -> None:
+        sources = "".join(path.read_text("utf-8") for path in [*TEMPLATES, *python_files("codegen")])
         for path in TEMPLATES:
-            assert f"| `{path.name}` |" in text
-        for variable, class_ in (("page", view.Page), ("item", view.Item), ("import", view.Import)):
-            own = {name for name, value in vars(class_).items() if isinstance(value, property)}
-            names = {field.name for field in dataclasses.fields(class_)} | own
-            assert names
-            documented = set(re.findall(rf"^\| `{variable}\.(\w+)` \|", text, re.MULTILINE))
-            assert documented == names, f"{variable}: {documented ^ names}"
+            spelled = path.name if path.parent.name == "report" else path.name.removesuffix(".py.j2")
+            assert f'"{path.name}"' in sources or spelled in PAGES, path.name
 
-    def test_there_is_nothing_else_among_them(self) -> None:
-        ours = {"report/diff.css", "report/diff.js"} | {
-            shown(path).removeprefix("templates/") for path in TEMPLATES + REPORTS
-        }
-        found = (path for path in (ROOT / "templates").rglob("*") if path.is_file())
-        assert {path.relative_to(ROOT / "templates").as_posix() for path in found} == ours
 
-    def test_they_use_nothing_else(self) -> None:
-        known = {"page", "item", "import", "statement", "line", "name", "export"}
-        for path in TEMPLATES:
-            names = {node.name for node in Environment().parse(path.read_text("utf-8")).find_all(nodes.Name)}
-            assert names <= known, path.name
+def _strings(tree: ast.AST) -> Iterator[str]:
+    """Iterate over the strings of a module, docstrings left out."""
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements:
+            yield node.value
 
 
 class TestImports:
@@ -187,31 +220,46 @@ class TestFiles:
 
 class TestGenerated:
     def test_the_committed_tree_is_what_we_generate(self) -> None:
-        files = dict(emit_root([revision_folder(revision) for revision in released()]))
+        templates, protocols = Templates(), [load_released(revision) for revision in released()]
+        files = emit_root([revision_folder(revision) for revision in released()], "mcp-bindgen generate", templates)
         for revision in released():
             folder = revision_folder(revision)
             emitted = emit(
                 load_released(revision),
+                released=protocols,
                 command=f"mcp-bindgen generate {revision}",
-                templates=None,
+                templates=templates,
                 diagnostics=Diagnostics(),
             )
             files |= {f"{folder}/{name}": text for name, text in emitted.items()}
-        bridges = emit_bridges([load_released(revision) for revision in released()], "mcp-bindgen generate")
+        bridges = emit_bridges(protocols, "mcp-bindgen generate", templates)
         files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
         drift = compare(Tree(folder=ROOT / "generated" / "mcp_bindings", files=files))
         assert drift.paths == (), "run `make generate`"
-
-    def test_every_alias_is_used(self) -> None:
-        files = python_files("generated", "tests/golden/generate")
-        used = {line.strip() for path in files for line in path.read_text("utf-8").splitlines() if " as _" in line}
-        assert [alias for alias, statement in PRELUDE.items() if statement not in used] == []
 
     def test_every_file_says_so(self) -> None:
         for path in python_files("generated"):
             assert path.read_text("utf-8").startswith(HEADER_MARK), shown(path)
 
     def test_the_format_is_the_one_that_the_runtime_reads(self) -> None:
-        from mcp_bindgen.emit.package import BINDING_FORMAT
+        from mcp_bindgen.emit.python.package import BINDING_FORMAT
 
         assert BINDING_FORMAT == binding.FORMAT
+
+    def test_conversions_are_made_of_the_classes_that_the_runtime_reads(self) -> None:
+        ours, theirs = _records(our_table), _records(runtime_table)
+        assert len(ours) > 10
+        assert ours == theirs
+        assert our_table.FORMAT == runtime_table.FORMAT
+
+
+def _records(module: ModuleType) -> dict[str, list[tuple[str, str, bool]]]:
+    """Return the dataclasses of a module: the fields of each, with their types and whether they have defaults."""
+    classes = {name: value for name, value in vars(module).items() if is_dataclass(value)}
+    return {
+        name: [
+            (f.name, str(f.type).replace(module.__name__, ""), f.default is MISSING and f.default_factory is MISSING)
+            for f in fields(class_)
+        ]
+        for name, class_ in classes.items()
+    }

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mcp_bindgen.bridge import table
 from mcp_bindgen.bridge.rows import RULE_SPLIT, Row, Rows
 from mcp_bindgen.bridge.shapes import Shapes
 from mcp_bindgen.diff.types.leaves import forms, members, rest_of
@@ -16,7 +17,6 @@ from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.walk import Sides
 from mcp_bindgen.ir.nodes import ANY, NULL, Field, ListOf, Literal, MapOf, Method, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell
-from mcp_runtime.bridge import table
 
 _Object = Struct | MapOf
 

@@ -1,18 +1,16 @@
-"""Emit the conversions between the legacy revisions as Python modules: data, spelled as the calls that make it."""
+"""Emit the conversions between the legacy revisions as Python modules."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, cast
 
 from mcp_bindgen.bridge.derive import Bridge, derive
 from mcp_bindgen.bridge.rows import Rows
-from mcp_bindgen.emit.header import root_header
-from mcp_bindgen.emit.package import revision_folder
-from mcp_bindgen.emit.render import render
-from mcp_bindgen.emit.text import docstring
-from mcp_bindgen.emit.view import Item, Page
+from mcp_bindgen.emit.header import header
+from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.package import revision_folder
+from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.ir.nodes import Era, Protocol
 
 FOLDER = "bridges"
@@ -44,33 +42,28 @@ def derive_all(protocols: Sequence[Protocol], rows: Rows | None = None) -> tuple
     return found
 
 
-def emit_bridges(protocols: Sequence[Protocol], command: str, templates: Path | None = None) -> dict[str, str]:
+def emit_bridges(protocols: Sequence[Protocol], command: str, templates: Templates) -> dict[str, str]:
     """Return the files of the package of conversions by path, none if there are no two revisions to bridge."""
     bridges = derive_all(protocols)
     if not bridges:
         return {}
-    header = root_header(command)
-    pages = [_table(bridge, header) for bridge in bridges]
+    pages = list(map(table_page, bridges))
     packages = {p.revision: revision_folder(p.revision) for p in legacy(protocols)}
-    pages.append(_index(packages, bridges, header))
-    return render(pages, templates)
+    index = {"packages": packages, "bridges": tuple(map(_view, bridges)), "kinds": kinds(bridges)}
+    pages.append(Page(path="__init__.py", template="bridges.py.j2", context=index))
+    return templates.render(pages, header(command))
 
 
-def module_name(old: str, new: str) -> str:
-    """Name the module of the conversions between two revisions."""
-    return f"{revision_folder(old)}_{revision_folder(new)}"
+def table_page(bridge: Bridge) -> Page:
+    """Return the module of the conversions between two revisions."""
+    view = _view(bridge)
+    return Page(path=f"{view.module}.py", template="bridge.py.j2", context={"bridge": view})
 
 
-def _table(bridge: Bridge, header: str) -> Page:
-    table = bridge.table
-    doc = f"How messages of {table.old} become messages of {table.new}, and back."
-    return Page(
-        path=f"{module_name(table.old, table.new)}.py",
-        template="bridge.py.j2",
-        header=header,
-        doc="\n".join(docstring(doc, 0)),
-        items=(Item(name="TABLE", head=f"TABLE: _Final = {spelled(table)}", doc='"""The conversions."""'),),
-    )
+def _view(bridge: Bridge) -> views.Bridge:
+    old, new = bridge.table.old, bridge.table.new
+    module = f"{revision_folder(old)}_{revision_folder(new)}"
+    return views.Bridge(old=old, new=new, module=module, table=_call(bridge.table))
 
 
 def kinds(bridges: Sequence[Bridge]) -> list[str]:
@@ -78,54 +71,22 @@ def kinds(bridges: Sequence[Bridge]) -> list[str]:
     return sorted({entry.kind for bridge in bridges for entry in bridge.entries} - set(NO_CHOICE))
 
 
-def _index(packages: Mapping[str, str], bridges: Sequence[Bridge], header: str) -> Page:
-    pairs = [(bridge.table.old, bridge.table.new) for bridge in bridges]
-    tables = ", ".join(f"{pair!r}: {module_name(*pair)!r}" for pair in pairs)
-    chosen = ", ".join(map(repr, kinds(bridges)))
-    named = ", ".join(f"{revision!r}: {folder!r}" for revision, folder in packages.items())
-    text = "_Final[_Mapping[str, str]]"
-    doc = "Conversions between neighbouring revisions, one module per pair, imported at their first use."
-    return Page(
-        path="__init__.py",
-        template="bridges.py.j2",
-        header=header,
-        doc="\n".join(docstring(doc, 0)),
-        items=(
-            Item(
-                name="REVISIONS",
-                head=f"REVISIONS: {text} = {{{named}}}",
-                doc='"""The revisions that can be bridged, each with the package of its bindings."""',
-            ),
-            Item(
-                name="TABLES",
-                head=f"TABLES: _Final[_Mapping[tuple[str, str], str]] = {{{tables}}}",
-                doc='"""The modules of the conversions, by the older and the newer revision."""',
-            ),
-            Item(
-                name="KINDS",
-                head=f"KINDS: _Final[tuple[str, ...]] = ({chosen},)",
-                doc='"""The kinds of what a revision cannot say; a policy names them."""',
-            ),
-        ),
-    )
-
-
-def spelled(value: Any) -> str:
-    """Spell data as Python; what has its default value is left out."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return f"_t.{type(value).__name__}({', '.join(_arguments(value))})"
-    if isinstance(value, Mapping):
-        members = cast("Mapping[str, Any]", value)
-        return "{" + ", ".join(f"{name!r}: {spelled(inner)}" for name, inner in members.items()) + "}"
-    if isinstance(value, tuple):
-        items = list(map(spelled, cast("Sequence[Any]", value)))
-        return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
-    return repr(value)
-
-
-def _arguments(value: Any) -> Iterator[str]:
+def _call(value: Any) -> views.Call:
+    """Return the view of an object; what has its default value is left out."""
+    arguments: dict[str, object] = {}
     for field in fields(value):
         found = getattr(value, field.name)
         default = field.default_factory() if field.default_factory is not MISSING else field.default
         if default is MISSING or found != default:
-            yield f"{field.name}={spelled(found)}"
+            arguments[field.name] = _data(found)
+    return views.Call(name=type(value).__name__, arguments=arguments)
+
+
+def _data(value: Any) -> object:
+    if is_dataclass(value):
+        return _call(value)
+    if isinstance(value, Mapping):
+        return {name: _data(inner) for name, inner in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, tuple):
+        return tuple(map(_data, cast("Sequence[Any]", value)))
+    return value

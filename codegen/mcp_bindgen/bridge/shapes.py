@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from mcp_bindgen.bridge.table import AnyOf, Anything, Constants, Items, Members, Named, Scalar, Shape
 from mcp_bindgen.ir.nodes import (
     UNBOUNDED,
     Bounds,
@@ -16,7 +17,6 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
-from mcp_runtime.bridge.table import AnyOf, Anything, Constants, Items, Members, Named, Scalar, Shape
 
 
 class Shapes:

@@ -7,9 +7,9 @@ from pathlib import Path
 from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
 from mcp_bindgen.bridge.emit import emit_bridges
 from mcp_bindgen.cli.request import Request, stable_name
-from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
-from mcp_bindgen.emit.header import HEADER_MARK
-from mcp_bindgen.emit.package import TYPED, emit, emit_root, revision_folder
+from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
+from mcp_bindgen.emit.python.package import TYPED, emit, emit_root, revision_folder
+from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.emit.tree import Tree, packages_in
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceText
@@ -43,83 +43,76 @@ def plan(
         InputError: something cannot be generated.
     """
     with refuse_endless_chains(sources[0].name if sources else "schema"):
-        return _plan(request, sources, diagnostics, step)
+        return _Planner(request, sources, diagnostics).plan(step)
 
 
-def _plan(
-    request: Request, sources: Sequence[SourceText], diagnostics: Diagnostics, step: Callable[[str], None]
-) -> Plan:
-    protocols = [_named(protocol) for protocol in _protocols(request, sources, diagnostics)]
-    if request.chosen_place and len(protocols) == 1:
-        step(protocols[0].revision)
-        package = _package(protocols[0], request, "", diagnostics)
-        return Plan(packages=(package,), trees=(Tree(folder=package.folder, files=package.files | TYPED),))
-    packages: list[Package] = []
-    for protocol in protocols:
-        step(protocol.revision)
-        packages.append(_package(protocol, request, revision_folder(protocol.revision), diagnostics))
-    return Plan(packages=tuple(packages), trees=tuple(_trees(request, packages)))
+class _Planner:
+    def __init__(self, request: Request, sources: Sequence[SourceText], diagnostics: Diagnostics) -> None:
+        self._request = request
+        self._sources = sources
+        self._diagnostics = diagnostics
+        self._templates = Templates(request.templates)
+        self._released = [load_released(revision) for revision in released()]
 
+    def plan(self, step: Callable[[str], None]) -> Plan:
+        protocols = [_named(protocol) for protocol in self._protocols()]
+        is_alone = self._request.chosen_place and len(protocols) == 1
+        packages: list[Package] = []
+        for protocol in protocols:
+            step(protocol.revision)
+            packages.append(self._package(protocol, "" if is_alone else revision_folder(protocol.revision)))
+        if is_alone:
+            trees = [Tree(folder=package.folder, files=package.files | TYPED) for package in packages]
+        else:
+            trees = list(self._trees(packages))
+        return Plan(packages=tuple(packages), trees=tuple(trees))
 
-def _protocols(request: Request, sources: Sequence[SourceText], diagnostics: Diagnostics) -> Iterator[Protocol]:
-    if sources:
-        yield load_sources(sources, request.revisions[0] if request.revisions else None, diagnostics)
-    else:
-        for revision in request.revisions:
-            yield load_released(revision)
+    def _protocols(self) -> Iterator[Protocol]:
+        revisions = self._request.revisions
+        if self._sources:
+            yield load_sources(self._sources, revisions[0] if revisions else None, self._diagnostics)
+        else:
+            yield from map(load_released, revisions)
+
+    def _package(self, protocol: Protocol, folder: str) -> Package:
+        files = emit(
+            protocol,
+            released=self._released,
+            command=self._request.command(protocol.revision),
+            templates=self._templates,
+            diagnostics=self._diagnostics,
+        )
+        self._diagnostics.raise_errors()
+        return Package(revision=protocol.revision, folder=self._request.home / folder, files=files)
+
+    def _trees(self, packages: Sequence[Package]) -> Iterator[Tree]:
+        home, command = self._request.home, self._request.root_command
+        names = {package.folder.name for package in packages}
+        there = {*names, *packages_in(home)} if self._request.partial else names
+        bridges = emit_bridges(self._bridged(there), command, self._templates)
+        root = emit_root(sorted(there), command, self._templates)
+        if not self._request.partial:
+            files = dict(root)
+            for package in packages:
+                files |= {f"{package.folder.name}/{name}": text for name, text in package.files.items()}
+            files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
+            yield Tree(folder=home, files=files)
+            return
+        for package in packages:
+            yield Tree(folder=package.folder, files=package.files)
+        if bridges:
+            yield Tree(folder=home / BRIDGES, files=bridges)
+        yield Tree(folder=home, files=root, shallow=True)
+
+    def _bridged(self, folders: set[str]) -> list[Protocol]:
+        """Return the released revisions from the oldest to the newest package that is there, gaps included."""
+        there = [revision_folder(protocol.revision) in folders for protocol in self._released]
+        if sum(there) < 2:
+            return []
+        return self._released[there.index(True) : len(there) - there[::-1].index(True)]
 
 
 def _named(protocol: Protocol) -> Protocol:
     """Give the sources names that do not tell on which machine the bindings were made."""
     sources = tuple(Source(name=stable_name(s.name, Path.cwd()), sha256=s.sha256) for s in protocol.sources)
     return replace(protocol, sources=sources)
-
-
-def _package(protocol: Protocol, request: Request, folder: str, diagnostics: Diagnostics) -> Package:
-    files = emit(
-        protocol,
-        command=request.command(protocol.revision),
-        templates=request.templates,
-        diagnostics=diagnostics,
-    )
-    diagnostics.raise_errors()
-    _check(files)
-    return Package(revision=protocol.revision, folder=request.home / folder, files=files)
-
-
-def _check(files: dict[str, str]) -> None:
-    """A file that lacked our header, as a template of the user's may make it, could never be replaced again."""
-    for name, text in files.items():
-        if text and not text.startswith(HEADER_MARK):
-            where = Location(source=name)
-            raise InputError.at(where, f"the templates give a file that does not begin with {HEADER_MARK!r}")
-
-
-def _trees(request: Request, packages: Sequence[Package]) -> Iterator[Tree]:
-    names = {package.folder.name for package in packages}
-    there = {*names, *packages_in(request.home)} if request.partial else names
-    bridges = emit_bridges(_bridged(there), request.root_command, request.templates)
-    if not request.partial:
-        files = emit_root(sorted(names), request.root_command, request.templates)
-        for package in packages:
-            files |= {f"{package.folder.name}/{name}": text for name, text in package.files.items()}
-        files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
-        yield Tree(folder=request.home, files=files)
-        return
-    for package in packages:
-        yield Tree(folder=package.folder, files=package.files)
-    if bridges:
-        yield Tree(folder=request.home / BRIDGES, files=bridges)
-    yield Tree(
-        folder=request.home,
-        files=emit_root(sorted(there), request.root_command, request.templates),
-        shallow=True,
-    )
-
-
-def _bridged(folders: set[str]) -> list[Protocol]:
-    """Return the released revisions from the oldest to the newest package that is there, gaps included."""
-    known = {revision_folder(revision): revision for revision in released()}
-    there = sorted(known[folder] for folder in folders & known.keys())
-    between = [revision for revision in released() if there and there[0] <= revision <= there[-1]]
-    return [load_released(revision) for revision in between] if len(there) > 1 else []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_bindgen.diagnostics import InputError, Location
-from mcp_bindgen.emit.header import HEADER_MARK
+from mcp_bindgen.emit.header import MARK, comment_of
 
 STAGING = ".mcp-bindgen-"
 """What the names of our temporary siblings have before their last word; they begin with a dot."""
@@ -67,9 +67,11 @@ def is_ours(path: Path) -> bool:
     """
     if path.is_symlink() or not path.is_file():
         return False
+    comment = comment_of(path.name)
+    mark = f"{comment.start}{MARK}".encode() if comment else b""
     with path.open("rb") as file:
-        start = file.read(len(HEADER_MARK))
-    return start == HEADER_MARK.encode() or (path.name == "py.typed" and not start)
+        start = file.read(len(mark) or 1)
+    return start == mark if mark else (path.name == "py.typed" and not start)
 
 
 def packages_in(folder: Path) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Carrier, Finding, Subject, Travel
 from mcp_bindgen.diff.rule import Change, View
-from mcp_bindgen.emit.names import Names
+from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ir.nodes import Direction, Protocol, Struct
 
 RECORDS = "METHODS"

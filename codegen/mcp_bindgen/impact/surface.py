@@ -1,24 +1,21 @@
 """What the bindings of one revision offer to the code that uses them: classes with their attributes, stubs, handlers.
 
-The classes come from the IR. The stubs are read from what the emitter writes, so that nothing of it is repeated here.
+The classes come from the IR, the stubs from the views that the emitter makes of it.
 """
 
-import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.emit.models import ModelViews
-from mcp_bindgen.emit.names import Names
-from mcp_bindgen.emit.stubs import CLIENT_SENDS, SERVER_SENDS, StubViews
-from mcp_bindgen.emit.types import Speller
-from mcp_bindgen.emit.view import Item
-from mcp_bindgen.impact.annotations import read_annotation
+from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.inheritance import Inheritance
+from mcp_bindgen.emit.python.names import Names
+from mcp_bindgen.emit.python.spelling import NONE, Speller
+from mcp_bindgen.emit.python.stubs import StubViews
 from mcp_bindgen.impact.python_names import EXTRA, PythonName
 from mcp_bindgen.impact.types import (
     FOREIGN,
     NOTHING,
-    UNKNOWN,
     ClassObject,
     Instance,
     Many,
@@ -28,14 +25,13 @@ from mcp_bindgen.impact.types import (
     TypeForm,
     either,
 )
+from mcp_bindgen.ir.facts import is_constant, params_structs
 from mcp_bindgen.ir.nodes import (
     Alias,
-    Field,
     Kind,
     ListOf,
     Literal,
     MapOf,
-    Method,
     Primitive,
     Protocol,
     Ref,
@@ -100,9 +96,7 @@ class Surface:
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
         self._names = Names(protocol, protocol.revision, Diagnostics())
-        speller = Speller(protocol, self._names)
-        self._models = ModelViews(protocol, self._names, speller, {})
-        self._views = StubViews(protocol, self._names, speller)
+        self._inheritance = Inheritance(protocol, self._names)
         self.revision = protocol.revision
         self.methods = frozenset(method.name for method in protocol.methods)
         self._structs = {self._names.classes[struct.name]: struct for struct in protocol.structs()}
@@ -116,12 +110,12 @@ class Surface:
     def inherits(self, definition: str, base: str) -> bool:
         """Whether the class of a definition inherits that of another one."""
         struct = self._protocol.definitions.get(definition)
-        return isinstance(struct, Struct) and base in self._models.python_bases(struct)
+        return isinstance(struct, Struct) and base in self._inheritance.bases(struct)
 
     def ancestors(self, cls: str) -> Iterator[str]:
         """Iterate over the classes that a class inherits, directly or not."""
         struct = self._structs.get(cls)
-        for base in self._models.python_bases(struct) if struct else ():
+        for base in self._inheritance.bases(struct) if struct else ():
             yield self._names.classes[base]
             yield from self.ancestors(self._names.classes[base])
 
@@ -177,7 +171,7 @@ class Surface:
                 name=name,
                 wire_name=field.wire_name,
                 type=type_ if field.required else either((type_, NOTHING)),
-                must_be_passed=field.required and not _is_constant(field),
+                must_be_passed=field.required and not is_constant(field),
             )
         if struct.extra is not None:
             name = PythonName(owner, EXTRA)
@@ -198,15 +192,18 @@ class Surface:
             yield name, ClassObject(name, name)
 
     def _read_stubs(self) -> None:
-        views = self._views
-        items = (
-            views.caller("Client", "object", "", CLIENT_SENDS),
-            views.caller("ConnectedClient", "object", "", SERVER_SENDS),
-            views.handlers("ClientHandlers", "_stub.Handlers", "ClientContext", "Client", ""),
-            views.handlers("Server", "_stub.ServerHandlers", "Context", "ConnectedClient", ""),
-        )
-        for item in items:
-            self.stubs[item.name] = dict(self._stub_methods(item))
+        # The modules of definitions are of no matter here: a stub is known by its names.
+        speller = Speller(self._protocol, self._names, dict.fromkeys(self._protocol.definitions, ""))
+        stubs = StubViews(self._protocol, self._names, speller)
+        client, server = stubs.client(), stubs.server()
+        for owner, functions in (("Client", client.calls), ("ConnectedClient", server.calls)):
+            self.stubs[owner] = {f.name: self._stub(owner, f, {}) for f in functions}
+        for owner, functions, context in (
+            ("ClientHandlers", client.handlers, "ClientContext"),
+            ("Server", server.handlers, "Context"),
+        ):
+            given = {"ctx": Instance(context)}
+            self.stubs[owner] = {f.name: self._stub(owner, f, given) for f in functions}
         for context, role in CONTEXTS.items():
             peer = Instance("ConnectedClient" if role == "client" else "Client")
             self.attributes[context] = {
@@ -214,100 +211,45 @@ class Surface:
                 for name, type_ in ((role, peer), ("peer", peer), ("request_id", FOREIGN))
             }
 
-    def _stub_methods(self, item: Item) -> Iterator[tuple[str, StubMethod]]:
-        class_ = ast.parse("\n".join((item.head, *item.lines))).body[0]
-        assert isinstance(class_, ast.ClassDef)
-        defined: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
-        for node in class_.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                defined.setdefault(node.name, []).append(node)
-        for name, functions in defined.items():
-            ways = functions[:-1] or functions  # the last of several is the one behind the overloads
-            name_ = PythonName(item.name, name)
-            method = self._method_of(name)
-            signatures = tuple(self._signature(way) for way in ways)
-            yield name, StubMethod(name=name_, method=method.name if method else "", signatures=signatures)
-
-    def _signature(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Signature:
-        arguments = node.args
-        keywords = list(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
-        every = [*arguments.args[1:], *arguments.kwonlyargs]
-        return Signature(
-            parameters={a.arg: self._annotated(a.annotation) for a in every},
-            required=frozenset(a.arg for a, default in keywords if default is None)
-            | frozenset(a.arg for a in arguments.args[1:]),
-            never=frozenset(a.arg for a, default in keywords if default is not None and _is_none(a.annotation)),
-            result=self._annotated(node.returns),
-            is_async=isinstance(node, ast.AsyncFunctionDef),
-            passes=self._passes(node.name, [a.arg for a in arguments.kwonlyargs]),
+    def _stub(self, owner: str, function: views.Function, given: Mapping[str, Type]) -> StubMethod:
+        """Return a stub or a handler; `given` are the arguments that the runtime adds."""
+        ways = function.overloads or (function.signature,)
+        return StubMethod(
+            name=PythonName(owner, function.name),
+            method=function.method,
+            signatures=tuple(self._signature(function, way, given) for way in ways),
         )
 
-    def _annotated(self, node: ast.expr | None) -> Type:
-        return UNKNOWN if node is None else read_annotation(node, self._resolve)
+    def _signature(self, function: views.Function, way: views.Signature, given: Mapping[str, Type]) -> Signature:
+        result: Type = NOTHING if way.result == NONE else FOREIGN
+        if way.schema_result is not None:
+            result = self.convert(way.schema_result)
+        return Signature(
+            parameters={**{p.name: self._parameter(p) for p in way.parameters}, **given},
+            required=frozenset(p.name for p in way.parameters if p.default is None) | given.keys(),
+            never=frozenset(p.name for p in way.parameters if p.type == NONE),
+            result=Many(result) if function.kind == "pages" else result,
+            is_async=function.kind != "pages",
+            passes=self._passes(function, way),
+        )
 
-    def _resolve(self, node: ast.expr) -> Type:
-        return self.exported.get(node.id, FOREIGN) if isinstance(node, ast.Name) else FOREIGN
+    def _parameter(self, parameter: views.Parameter) -> Type:
+        if parameter.type == NONE:
+            return NOTHING
+        type_ = FOREIGN if parameter.schema_type is None else self.convert(parameter.schema_type)
+        return type_ if parameter.default is None else either((type_, NOTHING))
 
-    def _passes(self, stub: str, arguments: Sequence[str]) -> dict[str, tuple[PythonName, ...]]:
-        """The members of the params that the arguments of one way to call a stub fill.
+    def _passes(self, function: views.Function, way: views.Signature) -> dict[str, tuple[PythonName, ...]]:
+        """The fields of the params that the arguments of one way to call a stub fill.
 
         Params that are a union have one way per member: the one that knows all of its arguments.
         """
-        method = self._method_of(stub)
-        if method is None or method.params is None:
-            return {}
-        structs = list(_structs(Ref(name=method.params), self._protocol))
-        forms = [self.attributes[self._names.classes[struct.name]] for struct in structs]
-        given = [a for a in arguments if a not in ("options", RESULT_TYPE)]
-        filled = [[_filled(form, argument) for argument in given] for form in forms]
-        fitting = [members for members in filled if all(members)] or filled
-        return {
-            argument: tuple(found for members in fitting if (found := members[i]) is not None)
-            for i, argument in enumerate(given)
-        }
-
-    def _method_of(self, stub: str) -> Method | None:
-        for method in self._protocol.methods:
-            known = self._names.stubs[method.name]
-            if stub in ((known,) if method.is_request else (f"notify_{known}", f"on_{known}")):
-                return method
-            paged = method.paginated and stub.startswith("iter_") and method.result
-            if paged and self._pages(method) == stub.removeprefix("iter_"):
-                return method
-        return None
-
-    def _pages(self, method: Method) -> str:
-        result = self._protocol.resolve(Ref(name=method.result or ""))
-        if not isinstance(result, Struct):
-            return ""
-        lists = [f for f in result.fields if f.required and isinstance(f.type, ListOf)]
-        return self._names.attribute(result, lists[0].wire_name) if len(lists) == 1 else ""
-
-
-def _structs(type_: TypeRef, protocol: Protocol) -> Iterator[Struct]:
-    target = protocol.resolve(type_)
-    if isinstance(target, Struct):
-        yield target
-    elif isinstance(target, Union):
-        for member in target.members:
-            yield from _structs(member, protocol)
-
-
-def _filled(form: Mapping[str, Attribute], argument: str) -> PythonName | None:
-    """The member of params that an argument fills: some arguments got another name, `meta` is short for ``_meta``."""
-    found = form.get(argument) or form.get(argument.removesuffix("_"))
-    if found is None and argument == "meta":
-        found = next((a for a in form.values() if a.wire_name == "_meta"), None)
-    return found.name if found is not None else None
+        fields = {p.name: p.field for p in way.parameters if p.field}
+        method = next(m for m in self._protocol.methods if m.name == function.method)
+        forms = [self.attributes[self._names.classes[s.name]] for s in params_structs(self._protocol, method)]
+        fitting = [form for form in forms if form.keys() >= set(fields.values())] or forms
+        return {name: tuple(form[field].name for form in fitting if field in form) for name, field in fields.items()}
 
 
 def _as_class(type_: Type, name: str) -> Type:
     return ClassObject(type_.cls, name) if isinstance(type_, Instance) else TypeForm(type_, name)
-
-
-def _is_constant(field: Field) -> bool:
-    return isinstance(field.type, Literal) and len(field.type.values) == 1
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics, Location, printable
-from mcp_bindgen.emit.header import HEADER_MARK, tool_version
-from mcp_bindgen.emit.render import environment, format_source
-from mcp_bindgen.emit.text import docstring
-from mcp_bindgen.paths import shipped
+from mcp_bindgen.diagnostics import Diagnostics, printable
+from mcp_bindgen.emit.header import header
+from mcp_bindgen.emit.python.docstrings import docstring
+from mcp_bindgen.emit.python.render import Page as TemplatePage
+from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.tools.contract import DIGESTED, Contract, digest
 from mcp_bindgen.tools.kinds import is_object
 from mcp_bindgen.tools.names import RESERVED_PARAMETERS
 from mcp_bindgen.tools.plan import Half, Planned, plan
 from mcp_bindgen.tools.rebuild import Class, Field
 
-TEMPLATE = "tools/module.py.j2"
+TEMPLATE = "tools.py.j2"
 MAX_DOC = 4_000
 """How much of a description becomes part of a docstring, in characters."""
 MAX_DEFAULT = 200
@@ -58,7 +58,6 @@ class Method:
 class Page:
     """What the template repeats and inserts."""
 
-    header: str
     doc: str
     imports: tuple[str, ...]
     exports: str
@@ -73,8 +72,8 @@ class Page:
 def module(contract: Contract, client: str, diagnostics: Diagnostics) -> str:
     """Return the module that calls the tools of a contract: black-formatted, the same for the same contract."""
     planned = plan(contract, client, diagnostics)
-    text = environment(None).get_template(TEMPLATE).render(page=_page(contract, client, planned))
-    return format_source(text, Location(source=str(shipped("templates") / TEMPLATE)))
+    page = TemplatePage(path="tools.py", template=TEMPLATE, context={"page": _page(contract, client, planned)})
+    return Templates().render([page], _header(contract))[page.path]
 
 
 def _page(contract: Contract, client: str, planned: Sequence[Planned]) -> Page:
@@ -85,27 +84,24 @@ def _page(contract: Contract, client: str, planned: Sequence[Planned]) -> Page:
     used = "\n".join([*(line for model in models for line in model.lines), *(m.parameters + m.result for m in methods)])
     server = f"{contract.server} {contract.version}".strip()
     return Page(
-        header=_header(contract),
-        doc="\n".join(docstring(f"Typed calls of the tools of {server}.", 0)),
+        doc=docstring(f"Typed calls of the tools of {server}.", 0),
         imports=tuple(_imports(used, bool(methods))),
         exports=json.dumps(sorted([client, *classes])),
         models=models,
         constants=constants,
         client=client,
-        client_doc="\n".join(docstring(f"The tools of {server}.", 4)),
+        client_doc=docstring(f"The tools of {server}.", 4),
         table="{" + ", ".join(f"{one.tool.name!r}: {_constant_name(one)}" for one in planned) + "}",
         methods=methods,
     )
 
 
-def _header(contract: Contract) -> str:
-    facts = (
+def _header(contract: Contract) -> tuple[str, ...]:
+    return (
         f"server:   {contract.server} {contract.version}".rstrip(),
         f"contract: {digest(json.loads(contract.lock()))}, {len(contract.tools)} tools",
-        f"tool:     mcp-bindgen {tool_version()}",
-        "command:  mcp-bindgen tools generate",
+        *header("mcp-bindgen tools generate"),
     )
-    return "\n".join([HEADER_MARK, *(f"#   {_line(fact)}" for fact in facts)])
 
 
 def _line(text: str) -> str:
@@ -173,7 +169,7 @@ def _data(half: Half) -> str:
 def _method(one: Planned) -> Method:
     fields = one.arguments.models[-1].fields if one.arguments.name else ()
     names = _parameters(fields)
-    doc = docstring(_doc(one, fields, names), 8)
+    doc = f'{" " * 8}"""{docstring(_doc(one, fields, names), 8)}"""'.split("\n")
     options = "options: CallOptions | None = None"
     if one.arguments.name:
         signature = sorted((_parameter(one, field, names[field.name]) for field in fields), key=lambda p: " = " in p)

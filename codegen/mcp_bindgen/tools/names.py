@@ -5,7 +5,7 @@ import keyword
 import re
 from collections.abc import Iterable
 
-from mcp_bindgen.emit.names import identifier, snake
+from mcp_bindgen.emit.python.names import identifier, snake
 
 RESERVED_METHODS = frozenset(("call", "check_drift")) | frozenset(vars(builtins))
 """Names that the base of generated clients has for itself, or that annotations below a method would find instead."""

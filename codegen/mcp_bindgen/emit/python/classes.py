@@ -1,0 +1,136 @@
+"""Views of the model modules: one class per struct, one alias per other definition."""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.inheritance import Inheritance
+from mcp_bindgen.emit.python.modules import dependencies
+from mcp_bindgen.emit.python.names import Names, default_wire_name
+from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, Speller, constant, either
+from mcp_bindgen.ir.facts import admits_null, is_constant
+from mcp_bindgen.ir.names import references
+from mcp_bindgen.ir.nodes import Alias, Definition, Field, Literal, Protocol, Struct
+from mcp_bindgen.ir.spell import is_any
+
+SITE = "https://modelcontextprotocol.io/specification"
+REPOSITORY = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema"
+
+
+class ClassViews:
+    """Makes the views of the definitions of one protocol."""
+
+    def __init__(
+        self, protocol: Protocol, names: Names, speller: Speller, inheritance: Inheritance, modules: Mapping[str, str]
+    ) -> None:
+        self._protocol = protocol
+        self._names = names
+        self._speller = speller
+        self._inheritance = inheritance
+        self._modules = modules
+
+    def modules(self) -> Iterator[views.Module]:
+        """Iterate over the modules by name, the definitions of each in an order in which they find what they need."""
+        for module in sorted(set(self._modules.values())):
+            ordered = self._ordered([name for name, home in self._modules.items() if home == module])
+            definitions = [self._definition(name, ordered[index:]) for index, name in enumerate(ordered)]
+            yield views.Module(name=module, definitions=tuple(definitions))
+
+    def _ordered(self, names: Collection[str]) -> list[str]:
+        """Sort by what needs what, else by name; in a circle the first by name goes first."""
+        done: dict[str, None] = {}
+
+        def visit(name: str, path: frozenset[str]) -> None:
+            if name in done or name in path or name not in names:
+                return
+            for other in sorted(set(self._mentioned(self._protocol.definitions[name]))):
+                visit(other, path | {name})
+            done[name] = None
+
+        for name in sorted(names):
+            visit(name, frozenset())
+        return list(done)
+
+    def _mentioned(self, definition: Definition) -> Iterator[str]:
+        """Iterate over what the Python statement of a definition names: types, and the bases that it inherits."""
+        if not isinstance(definition, Struct):
+            yield from dependencies(definition)
+            return
+        yield from self._inheritance.bases(definition)
+        own = self._inheritance.own_fields(definition)
+        for field in definition.fields:
+            if field.wire_name in own:
+                yield from references(field.type)
+        if definition.extra is not None:
+            yield from references(definition.extra)
+
+    def _definition(self, name: str, pending: Collection[str]) -> views.Class | views.Alias:
+        definition = self._protocol.definitions[name]
+        if isinstance(definition, Struct):
+            return self._class(definition, pending)
+        return views.Alias(
+            name=self._names.classes[name],
+            definition=name,
+            type=self._speller.annotation(definition.type),
+            schema_type=definition.type,
+            is_forward=self._is_forward(definition, pending),
+            doc=definition.doc,
+            link=self._link(definition),
+            is_deprecated=definition.deprecated,
+        )
+
+    def _class(self, struct: Struct, pending: Collection[str]) -> views.Class:
+        bases = self._inheritance.bases(struct)
+        own = self._inheritance.own_fields(struct)
+        states_extra = struct.extra is not None and not is_any(struct.extra) and not bases
+        return views.Class(
+            name=self._names.classes[struct.name],
+            definition=struct.name,
+            bases=tuple(self._speller.reference(base) for base in bases),
+            doc=struct.doc,
+            link=self._link(struct),
+            is_deprecated=struct.deprecated,
+            is_closed=struct.extra is None,
+            extra=self._speller.annotation(struct.extra) if struct.extra is not None and states_extra else None,
+            fields=tuple(self._field(struct, field, pending) for field in struct.fields if field.wire_name in own),
+        )
+
+    def _field(self, struct: Struct, field: Field, pending: Collection[str]) -> views.Field:
+        name = self._names.attribute(struct, field.wire_name)
+        nullable = not field.required and admits_null(self._protocol, field.type)
+        type_ = self._speller.annotation(field.type)
+        default = None
+        if is_constant(field) and isinstance(field.type, Literal):
+            default = constant(field.type.values[0])
+        elif nullable:
+            type_, default = type_ if is_any(field.type) else either(type_, ABSENT_TYPE), ABSENT
+        elif not field.required:
+            type_, default = either(type_, NONE), NONE
+        return views.Field(
+            name=name,
+            wire_name=field.wire_name,
+            type=type_,
+            schema_type=field.type,
+            default=default,
+            is_required=field.required,
+            is_constant=is_constant(field),
+            is_nullable=nullable,
+            needs_alias=default_wire_name(name) != field.wire_name,
+            is_forward=self._is_forward(Alias(name="", type=field.type), pending),
+            doc=field.doc,
+            is_deprecated=field.deprecated,
+        )
+
+    def _is_forward(self, alias: Alias, pending: Collection[str]) -> bool:
+        return any(name in pending for name in dependencies(alias))
+
+    def _link(self, definition: Definition) -> str:
+        """Link to the official page of a definition, or to its schema.ts where the page leaves it out.
+
+        An object that stands inline is described where the definition is that holds it.
+        """
+        holder = definition.holder if isinstance(definition, Struct) else ""
+        name = (holder or definition.name).partition(".")[0]
+        described = self._protocol.definitions.get(name)
+        if described is not None and described.category:
+            return f"{SITE}/{self._protocol.revision}/schema#{name.lower()}"
+        return f"{REPOSITORY}/{self._protocol.revision}/schema.ts"

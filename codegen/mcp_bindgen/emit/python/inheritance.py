@@ -1,0 +1,94 @@
+"""Decide what the class of a struct inherits: only what it takes unchanged (docs/decisions/0005).
+
+schema.ts narrows inherited properties, which type checkers rightly reject. So a class inherits the nearest ancestors
+whose every field it takes as it is, as far as Python finds an order for them.
+"""
+
+from collections.abc import Sequence
+
+from mcp_bindgen.emit.python.names import Names
+from mcp_bindgen.ir.nodes import Protocol, Struct
+
+
+class Inheritance:
+    """Which structs inherit which in Python."""
+
+    def __init__(self, protocol: Protocol, names: Names) -> None:
+        self._protocol = protocol
+        self._names = names
+        self._bases: dict[str, tuple[str, ...]] = {}
+
+    def bases(self, struct: Struct) -> tuple[str, ...]:
+        """Return the structs that the class of a struct inherits: the nearest whose every field it takes unchanged."""
+        if struct.name not in self._bases:
+            self._bases[struct.name] = self._find_bases(struct)
+        return self._bases[struct.name]
+
+    def own_fields(self, struct: Struct) -> tuple[str, ...]:
+        """Return the wire names of the fields that the class of a struct does not inherit."""
+        parents = (self._struct(base) for base in self.bases(struct))
+        inherited = {field.wire_name for parent in parents if parent for field in parent.fields}
+        return tuple(field.wire_name for field in struct.fields if field.wire_name not in inherited)
+
+    def _find_bases(self, struct: Struct) -> tuple[str, ...]:
+        found: list[str] = []
+        for base in struct.bases:
+            found += [name for name in self._faithful(struct, base.name) if name not in found]
+        ancestors = {name for base in found for name in self._ancestors(base)}
+        kept = tuple(base for base in found if base not in ancestors)
+        return kept if _linearizes([self._order(base) for base in kept], kept) else kept[:1]
+
+    def _faithful(self, struct: Struct, base: str) -> list[str]:
+        parent = self._struct(base)
+        if parent is None:
+            return []
+        if parent.fields and self._is_unchanged(parent, struct):
+            return [parent.name]
+        return [name for grand in parent.bases for name in self._faithful(struct, grand.name)]
+
+    def _is_unchanged(self, parent: Struct, child: Struct) -> bool:
+        if parent.extra != child.extra:
+            return False
+        for field in parent.fields:
+            own = child.field(field.wire_name)
+            if own is None or own.type != field.type or own.required != field.required:
+                return False
+            if self._names.attribute(parent, field.wire_name) != self._names.attribute(child, field.wire_name):
+                return False
+        return True
+
+    def _struct(self, name: str) -> Struct | None:
+        definition = self._protocol.definitions[name]
+        if isinstance(definition, Struct):
+            return definition
+        target = self._protocol.resolve(definition.type)
+        return target if isinstance(target, Struct) else None
+
+    def _ancestors(self, name: str) -> set[str]:
+        struct = self._struct(name)
+        direct = set(self.bases(struct)) if struct else set[str]()
+        return direct | {name for base in direct for name in self._ancestors(base)}
+
+    def _order(self, name: str) -> list[str]:
+        """Return the method resolution order of a class, by the names of its structs."""
+        struct = self._struct(name)
+        bases = self.bases(struct) if struct else ()
+        return [name, *_merged([self._order(base) for base in bases], bases)]
+
+
+def _linearizes(orders: list[list[str]], bases: Sequence[str]) -> bool:
+    everything = {name for order in orders for name in order}
+    return set(_merged(orders, bases)) >= everything
+
+
+def _merged(orders: list[list[str]], bases: Sequence[str]) -> list[str]:
+    """Merge method resolution orders as Python does (C3); stops early where there is none."""
+    pending: list[list[str]] = [list(order) for order in [*orders, list(bases)] if order]
+    merged: list[str] = []
+    while pending:
+        head = next((o[0] for o in pending if not any(o[0] in other[1:] for other in pending)), None)
+        if head is None:
+            return merged
+        merged.append(head)
+        pending = [rest for order in pending if (rest := [name for name in order if name != head])]
+    return merged

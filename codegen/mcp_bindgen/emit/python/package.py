@@ -1,0 +1,103 @@
+"""Emit the package of one revision: IR in, ``{path: text}`` out. Nothing is written here."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.emit.header import header, revision_header
+from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.classes import ClassViews
+from mcp_bindgen.emit.python.inheritance import Inheritance
+from mcp_bindgen.emit.python.methods import constant_views, error_views, lookup, method_views
+from mcp_bindgen.emit.python.modules import assign_modules
+from mcp_bindgen.emit.python.names import Names
+from mcp_bindgen.emit.python.render import Page, Templates
+from mcp_bindgen.emit.python.spelling import Speller
+from mcp_bindgen.emit.python.stubs import StubViews
+from mcp_bindgen.ir.nodes import Protocol
+
+BINDING_FORMAT = 1
+"""The format of the bindings, which the runtime checks (mcp_runtime.binding.FORMAT)."""
+
+TYPED = {"py.typed": ""}
+"""The file that tells type checkers to read the types of a package; one at its top covers all of it."""
+
+_STUBS = {
+    "client": ("Client", "ClientHandlers", "ClientContext"),
+    "server": ("Server", "ConnectedClient", "Context"),
+}
+
+
+def revision_folder(revision: str) -> str:
+    """Name the folder of a revision: ``2024-11-05`` gives ``v2024_11_05``."""
+    return "v" + re.sub(r"[^A-Za-z0-9]+", "_", revision)
+
+
+def emit(
+    protocol: Protocol,
+    *,
+    released: Sequence[Protocol],
+    command: str,
+    templates: Templates,
+    diagnostics: Diagnostics,
+) -> dict[str, str]:
+    """Return the files of one revision's package by path, formatted.
+
+    Args:
+        protocol: the revision.
+        released: the released revisions; a definition is in the same module as there.
+        command: what to run to make the files anew, for their header.
+        templates: what lays them out.
+        diagnostics: takes what a reader of the schema should know.
+
+    Raises:
+        InputError: names of the schema cannot be told apart in Python, or a template cannot be used.
+    """
+    package = package_view(protocol, released, diagnostics)
+    return templates.render(_pages(package), revision_header(protocol, command))
+
+
+def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dict[str, str]:
+    """Return the files of the package that holds the packages of several revisions."""
+    page = Page(path="__init__.py", template="root.py.j2", context={"packages": tuple(folders)})
+    return {**templates.render([page], header(command)), **TYPED}
+
+
+def package_view(protocol: Protocol, released: Sequence[Protocol], diagnostics: Diagnostics) -> views.Package:
+    """Return the views of everything that is emitted for one revision.
+
+    Raises:
+        InputError: names of the schema cannot be told apart in Python.
+    """
+    names = Names(protocol, protocol.sources[0].name, diagnostics)
+    diagnostics.raise_errors()
+    modules = assign_modules(protocol, released)
+    speller = Speller(protocol, names, modules)
+    classes = ClassViews(protocol, names, speller, Inheritance(protocol, names), modules)
+    stubs = StubViews(protocol, names, speller)
+    constants = constant_views(protocol, names)
+    exports = {names.classes[name]: module for name, module in modules.items()}
+    exports |= {name: module for module, members in _STUBS.items() for name in members}
+    exports |= {constant.name: "constants" for constant in constants}
+    exports |= {"METHODS": "methods", "BINDING": "binding"}
+    return views.Package(
+        revision=protocol.revision,
+        era=protocol.era.value,
+        format=BINDING_FORMAT,
+        modules=tuple(classes.modules()),
+        methods=method_views(protocol, names, speller),
+        lookup=lookup(protocol, names),
+        constants=constants,
+        errors=tuple(error_views(protocol)),
+        client=stubs.client(),
+        server=stubs.server(),
+        exports=tuple(views.Export(name=name, module=exports[name]) for name in sorted(exports)),
+    )
+
+
+def _pages(package: views.Package) -> Iterator[Page]:
+    for module in package.modules:
+        yield Page(path=f"{module.name}.py", template="models.py.j2", context={"package": package, "module": module})
+    for name in ("constants", "errors", "methods", "client", "server", "binding"):
+        yield Page(path=f"{name}.py", template=f"{name}.py.j2", context={"package": package})
+    yield Page(path="__init__.py", template="init.py.j2", context={"package": package})

@@ -1,0 +1,160 @@
+"""Render pages through the templates, and format them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError, pass_context
+from jinja2.runtime import Context
+
+from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.emit.bounded import TimeIsUp, limited_time
+from mcp_bindgen.emit.header import commented
+from mcp_bindgen.emit.python.docstrings import docstring
+from mcp_bindgen.emit.python.expressions import Expression
+from mcp_bindgen.emit.python.scope import Scope
+from mcp_bindgen.paths import shipped
+
+LINE_LENGTH = 120
+FOLDER = "python"
+"""The folder of the shipped templates, below ``templates``."""
+MAX_SECONDS = 60
+"""How long the templates of one page may compute, in seconds."""
+MAX_LENGTH = 64 * 1024 * 1024
+"""How long one page may become, in characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One generated file: its path, the name of the template that lays it out, and what that sees."""
+
+    path: str
+    template: str
+    context: Mapping[str, object]
+
+
+class Templates:
+    """The shipped templates, and those of the user that replace them.
+
+    Args:
+        folder: a folder with templates of the user; one replaces the shipped one of the same name.
+        others: names of files in that folder that are templates of their own.
+
+    Raises:
+        InputError: a file in the folder replaces nothing.
+    """
+
+    def __init__(self, folder: Path | None = None, others: Sequence[str] = ()) -> None:
+        ours = shipped("templates") / FOLDER
+        self._folders = [folder, ours] if folder else [ours]
+        if folder:
+            _refuse_unknown(folder, {*others, *(path.name for path in ours.iterdir())})
+        self._environment = Environment(
+            loader=ChoiceLoader([FileSystemLoader(folder) for folder in self._folders]),
+            undefined=StrictUndefined,
+            finalize=_printed,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        filters: Any = self._environment.filters
+        filters.update(docstring=docstring, join=_join, repr=_repr)
+
+    def render(self, pages: Iterable[Page], header: Sequence[str]) -> dict[str, str]:
+        """Render pages to text by path: the header as a comment, then what their templates print. Python is formatted.
+
+        Raises:
+            InputError: a template cannot be rendered, or what it gives is not Python.
+        """
+        return {page.path: self._page(page, header) for page in pages}
+
+    def _page(self, page: Page, header: Sequence[str]) -> str:
+        text = commented(header, page.path) + self._text(page)
+        return format_source(text, self._place(page.template)) if page.path.endswith((".py", ".pyi")) else text
+
+    def _text(self, page: Page) -> str:
+        scope = Scope()
+        names = {"use": scope.use, "imports": scope.imports, "siblings": scope.siblings, "scope": scope}
+        chunks: list[str] = []
+        length = 0
+        try:
+            with limited_time(MAX_SECONDS):
+                for chunk in self._environment.get_template(page.template).generate(**page.context, **names):
+                    chunks.append(chunk)
+                    length += len(chunk)
+                    if length > MAX_LENGTH:
+                        break
+        except Exception as error:  # An expression in a template of the user's may raise anything.
+            raise InputError.at(self._culprit(error, page), _said(error)) from None
+        if length > MAX_LENGTH:
+            message = f"{page.path}: longer than {MAX_LENGTH} characters; does a loop never end?"
+            raise InputError.at(self._place(page.template), message)
+        return "".join(chunks)
+
+    def _place(self, template: str, line: int | None = None) -> Location:
+        """Return the file that a template is read from."""
+        found = next((folder / template for folder in self._folders if (folder / template).is_file()), Path(template))
+        return Location(source=str(found), line=line)
+
+    def _culprit(self, error: Exception, page: Page) -> Location:
+        """Return the line of the template in which rendering failed."""
+        if isinstance(error, TemplateSyntaxError):
+            return self._place(error.name or page.template, error.lineno)
+        place, trace = self._place(page.template), error.__traceback__
+        while trace is not None:
+            name = trace.tb_frame.f_code.co_filename
+            if any(Path(name).is_relative_to(folder) for folder in self._folders):
+                place = Location(source=name, line=trace.tb_lineno)
+            trace = trace.tb_next
+        return place
+
+
+def _refuse_unknown(folder: Path, known: set[str]) -> None:
+    for path in sorted(folder.iterdir()):
+        if path.name not in known and not path.name.startswith("."):
+            names = ", ".join(sorted(known))
+            raise InputError.at(Location(source=str(path)), f"replaces no template; there are {names}")
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, TimeIsUp):
+        return f"still rendering after {MAX_SECONDS} seconds; does a loop never end?"
+    return f"{type(error).__name__}: {error}"
+
+
+@pass_context
+def _printed(context: Context, value: object) -> object:
+    """Turn what a template prints into text; an expression records what it needs."""
+    if not isinstance(value, Expression):
+        return value
+    scope = context["scope"]
+    return scope.spell(value) if isinstance(scope, Scope) else str(value)
+
+
+@pass_context
+def _repr(context: Context, value: object) -> str:
+    """The filter `repr`: a value as Python source, an expression as a string that holds it."""
+    return repr(_printed(context, value))
+
+
+@pass_context
+def _join(context: Context, values: Iterable[object], separator: str = "") -> str:
+    """The filter `join`: as that of Jinja, for expressions too."""
+    return separator.join(str(_printed(context, value)) for value in values)
+
+
+def format_source(text: str, where: Location) -> str:
+    """Format source text as every generated file is.
+
+    Raises:
+        InputError: it is no Python.
+    """
+    from black import Mode, format_str
+    from black.mode import TargetVersion
+    from black.parsing import InvalidInput
+
+    try:
+        return format_str(text, mode=Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH))
+    except InvalidInput as error:
+        raise InputError.at(where, f"what it renders is not Python: {error}") from None

@@ -1,0 +1,218 @@
+"""Spell IR types as Python annotations. This is the only module of the emitter that spells Python."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from mcp_bindgen.emit.python.expressions import Defined, Expression, Symbol, expression, joined
+from mcp_bindgen.emit.python.names import Names
+from mcp_bindgen.ir.facts import are_distinct, discriminators, leaves, most_specific_first
+from mcp_bindgen.ir.nodes import (
+    UNBOUNDED,
+    Bounds,
+    Kind,
+    ListOf,
+    Literal,
+    MapOf,
+    Primitive,
+    Protocol,
+    Ref,
+    Scalar,
+    Struct,
+    TypeRef,
+    Union,
+)
+from mcp_bindgen.ir.spell import bounds_of
+
+ANNOTATED = Symbol("typing.Annotated")
+LITERAL = Symbol("typing.Literal")
+FIELD = Symbol("pydantic.Field")
+MODEL = Symbol("mcp_runtime.model")
+DICT = Symbol("builtins.dict")
+LIST = Symbol("builtins.list")
+
+ANY = expression(Symbol("typing.Any"))
+FLOAT = expression(Symbol("builtins.float"))
+NONE = expression("None")
+STR = expression(Symbol("builtins.str"))
+ABSENT = expression(MODEL, ".ABSENT")
+ABSENT_TYPE = expression(MODEL, ".Absent")
+
+_STATIC: Mapping[Kind, Expression] = {
+    Kind.STRING: STR,
+    Kind.INTEGER: expression(Symbol("builtins.int")),
+    Kind.NUMBER: FLOAT,
+    Kind.BOOLEAN: expression(Symbol("builtins.bool")),
+    Kind.NULL: NONE,
+    Kind.ANY: ANY,
+}
+_CHECKED: Mapping[Kind, Expression] = {
+    **_STATIC,
+    Kind.BOOLEAN: expression(MODEL, ".Boolean"),
+    Kind.INTEGER: expression(MODEL, ".Integer"),
+    Kind.NUMBER: expression(MODEL, ".Number"),
+}
+_NUMERIC: Mapping[Kind, str] = {Kind.INTEGER: ".JsonInteger", Kind.NUMBER: ".JsonNumber"}
+_ARGUMENTS: Mapping[str, str] = {
+    "minimum": "ge",
+    "maximum": "le",
+    "exclusive_minimum": "gt",
+    "exclusive_maximum": "lt",
+    "multiple_of": "multiple_of",
+    "min_length": "min_length",
+    "max_length": "max_length",
+    "pattern": "pattern",
+    "min_items": "min_length",
+    "max_items": "max_length",
+    "min_properties": "min_length",
+    "max_properties": "max_length",
+}
+
+
+def either(*types: Expression) -> Expression:
+    """Spell the union of types."""
+    return joined(" | ", types)
+
+
+def type_of(class_: Expression) -> Expression:
+    """Spell the type of a class itself."""
+    return expression(Symbol("builtins.type"), "[", class_, "]")
+
+
+def generic(name: Symbol, *arguments: Expression) -> Expression:
+    """Spell a type with arguments."""
+    return expression(name, "[", joined(", ", arguments), "]")
+
+
+def constant(value: Scalar) -> Expression:
+    """Spell a constant."""
+    return expression(repr(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Speller:
+    """Spells the types of one protocol; `modules` names the module of each definition.
+
+    `annotation` carries everything that is checked at run time; `static` is what a reader and a type checker need.
+    """
+
+    protocol: Protocol
+    names: Names
+    modules: Mapping[str, str]
+
+    def reference(self, definition: str) -> Expression:
+        """Spell the class or alias of a definition."""
+        return expression(Defined(self.modules[definition], self.names.classes[definition]))
+
+    def annotation(self, type_: TypeRef) -> Expression:
+        """Spell a type for a model."""
+        match type_:
+            case Primitive():
+                return _primitive(type_)
+            case Literal(values=values):
+                return _literal(values)
+            case Ref(name=name):
+                return self.reference(name)
+            case ListOf(item=item, bounds=bounds):
+                return _constrained(generic(LIST, self.annotation(item)), bounds)
+            case MapOf(value=value, bounds=bounds):
+                return _constrained(generic(DICT, STR, self.annotation(value)), bounds)
+            case Union(members=members):
+                return self._union(members)
+
+    def static(self, type_: TypeRef) -> Expression:
+        """Spell a type for the signature of a stub."""
+        match type_:
+            case Primitive(kind=kind, known=known):
+                return either(generic(LITERAL, *map(constant, known)), STR) if known else _STATIC[kind]
+            case Literal(values=values):
+                return either(*_closed(values), *([FLOAT] if _fractions(values) else []))
+            case Ref(name=name):
+                return self.reference(name)
+            case ListOf(item=item):
+                return generic(LIST, self.static(item))
+            case MapOf(value=value):
+                return generic(DICT, STR, self.static(value))
+            case Union(members=members):
+                return either(*map(self.static, members))
+
+    def _union(self, members: tuple[TypeRef, ...]) -> Expression:
+        tag = self._tag(members)
+        if tag is not None:
+            mode = f".Tagged({tag!r})"
+        else:
+            mode = ".LEFT_TO_RIGHT" if are_distinct(self.protocol, members) else ".MOST_MEMBERS"
+            members = tuple(self._flattened(members))
+        ordered = most_specific_first(self.protocol, members)
+        return generic(ANNOTATED, either(*map(self.annotation, ordered)), expression(MODEL, mode))
+
+    def _tag(self, members: Iterable[TypeRef]) -> str | None:
+        """Return the field by which pydantic tells the members of a union apart; it has one name in all of them."""
+        found = tuple(members)
+        structs = [leaf for leaf in leaves(self.protocol, found) if isinstance(leaf, Struct)]
+        for wire_name in discriminators(self.protocol, found):
+            attributes = {self.names.attribute(struct, wire_name) for struct in structs}
+            if len(attributes) == 1:
+                return attributes.pop()
+        return None
+
+    def _flattened(self, members: Iterable[TypeRef]) -> Iterator[TypeRef]:
+        """Put the members of a union of objects in its place: what is most specific may be among them."""
+        for member in members:
+            target = self.protocol.resolve(member)
+            if isinstance(target, Union) and self._is_untagged(target):
+                yield from self._flattened(target.members)
+            else:
+                yield member
+
+    def _is_untagged(self, union: Union) -> bool:
+        """Whether a union has objects as members that nothing tells apart at once."""
+        is_of_objects = any(isinstance(leaf, Struct) for leaf in leaves(self.protocol, union.members))
+        return is_of_objects and self._tag(union.members) is None
+
+
+def _literal(values: tuple[Scalar, ...]) -> Expression:
+    """Spell a closed set; a number that is not an integer cannot be an argument of Python's `Literal`."""
+    members = [*_closed(values), *map(_exactly, _fractions(values))]
+    return (
+        members[0] if len(members) == 1 else generic(ANNOTATED, either(*members), expression(MODEL, ".LEFT_TO_RIGHT"))
+    )
+
+
+def _exactly(value: float) -> Expression:
+    return generic(ANNOTATED, FLOAT, expression(MODEL, f".JsonNumber(ge={value!r}, le={value!r})"))
+
+
+def _closed(values: tuple[Scalar, ...]) -> list[Expression]:
+    others = [constant(value) for value in values if not isinstance(value, float)]
+    return [generic(LITERAL, *others)] if others else []
+
+
+def _fractions(values: tuple[Scalar, ...]) -> list[float]:
+    return [value for value in values if isinstance(value, float)]
+
+
+def _primitive(type_: Primitive) -> Expression:
+    if type_.known:
+        known = generic(LITERAL, *map(constant, type_.known))
+        return generic(ANNOTATED, either(known, STR), expression(MODEL, ".OPEN"))
+    if type_.bounds == UNBOUNDED:
+        return _CHECKED[type_.kind]
+    if type_.kind in _NUMERIC:
+        checked = expression(MODEL, f"{_NUMERIC[type_.kind]}({_arguments(type_.bounds)})")
+        return generic(ANNOTATED, _STATIC[type_.kind], checked)
+    return _constrained(_CHECKED[type_.kind], type_.bounds)
+
+
+def _constrained(spelled: Expression, bounds: Bounds) -> Expression:
+    marks: list[Expression] = []
+    arguments = _arguments(bounds)
+    if arguments:
+        marks.append(expression(FIELD, f"({arguments})"))
+    if bounds.unique_items:
+        marks.append(expression(MODEL, ".UNIQUE"))
+    return generic(ANNOTATED, spelled, *marks) if marks else spelled
+
+
+def _arguments(bounds: Bounds) -> str:
+    stated = bounds_of(bounds)
+    return ", ".join(f"{_ARGUMENTS[name]}={value!r}" for name, value in stated.items() if name in _ARGUMENTS)

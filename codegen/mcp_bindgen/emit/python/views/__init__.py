@@ -1,0 +1,32 @@
+"""What the templates see: typed data, every decision taken, no text of Python but names, types and defaults.
+
+These classes are the documented context of user templates (docs/templates.md is written from their docstrings).
+"""
+
+from mcp_bindgen.emit.python.views.models import Alias, Class, Field, Module
+from mcp_bindgen.emit.python.views.package import Export, Import, Package, Sibling
+from mcp_bindgen.emit.python.views.stubs import Argument, Function, Parameter, Params, Side, Signature
+from mcp_bindgen.emit.python.views.tables import Bridge, Call, Constant, Error, Lookup, Method
+
+__all__ = [
+    "Alias",
+    "Argument",
+    "Bridge",
+    "Call",
+    "Class",
+    "Constant",
+    "Error",
+    "Export",
+    "Field",
+    "Function",
+    "Import",
+    "Lookup",
+    "Method",
+    "Module",
+    "Package",
+    "Parameter",
+    "Params",
+    "Sibling",
+    "Side",
+    "Signature",
+]

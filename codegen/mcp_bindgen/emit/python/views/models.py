@@ -1,0 +1,106 @@
+"""Views of the modules of models."""
+
+from dataclasses import dataclass
+
+from mcp_bindgen.emit.python.expressions import Expression
+from mcp_bindgen.ir.nodes import TypeRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a model.
+
+    Attributes:
+        name: its name in Python.
+        wire_name: the name of the property on the wire.
+        type: its type in Python, ``None`` or ``Absent`` included if the property may be absent.
+        schema_type: its type in the protocol, a node of the intermediate representation.
+        default: what the constructor fills in; None if the field must be passed.
+        is_required: whether the property must be on the wire.
+        is_constant: whether the schema admits one value only.
+        is_nullable: whether null is a value of its own, so that `ABSENT` stands for absence.
+        needs_alias: whether the wire name cannot be derived from the name.
+        is_forward: whether the type names something that the module defines further down.
+        doc: its documentation; may be empty.
+        is_deprecated: whether this revision deprecates it.
+    """
+
+    name: str
+    wire_name: str
+    type: Expression
+    schema_type: TypeRef
+    default: Expression | None
+    is_required: bool
+    is_constant: bool
+    is_nullable: bool
+    needs_alias: bool
+    is_forward: bool
+    doc: str
+    is_deprecated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Class:
+    """A model: an object type of the protocol.
+
+    Attributes:
+        name: its name in Python.
+        definition: its name in the schema.
+        bases: the models that it inherits; none if only the model base.
+        doc: its documentation; may be empty.
+        link: the page that specifies it.
+        is_deprecated: whether this revision deprecates it.
+        is_closed: whether the schema forbids properties that it does not declare.
+        extra: the type of properties that it does not declare, if they are of one type; else None.
+        fields: the fields that it does not inherit, in the order of the schema.
+    """
+
+    name: str
+    definition: str
+    bases: tuple[Expression, ...]
+    doc: str
+    link: str
+    is_deprecated: bool
+    is_closed: bool
+    extra: Expression | None
+    fields: tuple[Field, ...]
+    kind: str = "class"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """Another name for a type: a union, a list, a scalar.
+
+    Attributes:
+        name: its name in Python.
+        definition: its name in the schema.
+        type: the type that it stands for.
+        schema_type: the same in the protocol, a node of the intermediate representation.
+        is_forward: whether the type names something that the module defines further down, or itself.
+        doc: its documentation; may be empty.
+        link: the page that specifies it.
+        is_deprecated: whether this revision deprecates it.
+    """
+
+    name: str
+    definition: str
+    type: Expression
+    schema_type: TypeRef
+    is_forward: bool
+    doc: str
+    link: str
+    is_deprecated: bool
+    kind: str = "alias"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A module of models.
+
+    Attributes:
+        name: its name, such as ``tools``.
+        definitions: its classes and aliases, in an order in which each finds what it needs.
+    """
+
+    name: str
+    definitions: tuple[Class | Alias, ...]

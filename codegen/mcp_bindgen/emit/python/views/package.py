@@ -1,0 +1,79 @@
+"""Views of a package, and of what its modules import."""
+
+from dataclasses import dataclass
+
+from mcp_bindgen.emit.python.views.models import Module
+from mcp_bindgen.emit.python.views.stubs import Side
+from mcp_bindgen.emit.python.views.tables import Constant, Error, Lookup, Method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A name that the package of a revision exports.
+
+    Attributes:
+        name: the name.
+        module: the module that holds it.
+    """
+
+    name: str
+    module: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """The bindings of one revision.
+
+    Attributes:
+        revision: the revision.
+        era: how its conversations begin: ``legacy`` (with a handshake) or ``modern`` (without one).
+        format: the format of the bindings, which the runtime checks.
+        modules: the modules of models, by name.
+        methods: the methods of the protocol.
+        lookup: the same by who sends them.
+        constants: the constants of the protocol.
+        errors: an exception for each error code.
+        client: what a client sends and answers.
+        server: what a server sends and answers.
+        exports: everything that the package exports, by name.
+    """
+
+    revision: str
+    era: str
+    format: int
+    modules: tuple[Module, ...]
+    methods: tuple[Method, ...]
+    lookup: Lookup
+    constants: tuple[Constant, ...]
+    errors: tuple[Error, ...]
+    client: Side
+    server: Side
+    exports: tuple[Export, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """An import statement.
+
+    Attributes:
+        module: where the name is imported from; empty if a whole module is.
+        name: the name, or the module.
+        local: what the page calls it.
+    """
+
+    module: str
+    name: str
+    local: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sibling:
+    """What a page takes from a module of the same package.
+
+    Attributes:
+        module: the module, without its dot.
+        names: the names, sorted.
+    """
+
+    module: str
+    names: tuple[str, ...]

@@ -1,0 +1,135 @@
+"""Views of the stubs and handlers: what each side calls and answers."""
+
+from dataclasses import dataclass
+
+from mcp_bindgen.emit.python.expressions import Expression
+from mcp_bindgen.ir.nodes import TypeRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One keyword parameter of a function.
+
+    Attributes:
+        name: its name.
+        field: the name of the field of the params that it fills; empty for parameters that the stubs add.
+        type: its type.
+        schema_type: its type in the protocol, a node of the intermediate representation; None if it has none there.
+        default: its default; None if it must be passed.
+        doc: the documentation of the field; may be empty.
+    """
+
+    name: str
+    field: str
+    type: Expression
+    schema_type: TypeRef | None
+    default: Expression | None
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """One way to call a function.
+
+    Attributes:
+        parameters: its keyword parameters, those that must be passed first.
+        result: the type that it returns.
+        schema_result: the same in the protocol, a node of the intermediate representation: for an iterator that of a
+            page's items, None if the message has no answer or the caller says what it expects.
+        takes_any: whether it takes any other keyword argument as well; its overloads say which.
+    """
+
+    parameters: tuple[Parameter, ...]
+    result: Expression
+    schema_result: TypeRef | None
+    takes_any: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """A value that is passed on: ``{{ name }}={{ value }}``.
+
+    Attributes:
+        name: the keyword.
+        value: the name of the variable that holds the value.
+    """
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """How a stub makes the params of its message from its arguments.
+
+    Attributes:
+        name: the class of the params.
+        arguments: what its constructor gets, metadata left out.
+        meta_field: the field that holds the metadata; empty if the params have none.
+        required_meta: the class of the metadata, if every message must carry it; else empty.
+    """
+
+    name: str
+    arguments: tuple[Argument, ...]
+    meta_field: str
+    required_meta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A method of a stub, which sends one message of the protocol, or of a handler, which answers it.
+
+    Attributes:
+        kind: ``request``, ``notification``, ``pages`` (an iterator over all pages of a request) or ``handler``.
+        name: its name.
+        method: the method of the protocol.
+        record: the name of the record of that method in ``methods.py``.
+        signature: how it is called, with every overload in it.
+        overloads: the ways to call it, if there are several.
+        params: how the params of the message are made; None if it has none, or if they are passed as they are.
+        is_union: whether the params are a union, so that any of the arguments of its members may be passed.
+        renamed: arguments of a union whose names differ from those of the fields.
+        created: the class of the result if the request asks for a task; else empty.
+        task: the parameter that asks for a task; empty if there is none.
+        is_payload: whether the caller says of what type the result is.
+        items: the field of the result that one page holds its items in (``pages`` only).
+        page: the class of the result (``pages`` only).
+        request: the stub that gets one page (``pages`` only).
+        forwarded: what the iterator passes on for every page (``pages`` only).
+        is_request: whether the message expects an answer.
+        doc: the documentation of the message.
+        is_deprecated: whether this revision deprecates the method.
+    """
+
+    kind: str
+    name: str
+    method: str
+    record: str
+    signature: Signature
+    overloads: tuple[Signature, ...] = ()
+    params: Params | None = None
+    is_union: bool = False
+    renamed: tuple[Argument, ...] = ()
+    created: str = ""
+    task: str = ""
+    is_payload: bool = False
+    items: str = ""
+    page: Expression | None = None
+    request: str = ""
+    forwarded: tuple[Argument, ...] = ()
+    is_request: bool
+    doc: str
+    is_deprecated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a conversation.
+
+    Attributes:
+        calls: what it sends: requests, iterators over their pages, notifications.
+        handlers: what it answers.
+    """
+
+    calls: tuple[Function, ...]
+    handlers: tuple[Function, ...]

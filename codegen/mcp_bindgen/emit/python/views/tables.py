@@ -1,0 +1,119 @@
+"""Views of what is a table in the protocol, and of data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcp_bindgen.emit.python.expressions import Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """The record of one method of the protocol.
+
+    Attributes:
+        name: the name of the record, such as ``TOOLS_CALL``.
+        method: the method, such as ``tools/call``.
+        message: the definition of its message in the schema.
+        direction: who sends it: ``CLIENT_TO_SERVER``, ``SERVER_TO_CLIENT``, ``BOTH`` or ``EMBEDDED``.
+        params: the class of its params; None if the schema gives it none.
+        params_required: whether the message must have params.
+        result: the class of its result; None for a notification.
+        alternatives: the other results that its request may get.
+        flags: what else is true of it: ``paginated``, ``cacheable``, ``task_augmentable``, ``multi_round_trip``,
+            ``payload``, ``deprecated``.
+        capability: the path of what must have been declared before it may be sent; empty if nothing.
+        gated: the properties of its params that need a capability, and which.
+        doc: the documentation of its message.
+    """
+
+    name: str
+    method: str
+    message: str
+    direction: str
+    params: Expression | None
+    params_required: bool
+    result: Expression | None
+    alternatives: tuple[Expression, ...]
+    flags: tuple[str, ...]
+    capability: str
+    gated: Mapping[str, str]
+    doc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """The methods that one side may send.
+
+    Attributes:
+        client_requests: the requests of a client.
+        server_requests: the requests of a server.
+        embedded_requests: the requests that a server puts into a result.
+        client_notifications: the notifications of a client.
+        server_notifications: the notifications of a server.
+    """
+
+    client_requests: tuple[str, ...]
+    server_requests: tuple[str, ...]
+    embedded_requests: tuple[str, ...]
+    client_notifications: tuple[str, ...]
+    server_notifications: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant:
+    """A constant of the protocol.
+
+    Attributes:
+        name: its name in Python.
+        value: its value.
+        doc: its documentation; may be empty.
+    """
+
+    name: str
+    value: str | int | float | bool | None
+    doc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Error:
+    """The exception that stands for an error code.
+
+    Attributes:
+        name: its name.
+        code: the error code.
+        doc: its documentation.
+    """
+
+    name: str
+    code: int
+    doc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """The making of an object, as a table of data spells it.
+
+    Attributes:
+        name: the class.
+        arguments: what its constructor gets, by name; what has its default is left out.
+    """
+
+    name: str
+    arguments: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bridge:
+    """The conversions between two neighbouring revisions.
+
+    Attributes:
+        old: the older revision.
+        new: the newer revision.
+        module: the module that holds them.
+        table: the conversions.
+    """
+
+    old: str
+    new: str
+    module: str
+    table: Call

@@ -1,0 +1,112 @@
+"""What follows from the types of a protocol: which admit null, what tells the members of a union apart, what is paged.
+
+Every generator and the diff ask here; nothing of it is stated by the schema itself.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from mcp_bindgen.ir.nodes import Field, Kind, ListOf, Literal, Method, Primitive, Protocol, Ref, Struct, TypeRef, Union
+
+
+def is_constant(field: Field) -> bool:
+    """Whether a property must be there and has one value only."""
+    return field.required and isinstance(field.type, Literal) and len(field.type.values) == 1
+
+
+def admits_null(protocol: Protocol, type_: TypeRef) -> bool:
+    """Whether null is a value of a type."""
+    match protocol.resolve(type_):
+        case Primitive(kind=kind):
+            return kind in (Kind.NULL, Kind.ANY)
+        case Literal(values=values):
+            return None in values
+        case Union(members=members):
+            return any(admits_null(protocol, member) for member in members)
+        case _:
+            return False
+
+
+def leaves(protocol: Protocol, members: Iterable[TypeRef]) -> Iterator[TypeRef | Struct]:
+    """Iterate over what a union comes down to, through references and unions inside it."""
+    for member in members:
+        target = protocol.resolve(member)
+        if isinstance(target, Union):
+            yield from leaves(protocol, target.members)
+        else:
+            yield target
+
+
+def discriminators(protocol: Protocol, members: Iterable[TypeRef]) -> Iterator[str]:
+    """Iterate over the properties that every member of a union requires with a constant of its own.
+
+    There are none unless all members are objects.
+    """
+    found = list(leaves(protocol, members))
+    structs = [leaf for leaf in found if isinstance(leaf, Struct)]
+    if len(structs) < 2 or len(structs) < len(found):
+        return
+    for field in structs[0].fields:
+        values = [_tag(struct, field.wire_name) for struct in structs]
+        if len({(type(value), value) for value in values if value is not None}) == len(structs):
+            yield field.wire_name
+
+
+def are_distinct(protocol: Protocol, members: Iterable[TypeRef]) -> bool:
+    """Whether no two objects of a union demand the same, so that the first that takes a value is the one meant."""
+    structs = [leaf for leaf in leaves(protocol, members) if isinstance(leaf, Struct)]
+    return len({_demands(struct) for struct in structs}) == len(structs)
+
+
+def most_specific_first(protocol: Protocol, members: Collection[TypeRef]) -> list[TypeRef]:
+    """Sort the members of a union: of objects the one that requires most goes first, and integers before numbers."""
+
+    def generality(member: TypeRef) -> tuple[int, int]:
+        match protocol.resolve(member):
+            case Literal():
+                return (0, 0)
+            case Primitive(kind=kind):
+                return (4 if kind is Kind.ANY else 3 if kind is Kind.NULL else 1, int(kind is Kind.NUMBER))
+            case Struct(fields=fields):
+                constants = sum(isinstance(f.type, Literal) and f.required for f in fields)
+                return (2, len(fields) - 1000 * sum(f.required for f in fields) - 100_000 * constants)
+            case _:
+                return (2, 1)
+
+    return sorted(members, key=generality)
+
+
+def result_struct(protocol: Protocol, method: Method) -> Struct | None:
+    """Return the object that is the result of a method; None if it has none, or one of another kind."""
+    target = protocol.resolve(Ref(name=method.result)) if method.result else None
+    return target if isinstance(target, Struct) else None
+
+
+def params_structs(protocol: Protocol, method: Method) -> tuple[Struct, ...]:
+    """Return the objects that the params of a method may be: several if they are a union, none if it has no params."""
+    if method.params is None:
+        return ()
+    found = leaves(protocol, [Ref(name=method.params)])
+    return tuple(leaf for leaf in found if isinstance(leaf, Struct))
+
+
+def page_items(protocol: Protocol, method: Method) -> tuple[Field, ListOf] | None:
+    """Return the property of a paginated result that holds the items of a page, and its type; None if no single one."""
+    result = result_struct(protocol, method)
+    if not method.paginated or result is None:
+        return None
+    lists = [(f, f.type) for f in result.fields if f.required and isinstance(f.type, ListOf)]
+    return lists[0] if len(lists) == 1 else None
+
+
+def _demands(struct: Struct) -> frozenset[tuple[str, object]]:
+    """What a struct asks of a value: the names of the properties it requires, and their types where constant."""
+    required = [field for field in struct.fields if field.required]
+    return frozenset((f.wire_name, f.type if isinstance(f.type, Literal) else None) for f in required)
+
+
+def _tag(struct: Struct, wire_name: str) -> str | int | None:
+    field = struct.field(wire_name)
+    if field is None or not is_constant(field) or not isinstance(field.type, Literal):
+        return None
+    value = field.type.values[0]
+    return value if isinstance(value, str | int) else None
