@@ -1,15 +1,30 @@
 """The settings of a project: the table [tool.mcp-bindgen] of its pyproject.toml."""
 
 import keyword
+import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
 from mcp_bindgen.diagnostics import InputError, Location
 
 TABLE = "mcp-bindgen"
+REVISION_FIELD = "{revision}"
+"""What stands for the revision in the path of an extra file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A file of the project that is rendered once per revision: its path in the project, and its template."""
+
+    path: str
+    template: Path
+
+    def path_of(self, revision: str) -> str:
+        """Return the path of the file of one revision."""
+        return self.path.replace(REVISION_FIELD, revision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,18 +41,50 @@ class Settings:
     package: str | None = None
     templates: Path | None = None
     baseline: Path | None = None
+    extra: tuple[Extra, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the project; the current one without a project."""
+        return self.source.parent if self.source else Path()
 
 
 def find_settings(start: Path) -> Settings:
     """Read the settings of the nearest pyproject.toml, from a folder upwards; without one, or without the table, none.
 
+    The search ends at the top of the repository; outside a repository at the home folder, or at `start` itself if that
+    is not below it. A file that another user owns is ignored: settings name templates, and templates are code.
+
     Raises:
         InputError: the file is not TOML, or the table has an unknown key or a value of a wrong type.
     """
-    for folder in (start, *start.parents):
-        if (folder / "pyproject.toml").is_file():
-            return read_settings(folder / "pyproject.toml")
+    for folder in _searched(start):
+        path = folder / "pyproject.toml"
+        if path.is_file() and _is_trusted(path):
+            return read_settings(path)
     return Settings()
+
+
+def _searched(start: Path) -> list[Path]:
+    """Return the folders to search for settings, the nearest first."""
+    upwards = [start, *start.parents]
+    top = next((folder for folder in upwards if (folder / ".git").exists()), None)
+    if top is None:
+        home = _home()
+        top = home if home in upwards else start
+    return upwards[: upwards.index(top) + 1]
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home().resolve()
+    except RuntimeError:
+        return None
+
+
+def _is_trusted(path: Path) -> bool:
+    """Whether a file belongs to the user who runs us, where the system knows owners."""
+    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
 def read_settings(path: Path) -> Settings:
@@ -73,7 +120,7 @@ class _Table:
         self._path = path
 
     def settings(self) -> Settings:
-        known = [name for name in Settings.__slots__ if name != "source"]
+        known = [field.name for field in fields(Settings) if field.name != "source"]
         for key in self._values.keys() - set(known):
             raise self._error(key, f"is not a key of it; the keys are {', '.join(known)}")
         package = self._text("package")
@@ -87,6 +134,7 @@ class _Table:
             package=package,
             templates=self._joined("templates"),
             baseline=self._joined("baseline"),
+            extra=self._extra(),
         )
 
     def _error(self, key: str, message: str) -> InputError:
@@ -104,6 +152,17 @@ class _Table:
         if isinstance(values, list) and all(isinstance(v, str) and v for v in cast(list[object], values)):
             return tuple(cast(list[str], values))
         raise self._error(key, "is a text or a list of texts, none of them empty")
+
+    def _extra(self) -> tuple[Extra, ...]:
+        table: object = self._values.get("extra", {})
+        if not isinstance(table, dict):
+            raise self._error("extra", "is a table of paths and templates")
+        found: list[Extra] = []
+        for path, template in cast(dict[str, object], table).items():
+            if not path or not isinstance(template, str) or not template:
+                raise self._error(f"extra.{path}", "is the path of a template, relative to this file")
+            found.append(Extra(path=path, template=self._path.parent / template))
+        return tuple(found)
 
     def _joined(self, key: str) -> Path | None:
         text = self._text(key)

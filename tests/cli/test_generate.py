@@ -125,7 +125,7 @@ class TestSources:
 
     def test_templates_of_the_user_replace_shipped_ones(self, cli: Cli, schema: str) -> None:
         arguments = ("generate", "2099-01-01", "--schema", schema, "--templates", "mine")
-        assert "no folder" in cli(*arguments, expect=2).err
+        assert "error: mine: templates: not a directory" in cli(*arguments, expect=2).err
         Path("mine").mkdir()
         cli(*arguments)
         assert "--templates mine" in (USUAL / "v2099_01_01" / "__init__.py").read_text("utf-8")

@@ -13,6 +13,7 @@ from support.samples import HANDSHAKE
 
 def project(folder: Path, table: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".git").mkdir(exist_ok=True)  # the search for settings ends at the top of a repository
     (folder / "pyproject.toml").write_text(f"[tool.mcp-bindgen]\n{table}\n", "utf-8")
     (folder / "schema.json").write_text(json.dumps({"$defs": HANDSHAKE}), "utf-8")
     return folder
@@ -55,6 +56,8 @@ baseline = "accepted.toml"
         ("schema = {}", "schema: is a text or a list of texts"),
         ("package = 'a-b'", "package: 'a-b' cannot name a Python package"),
         ("x = ", "not valid TOML"),
+        ("extra = 3", "extra: is a table of paths and templates"),
+        ("extra = {'a.md' = ''}", "extra.a.md: is the path of a template, relative to this file"),
     ],
 )
 def test_mistakes_are_named_with_file_and_key(tmp_path: Path, table: str, said: str) -> None:
@@ -63,6 +66,51 @@ def test_mistakes_are_named_with_file_and_key(tmp_path: Path, table: str, said: 
         find_settings(tmp_path)
     assert f"error: {tmp_path}/pyproject.toml: " in str(caught.value)
     assert said in str(caught.value)
+
+
+class TestSearch:
+    """Settings name templates, and templates are code: a stranger's pyproject.toml further up must not be found."""
+
+    FAR = "templates = 'evil'"
+
+    @pytest.fixture(autouse=True)
+    def home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        home = tmp_path / "home"
+        home.mkdir()
+        monkeypatch.setenv("HOME", str(home))
+        return home
+
+    def found_from(self, start: Path, holder: Path) -> bool:
+        start.mkdir(parents=True, exist_ok=True)
+        (holder / "pyproject.toml").write_text(f"[tool.mcp-bindgen]\n{self.FAR}\n", "utf-8")
+        return find_settings(start) != Settings()
+
+    def test_it_ends_at_the_top_of_the_repository(self, home: Path) -> None:
+        (home / "a" / "b" / ".git").mkdir(parents=True)
+        assert self.found_from(home / "a" / "b" / "c", home / "a" / "b")
+        assert not self.found_from(home / "x" / "y", home / "a")
+        (home / "a" / "b" / "pyproject.toml").unlink()
+        assert not self.found_from(home / "a" / "b" / "c", home / "a")
+
+    def test_a_worktree_is_a_repository_too(self, home: Path) -> None:
+        (home / "a" / "b").mkdir(parents=True)
+        (home / "a" / "b" / ".git").write_text("gitdir: /elsewhere\n", "utf-8")
+        assert not self.found_from(home / "a" / "b" / "c", home / "a")
+
+    def test_outside_a_repository_it_ends_at_home(self, home: Path, tmp_path: Path) -> None:
+        assert self.found_from(home / "a" / "b", home)
+        (home / "pyproject.toml").unlink()
+        assert not self.found_from(home / "a" / "b", tmp_path)
+
+    def test_outside_home_it_looks_in_the_current_folder_alone(self, tmp_path: Path) -> None:
+        (tmp_path / "tmp").mkdir()
+        assert not self.found_from(tmp_path / "tmp" / "work", tmp_path / "tmp")
+        assert self.found_from(tmp_path / "tmp" / "work", tmp_path / "tmp" / "work")
+
+    def test_a_file_of_another_user_is_ignored(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.found_from(home / "a", home)
+        monkeypatch.setattr("os.getuid", lambda: home.stat().st_uid + 1)
+        assert not self.found_from(home / "a", home)
 
 
 @pytest.mark.parametrize("text", ["tool = 3", "[tool]\nmcp-bindgen = 3"])

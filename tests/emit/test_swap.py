@@ -11,7 +11,7 @@ from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit import swap
 from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindgen.emit.swap import exchange, write_trees
-from mcp_bindgen.emit.tree import STAGING, Tree
+from mcp_bindgen.emit.tree import STAGING, Extent, Tree
 from support.command import files_below
 
 OLD = f"{HEADER_MARK}\nold\n"
@@ -33,7 +33,7 @@ def trees(home: Path, text: str = NEW) -> list[Tree]:
     return [
         Tree(folder=home / "v1", files={"a.py": text, "sub/b.py": text}),
         Tree(folder=home / "v2", files={"c.py": text}),
-        Tree(folder=home, files={"__init__.py": text, "py.typed": ""}, shallow=True),
+        Tree(folder=home, files={"__init__.py": text, "py.typed": ""}, extent=Extent.TOP),
     ]
 
 

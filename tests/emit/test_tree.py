@@ -7,7 +7,18 @@ import pytest
 
 from mcp_bindgen.diagnostics import InputError
 from mcp_bindgen.emit.header import HEADER_MARK
-from mcp_bindgen.emit.tree import STAGING, Drift, Tree, compare, diff, files_in, is_ours, packages_in, refuse_foreign
+from mcp_bindgen.emit.tree import (
+    STAGING,
+    Drift,
+    Extent,
+    Tree,
+    compare,
+    diff,
+    files_in,
+    is_ours,
+    packages_in,
+    refuse_foreign,
+)
 
 OURS = f"{HEADER_MARK}\nx = 1\n"
 
@@ -56,7 +67,7 @@ def test_byte_code_and_what_is_being_staged_is_no_part_of_a_folder(tmp_path: Pat
 
 def test_a_shallow_tree_leaves_the_folders_beside_it_alone(tmp_path: Path) -> None:
     put(tmp_path, {"a": OURS, "sub/b": "mine = True\n"})
-    tree = Tree(folder=tmp_path, files={"a.py": OURS}, shallow=True)
+    tree = Tree(folder=tmp_path, files={"a.py": OURS}, extent=Extent.TOP)
     refuse_foreign([tree])
     assert compare(tree).paths == ()
 
@@ -92,7 +103,7 @@ def test_links_and_files_in_the_place_of_a_folder_are_refused(tmp_path: Path) ->
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "dangling").symlink_to("nowhere")
     (tmp_path / "file").write_text(OURS, "utf-8")
-    for name, reason in (("link", "symbolic link"), ("dangling", "symbolic link"), ("file", "no folder")):
+    for name, reason in (("link", "symbolic link"), ("dangling", "symbolic link"), ("file", "not a directory")):
         with pytest.raises(InputError, match=reason):
             refuse_foreign([Tree(folder=tmp_path / name, files={})])
 

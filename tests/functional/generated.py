@@ -8,7 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.emit.python.package import emit
+from mcp_bindgen.emit.header import revision_header
+from mcp_bindgen.emit.python.package import package_pages, package_view
 from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
@@ -27,7 +28,8 @@ def emitted(
     protocol: Protocol, *, command: str = "mcp-bindgen generate", templates: Path | None = None
 ) -> dict[str, str]:
     """Emit the bindings of a revision."""
-    return emit(protocol, released=RELEASED, command=command, templates=Templates(templates), diagnostics=Diagnostics())
+    package = package_view(protocol, RELEASED, Diagnostics())
+    return Templates(templates).render(package_pages(package), revision_header(protocol, command))
 
 
 def generate(*sources: SourceText, templates: Path | None = None) -> dict[str, str]:

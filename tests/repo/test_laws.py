@@ -12,12 +12,12 @@ from types import ModuleType
 import pytest
 from jinja2 import Environment, nodes
 
+from functional.generated import emitted
 from mcp_bindgen.bridge import table as our_table
 from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
 from mcp_bindgen.bridge.emit import emit_bridges
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import HEADER_MARK
-from mcp_bindgen.emit.python.package import emit, emit_root, revision_folder
+from mcp_bindgen.emit.python.package import emit_root, revision_folder
 from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.emit.tree import Tree, compare
 from mcp_bindgen.ingest.revisions import released
@@ -222,16 +222,10 @@ class TestGenerated:
     def test_the_committed_tree_is_what_we_generate(self) -> None:
         templates, protocols = Templates(), [load_released(revision) for revision in released()]
         files = emit_root([revision_folder(revision) for revision in released()], "mcp-bindgen generate", templates)
-        for revision in released():
-            folder = revision_folder(revision)
-            emitted = emit(
-                load_released(revision),
-                released=protocols,
-                command=f"mcp-bindgen generate {revision}",
-                templates=templates,
-                diagnostics=Diagnostics(),
-            )
-            files |= {f"{folder}/{name}": text for name, text in emitted.items()}
+        for protocol in protocols:
+            emitted_files = emitted(protocol, command=f"mcp-bindgen generate {protocol.revision}")
+            folder = revision_folder(protocol.revision)
+            files |= {f"{folder}/{name}": text for name, text in emitted_files.items()}
         bridges = emit_bridges(protocols, "mcp-bindgen generate", templates)
         files |= {f"{BRIDGES}/{name}": text for name, text in bridges.items()}
         drift = compare(Tree(folder=ROOT / "generated" / "mcp_bindings", files=files))

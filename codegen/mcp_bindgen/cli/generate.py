@@ -1,9 +1,9 @@
 """`mcp-bindgen generate`: write bindings, or with --check say how those on disk differ.
 
-The JSON answer of a run that writes: ``revisions`` (each with ``revision``, ``folder``, ``files``), ``written`` (the
-folders that changed, empty when everything was up to date), ``removed`` (files that do not belong there any more),
-``warnings``. That of --check: ``up_to_date``, ``missing``, ``changed``, ``orphaned``, ``warnings``. Paths are
-relative to the current folder where they lie below it.
+The JSON answer of a run that writes: ``revisions`` (each with ``revision``, ``folder``, ``files``), ``extra`` (the
+files of extra templates), ``written`` (the folders and extra files that changed, empty when all were up to date),
+``removed`` (files that do not belong there any more), ``warnings``. That of --check: ``up_to_date``, ``missing``,
+``changed``, ``orphaned``, ``warnings``. Paths are relative to the current folder where they lie below it.
 """
 
 import sys
@@ -85,21 +85,29 @@ def generate(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Result:
-    """What a run did; `packages` has the JSON of each revision."""
+    """What a run did; `packages` has the JSON of each revision, `extra` the files of extra templates."""
 
     packages: Sequence[Mapping[str, Any]]
+    extra: Sequence[str]
     diagnostics: Diagnostics
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         done = {"written": list(self.written), "removed": list(self.removed)}
-        return {"revisions": list(self.packages), **done, "warnings": warnings_json(self.diagnostics)}
+        return {
+            "revisions": list(self.packages),
+            "extra": list(self.extra),
+            **done,
+            "warnings": warnings_json(self.diagnostics),
+        }
 
     def lines(self) -> Iterator[str]:
         for package in self.packages:
             state = "wrote" if package["folder"] in self.written else "up to date:"
             yield f"{state} {package['folder']} ({package['revision']}, {count(len(package['files']), 'file')})"
+        for path in self.extra:
+            yield f"{'wrote' if path in self.written else 'up to date:'} {path}"
         if self.removed:
             yield f"removed {count(len(self.removed), 'file')} that nothing generates any more"
 
@@ -122,11 +130,12 @@ def _write(request: Request, sources: Sequence[SourceText], inputs: str, *, quie
             {"revision": package.revision, "folder": _shown(package.folder), "files": sorted(package.files)}
             for package in plan.packages
         ],
+        extra=[_shown(path) for path in plan.extra],
         diagnostics=diagnostics,
         written=tuple(
-            _shown(package.folder)
-            for package in plan.packages
-            if any(path.is_relative_to(package.folder) for path in stale)
+            _shown(place)
+            for place in (*(package.folder for package in plan.packages), *plan.extra)
+            if any(path.is_relative_to(place) for path in stale)
         ),
         removed=tuple(_shown(tree.folder / name) for tree, drift in drifts for name in drift.orphaned),
     )
@@ -134,7 +143,11 @@ def _write(request: Request, sources: Sequence[SourceText], inputs: str, *, quie
         request.home,
         inputs=inputs,
         trees=plan.trees,
-        answer={"revisions": result.packages, "diagnostics": [diagnostic_json(d) for d in diagnostics]},
+        answer={
+            "revisions": result.packages,
+            "extra": result.extra,
+            "diagnostics": [diagnostic_json(d) for d in diagnostics],
+        },
     )
     return result
 
@@ -142,7 +155,8 @@ def _write(request: Request, sources: Sequence[SourceText], inputs: str, *, quie
 def _digest_inputs(request: Request, sources: Sequence[SourceText]) -> str:
     neighbours = packages_in(request.home) if request.partial else ()
     options = {name: str(value) for name, value in asdict(request).items()} | {"neighbours": neighbours}
-    return cache.digest_inputs(options, [source.data for source in sources], request.templates)
+    read = [source.data for source in sources] + [extra.template.read_bytes() for extra in request.extra]
+    return cache.digest_inputs(options, read, request.templates)
 
 
 def _recalled(home: Path, inputs: str) -> _Result | None:
@@ -150,7 +164,7 @@ def _recalled(home: Path, inputs: str) -> _Result | None:
     if answer is None:
         return None
     diagnostics = Diagnostics({diagnostic_from_json(found): None for found in answer["diagnostics"]})
-    return _Result(packages=answer["revisions"], diagnostics=diagnostics)
+    return _Result(packages=answer["revisions"], extra=answer["extra"], diagnostics=diagnostics)
 
 
 def _check(request: Request, sources: Sequence[SourceText], *, quiet: bool, verbose: bool, format_: Format) -> int:

@@ -8,9 +8,10 @@ from mcp_bindgen.bridge.emit import FOLDER as BRIDGES
 from mcp_bindgen.bridge.emit import emit_bridges
 from mcp_bindgen.cli.request import Request, stable_name
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
-from mcp_bindgen.emit.python.package import TYPED, emit, emit_root, revision_folder
-from mcp_bindgen.emit.python.render import Templates
-from mcp_bindgen.emit.tree import Tree, packages_in
+from mcp_bindgen.emit.header import revision_header
+from mcp_bindgen.emit.python.package import TYPED, emit_root, package_pages, package_view, revision_folder
+from mcp_bindgen.emit.python.render import Page, Templates
+from mcp_bindgen.emit.tree import Extent, Tree, packages_in
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ingest.sources import SourceText
 from mcp_bindgen.ir.nodes import Protocol, Source
@@ -28,9 +29,10 @@ class Package:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a request comes to: the packages, and the trees that hold them."""
+    """What a request comes to: the packages, the files of extra templates, and the trees that hold them all."""
 
     packages: tuple[Package, ...]
+    extra: tuple[Path, ...]
     trees: tuple[Tree, ...]
 
 
@@ -51,7 +53,8 @@ class _Planner:
         self._request = request
         self._sources = sources
         self._diagnostics = diagnostics
-        self._templates = Templates(request.templates)
+        self._templates = Templates(request.templates, [extra.template for extra in request.extra])
+        self._extra: dict[str, str] = {}
         self._released = [load_released(revision) for revision in released()]
 
     def plan(self, step: Callable[[str], None]) -> Plan:
@@ -65,7 +68,10 @@ class _Planner:
             trees = [Tree(folder=package.folder, files=package.files | TYPED) for package in packages]
         else:
             trees = list(self._trees(packages))
-        return Plan(packages=tuple(packages), trees=tuple(trees))
+        if self._extra:
+            trees.append(Tree(folder=self._request.project, files=self._extra, extent=Extent.LISTED))
+        extra = tuple(self._request.project / path for path in self._extra)
+        return Plan(packages=tuple(packages), extra=extra, trees=tuple(trees))
 
     def _protocols(self) -> Iterator[Protocol]:
         revisions = self._request.revisions
@@ -75,14 +81,12 @@ class _Planner:
             yield from map(load_released, revisions)
 
     def _package(self, protocol: Protocol, folder: str) -> Package:
-        files = emit(
-            protocol,
-            released=self._released,
-            command=self._request.command(protocol.revision),
-            templates=self._templates,
-            diagnostics=self._diagnostics,
-        )
-        self._diagnostics.raise_errors()
+        header = revision_header(protocol, self._request.command(protocol.revision))
+        view = package_view(protocol, self._released, self._diagnostics)
+        files = self._templates.render(package_pages(view), header)
+        for extra in self._request.extra:
+            page = Page(path=extra.path_of(protocol.revision), template=str(extra.template), context={"package": view})
+            self._extra |= self._templates.render([page], header)
         return Package(revision=protocol.revision, folder=self._request.home / folder, files=files)
 
     def _trees(self, packages: Sequence[Package]) -> Iterator[Tree]:
@@ -102,7 +106,7 @@ class _Planner:
             yield Tree(folder=package.folder, files=package.files)
         if bridges:
             yield Tree(folder=home / BRIDGES, files=bridges)
-        yield Tree(folder=home, files=root, shallow=True)
+        yield Tree(folder=home, files=root, extent=Extent.TOP)
 
     def _bridged(self, folders: set[str]) -> list[Protocol]:
         """Return the released revisions from the oldest to the newest package that is there, gaps included."""

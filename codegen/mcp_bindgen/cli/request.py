@@ -8,7 +8,7 @@ import typer
 
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.ingest.revisions import released
-from mcp_bindgen.settings import Settings, is_package_name
+from mcp_bindgen.settings import REVISION_FIELD, Extra, Settings, is_package_name
 
 DEFAULT_PACKAGE = "mcp_bindings"
 DEFAULT_OUT = "generated"
@@ -31,7 +31,8 @@ class Request:
 
     No revision together with a schema means the one that the schema states. `named` are those revisions that the user
     named. `chosen_place` is true when the user chose where the package goes; then the whole package is ours. `partial`
-    is true when the package may also hold other revisions, which stay as they are.
+    is true when the package may also hold other revisions, which stay as they are. `extra` are the templates of the
+    project `project` beside those of the package.
     """
 
     revisions: tuple[str, ...]
@@ -40,6 +41,8 @@ class Request:
     home: Path
     package: str
     templates: Path | None
+    project: Path
+    extra: tuple[Extra, ...]
     chosen_place: bool
     partial: bool
     options: tuple[str, ...]
@@ -63,7 +66,7 @@ def settle(asked: Asked, settings: Settings) -> Request:
     """Complete the arguments from the settings; the command line wins.
 
     Raises:
-        InputError: the templates are no folder.
+        InputError: the templates are not a directory, or an extra template cannot be rendered where it should.
         typer.BadParameter: the arguments contradict each other.
     """
     schema = asked.schema or settings.schema
@@ -79,22 +82,45 @@ def settle(asked: Asked, settings: Settings) -> Request:
         )
     templates = asked.templates or settings.templates
     if templates is not None and not templates.is_dir():
-        raise InputError.at(Location(source=str(templates)), "the templates are no folder")
+        raise InputError.at(Location(source=str(templates)), "templates: not a directory")
     chosen = any((asked.out, settings.out, package))
     package = package or DEFAULT_PACKAGE
     base = settings.source.parent if settings.source and not asked.package else Path()
     out = asked.out or settings.out or (base if chosen else Path(DEFAULT_OUT))
+    home = out.joinpath(*package.split("."))
+    every = revisions or (() if schema else tuple(released()))
+    _refuse_misplaced(settings, len(every), home)
     return Request(
-        revisions=revisions or (() if schema else tuple(released())),
+        revisions=every,
         named=tuple(dict.fromkeys(asked.revisions)),
         schema=schema,
-        home=out.joinpath(*package.split(".")),
+        home=home,
         package=package,
         templates=templates,
+        project=settings.folder,
+        extra=settings.extra,
         chosen_place=chosen,
         partial=not chosen and bool(revisions or schema),
         options=tuple(_options(asked)),
     )
+
+
+def _refuse_misplaced(settings: Settings, revisions: int, home: Path) -> None:
+    """Refuse the output of an extra template where it cannot be written, or would be removed again."""
+    for extra in settings.extra:
+        where = Location(source=str(settings.source))
+        place = (settings.folder / extra.path).resolve()
+        if not extra.template.is_file():
+            raise InputError.at(Location(source=str(extra.template)), "the template of an extra file is not there")
+        if not place.is_relative_to(settings.folder.resolve()):
+            raise InputError.at(where, f"extra: {extra.path}: outside the project")
+        if place.is_relative_to(home.resolve()):
+            raise InputError.at(where, f"extra: {extra.path}: inside {home}, which holds nothing but bindings")
+        if revisions > 1 and REVISION_FIELD not in extra.path:
+            message = (
+                f"extra: {extra.path}: written once per revision, so with several it must contain {REVISION_FIELD}"
+            )
+            raise InputError.at(where, message)
 
 
 def stable_name(place: str, base: Path) -> str:

@@ -13,14 +13,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mcp_bindgen.emit.tree import Tree, files_in
+from mcp_bindgen.emit.records import cache_folder
+from mcp_bindgen.emit.tree import Extent, Tree, files_in
 from mcp_bindgen.paths import shipped
 
-FORMAT = 1
+FORMAT = 2
 """The format of the cache files; another one counts as no cache."""
-_SHALLOW = "/*"
-"""What follows the name of a folder of which only the files directly in it count."""
-_TOOLS = ("mcp-bindgen", "black", "jinja2", "tree-sitter", "tree-sitter-typescript")
+_TOOLS = ("mcp-bindgen", "black", "jinja2", "pydantic", "tree-sitter", "tree-sitter-typescript")
+"""The distributions whose version can change the output; pydantic's, since no field may be named as a method of it."""
 
 
 def digest_inputs(options: object, sources: Iterable[bytes], templates: Path | None) -> str:
@@ -33,18 +33,18 @@ def digest_inputs(options: object, sources: Iterable[bytes], templates: Path | N
         _add(digest.update, data)
     package = Path(__file__).resolve().parents[1]
     for folder in (package, shipped("schema"), shipped("templates"), *([templates] if templates else [])):
-        _add(digest.update, digest_folder(folder).encode())
+        _add(digest.update, digest_files(files_in(folder)).encode())
     return digest.hexdigest()
 
 
-def digest_folder(folder: Path, *, shallow: bool = False) -> str:
-    """Return a digest of the files of a folder, their relative paths included.
+def digest_files(files: Mapping[str, Path]) -> str:
+    """Return a digest of files, their relative paths included.
 
     Raises:
         OSError: a file cannot be read.
     """
     digest = hashlib.sha256()
-    for name, path in files_in(folder, shallow=shallow).items():
+    for name, path in files.items():
         _add(digest.update, os.fsencode(name))
         _add(digest.update, os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes())
     return digest.hexdigest()
@@ -56,8 +56,10 @@ def recall(home: Path, inputs: str) -> dict[str, Any] | None:
         stored: Any = json.loads(_file(home).read_text("utf-8"))
         if stored["inputs"] != inputs:
             return None
-        for name, digest in stored["folders"].items():
-            if digest_folder(Path(name.removesuffix(_SHALLOW)), shallow=name.endswith(_SHALLOW)) != digest:
+        for written in stored["trees"]:
+            files = dict.fromkeys(written["files"], "")
+            tree = Tree(folder=Path(written["folder"]), files=files, extent=Extent(written["extent"]))
+            if digest_files(tree.on_disk()) != written["digest"]:
                 return None
         answer: dict[str, Any] = stored["answer"]
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError):
@@ -68,25 +70,27 @@ def recall(home: Path, inputs: str) -> dict[str, Any] | None:
 def remember(home: Path, *, inputs: str, trees: Iterable[Tree], answer: Mapping[str, Any]) -> None:
     """Keep what a run into the folder `home` wrote and answered, if the cache can be written."""
     try:
-        folders = {
-            f"{tree.folder.absolute()}{_SHALLOW if tree.shallow else ''}": digest_folder(
-                tree.folder, shallow=tree.shallow
-            )
+        written = [
+            {
+                "folder": str(tree.folder.absolute()),
+                "extent": tree.extent.value,
+                "files": sorted(tree.files),
+                "digest": digest_files(tree.on_disk()),
+            }
             for tree in trees
-        }
+        ]
         path = _file(home)
         fresh = path.with_name(f"{path.name}.{os.getpid()}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(json.dumps({"inputs": inputs, "folders": folders, "answer": answer}), "utf-8")
+        fresh.write_text(json.dumps({"inputs": inputs, "trees": written, "answer": answer}), "utf-8")
         fresh.replace(path)
     except (OSError, RuntimeError):  # RuntimeError: nobody knows where the home folder is
         return
 
 
 def _file(home: Path) -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     name = hashlib.sha256(os.fsencode(home.absolute())).hexdigest()
-    return Path(root).expanduser() / "mcp-bindgen" / f"{name[:32]}.json"
+    return cache_folder() / f"{name[:32]}.json"
 
 
 def _add(update: Callable[[bytes], None], data: bytes) -> None:

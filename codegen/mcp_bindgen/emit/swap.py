@@ -14,7 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mcp_bindgen.diagnostics import InputError, Location
-from mcp_bindgen.emit.tree import STAGING, Tree, compare, files_in, refuse_foreign
+from mcp_bindgen.emit.header import comment_of
+from mcp_bindgen.emit.records import put_on_record
+from mcp_bindgen.emit.tree import STAGING, Extent, Tree, compare, refuse_foreign
 
 Undo = Callable[[], None]
 
@@ -25,7 +27,7 @@ _RENAME_EXCHANGE = 2
 def write_trees(trees: Sequence[Tree], home: Path) -> tuple[Tree, ...]:
     """Make every folder what its tree says, all of them or none; return the trees that were not as they should be.
 
-    `home` is the folder that all of them are in.
+    `home` is the folder beside which other runs are kept waiting.
 
     Raises:
         InputError: a folder is not ours to replace, or cannot be written; everything is as it was.
@@ -61,25 +63,30 @@ def _replace_all(trees: Sequence[Tree]) -> tuple[Tree, ...]:
     with suppress(OSError):  # what remains of the old tree can wait for the next run
         for tree in stale:
             _discard(tree)
+    for tree in stale:
+        for name, text in tree.files.items():
+            if comment_of(name) is None and text:
+                put_on_record(tree.folder / name, text)
     return stale
 
 
 def _stage(tree: Tree) -> None:
-    """Write the tree beside its folder (a shallow one file by file, inside the folder)."""
-    if tree.shallow:
+    """Write the tree beside its folder; one that does not own all of it file by file, inside the folder."""
+    is_whole = tree.extent is Extent.ALL
+    if not is_whole:
         tree.folder.mkdir(parents=True, exist_ok=True)
     for name, text in tree.files.items():
-        path = _sibling(tree.folder / name, "new") if tree.shallow else _sibling(tree.folder, "new") / name
+        path = _sibling(tree.folder, "new") / name if is_whole else _sibling(tree.folder / name, "new")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
 
 
 def _install(tree: Tree, undo: list[Undo]) -> None:
     """Put a staged tree in place; `undo` gets what takes it back."""
-    if not tree.shallow:
+    if tree.extent is Extent.ALL:
         _swap(_sibling(tree.folder, "new"), tree.folder, undo)
         return
-    for name, path in files_in(tree.folder, shallow=True).items():
+    for name, path in tree.on_disk().items():
         if name not in tree.files:
             held = _sibling(path, "old")
             path.rename(held)
@@ -137,8 +144,9 @@ def _clean_up(tree: Tree) -> None:
 
 
 def _discard(tree: Tree) -> None:
-    if tree.shallow:
-        for path in tree.folder.glob(f".*{STAGING}*"):
+    if tree.extent is not Extent.ALL:
+        folders = {(tree.folder / name).parent for name in tree.files} | {tree.folder}
+        for path in (path for folder in folders for path in folder.glob(f".*{STAGING}*")):
             if path.is_file():
                 path.unlink()
         return

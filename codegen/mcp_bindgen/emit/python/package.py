@@ -1,10 +1,10 @@
-"""Emit the package of one revision: IR in, ``{path: text}`` out. Nothing is written here."""
+"""Lay out the package of one revision: IR in, pages out. Nothing is rendered or written here."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.emit.header import header, revision_header
+from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.classes import ClassViews
 from mcp_bindgen.emit.python.inheritance import Inheritance
@@ -33,30 +33,6 @@ def revision_folder(revision: str) -> str:
     return "v" + re.sub(r"[^A-Za-z0-9]+", "_", revision)
 
 
-def emit(
-    protocol: Protocol,
-    *,
-    released: Sequence[Protocol],
-    command: str,
-    templates: Templates,
-    diagnostics: Diagnostics,
-) -> dict[str, str]:
-    """Return the files of one revision's package by path, formatted.
-
-    Args:
-        protocol: the revision.
-        released: the released revisions; a definition is in the same module as there.
-        command: what to run to make the files anew, for their header.
-        templates: what lays them out.
-        diagnostics: takes what a reader of the schema should know.
-
-    Raises:
-        InputError: names of the schema cannot be told apart in Python, or a template cannot be used.
-    """
-    package = package_view(protocol, released, diagnostics)
-    return templates.render(_pages(package), revision_header(protocol, command))
-
-
 def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dict[str, str]:
     """Return the files of the package that holds the packages of several revisions."""
     page = Page(path="__init__.py", template="root.py.j2", context={"packages": tuple(folders)})
@@ -65,6 +41,11 @@ def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dic
 
 def package_view(protocol: Protocol, released: Sequence[Protocol], diagnostics: Diagnostics) -> views.Package:
     """Return the views of everything that is emitted for one revision.
+
+    Args:
+        protocol: the revision.
+        released: the released revisions; a definition is in the same module as there.
+        diagnostics: takes what a reader of the schema should know.
 
     Raises:
         InputError: names of the schema cannot be told apart in Python.
@@ -95,7 +76,8 @@ def package_view(protocol: Protocol, released: Sequence[Protocol], diagnostics: 
     )
 
 
-def _pages(package: views.Package) -> Iterator[Page]:
+def package_pages(package: views.Package) -> Iterator[Page]:
+    """Iterate over the pages of one revision's package."""
     for module in package.modules:
         yield Page(path=f"{module.name}.py", template="models.py.j2", context={"package": package, "module": module})
     for name in ("constants", "errors", "methods", "client", "server", "binding"):

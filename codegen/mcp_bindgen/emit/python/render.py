@@ -1,11 +1,19 @@
 """Render pages through the templates, and format them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateSyntaxError, pass_context
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    FunctionLoader,
+    StrictUndefined,
+    TemplateSyntaxError,
+    pass_context,
+)
 from jinja2.runtime import Context
 
 from mcp_bindgen.diagnostics import InputError, Location
@@ -39,19 +47,21 @@ class Templates:
 
     Args:
         folder: a folder with templates of the user; one replaces the shipped one of the same name.
-        others: names of files in that folder that are templates of their own.
+        extra: further templates of the user, which replace none; they may include those of the folder, and ours.
 
     Raises:
         InputError: a file in the folder replaces nothing.
     """
 
-    def __init__(self, folder: Path | None = None, others: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path | None = None, extra: Collection[Path] = ()) -> None:
         ours = shipped("templates") / FOLDER
         self._folders = [folder, ours] if folder else [ours]
+        self._extra = {str(path) for path in extra}
         if folder:
-            _refuse_unknown(folder, {*others, *(path.name for path in ours.iterdir())})
+            own = {path.name for path in extra if path.parent.resolve() == folder.resolve()}
+            _refuse_unknown(folder, own, {path.name for path in ours.iterdir()})
         self._environment = Environment(
-            loader=ChoiceLoader([FileSystemLoader(folder) for folder in self._folders]),
+            loader=ChoiceLoader([FunctionLoader(self._load), *map(FileSystemLoader, self._folders)]),
             undefined=StrictUndefined,
             finalize=_printed,
             trim_blocks=True,
@@ -92,6 +102,10 @@ class Templates:
             raise InputError.at(self._place(page.template), message)
         return "".join(chunks)
 
+    def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
+        """Load a template of the user that is named by its path."""
+        return (Path(name).read_text("utf-8"), name, lambda: True) if name in self._extra else None
+
     def _place(self, template: str, line: int | None = None) -> Location:
         """Return the file that a template is read from."""
         found = next((folder / template for folder in self._folders if (folder / template).is_file()), Path(template))
@@ -104,15 +118,15 @@ class Templates:
         place, trace = self._place(page.template), error.__traceback__
         while trace is not None:
             name = trace.tb_frame.f_code.co_filename
-            if any(Path(name).is_relative_to(folder) for folder in self._folders):
+            if name in self._extra or any(Path(name).is_relative_to(folder) for folder in self._folders):
                 place = Location(source=name, line=trace.tb_lineno)
             trace = trace.tb_next
         return place
 
 
-def _refuse_unknown(folder: Path, known: set[str]) -> None:
+def _refuse_unknown(folder: Path, own: set[str], known: set[str]) -> None:
     for path in sorted(folder.iterdir()):
-        if path.name not in known and not path.name.startswith("."):
+        if path.name not in known | own and not path.name.startswith("."):
             names = ", ".join(sorted(known))
             raise InputError.at(Location(source=str(path)), f"replaces no template; there are {names}")
 
@@ -139,9 +153,10 @@ def _repr(context: Context, value: object) -> str:
 
 
 @pass_context
-def _join(context: Context, values: Iterable[object], separator: str = "") -> str:
+def _join(context: Context, values: Iterable[object], separator: str = "", attribute: str = "") -> str:
     """The filter `join`: as that of Jinja, for expressions too."""
-    return separator.join(str(_printed(context, value)) for value in values)
+    found = (getattr(value, attribute) if attribute else value for value in values)
+    return separator.join(str(_printed(context, value)) for value in found)
 
 
 def format_source(text: str, where: Location) -> str:
