@@ -10,6 +10,7 @@ from jinja2 import (
     Environment,
     FileSystemLoader,
     FunctionLoader,
+    PrefixLoader,
     StrictUndefined,
     TemplateSyntaxError,
     pass_context,
@@ -27,6 +28,8 @@ from mcp_bindgen.paths import shipped
 LINE_LENGTH = 120
 FOLDER = "python"
 """The folder of the shipped templates, below ``templates``."""
+SHIPPED = "shipped"
+"""What a template of the user that replaces one of ours includes it by: ``shipped/class.py.j2``."""
 MAX_SECONDS = 60
 """How long the templates of one page may compute, in seconds."""
 MAX_LENGTH = 64 * 1024 * 1024
@@ -61,7 +64,13 @@ class Templates:
             own = {path.name for path in extra if path.parent.resolve() == folder.resolve()}
             _refuse_unknown(folder, own, {path.name for path in ours.iterdir()})
         self._environment = Environment(
-            loader=ChoiceLoader([FunctionLoader(self._load), *map(FileSystemLoader, self._folders)]),
+            loader=ChoiceLoader(
+                [
+                    FunctionLoader(self._load),
+                    *map(FileSystemLoader, self._folders),
+                    PrefixLoader({SHIPPED: FileSystemLoader(ours)}),
+                ]
+            ),
             undefined=StrictUndefined,
             finalize=_printed,
             trim_blocks=True,

@@ -14,6 +14,7 @@ class Field:
         name: its name in Python.
         wire_name: the name of the property on the wire.
         type: its type in Python, ``None`` or ``Absent`` included if the property may be absent.
+        plain: the same without what only validation needs, and without ``None`` or ``Absent``.
         schema_type: its type in the protocol, a node of the intermediate representation.
         default: what the constructor fills in; None if the field must be passed.
         is_required: whether the property must be on the wire.
@@ -28,6 +29,7 @@ class Field:
     name: str
     wire_name: str
     type: Expression
+    plain: Expression
     schema_type: TypeRef
     default: Expression | None
     is_required: bool
@@ -75,6 +77,7 @@ class Alias:
         name: its name in Python.
         definition: its name in the schema.
         type: the type that it stands for.
+        plain: the same without what only validation needs.
         schema_type: the same in the protocol, a node of the intermediate representation.
         is_forward: whether the type names something that the module defines further down, or itself.
         doc: its documentation; may be empty.
@@ -85,6 +88,7 @@ class Alias:
     name: str
     definition: str
     type: Expression
+    plain: Expression
     schema_type: TypeRef
     is_forward: bool
     doc: str
