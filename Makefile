@@ -82,7 +82,7 @@ diff: $(READY) ## Say what breaks between OLD and NEW: make diff OLD=2025-06-18 
 docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
 	$(BIN)/python tests/support/requirement_table.py
-	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py
+	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py tests/repo/test_templates.py
 
 .PHONY: test
 test: $(READY) ## Run the tests that need neither a peer nor a build.

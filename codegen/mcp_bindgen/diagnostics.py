@@ -116,4 +116,6 @@ def escape_pointer(token: str) -> str:
 
 def printable(text: str) -> str:
     """Make text that came from an input safe for a terminal: control and bidirectional characters become escapes."""
+    if text.replace("\n", "").isprintable():
+        return text
     return "".join(ch if ch == "\n" or ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)

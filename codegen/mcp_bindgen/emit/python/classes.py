@@ -82,6 +82,7 @@ class ClassViews:
     def _class(self, struct: Struct, pending: Collection[str]) -> views.Class:
         bases = self._inheritance.bases(struct)
         own = self._inheritance.own_fields(struct)
+        fields = tuple(self._field(struct, field, pending) for field in struct.fields)
         states_extra = struct.extra is not None and not is_any(struct.extra) and not bases
         return views.Class(
             name=self._names.classes[struct.name],
@@ -92,7 +93,8 @@ class ClassViews:
             is_deprecated=struct.deprecated,
             is_closed=struct.extra is None,
             extra=self._speller.annotation(struct.extra) if struct.extra is not None and states_extra else None,
-            fields=tuple(self._field(struct, field, pending) for field in struct.fields if field.wire_name in own),
+            fields=tuple(field for field in fields if field.wire_name in own),
+            every_field=fields,
         )
 
     def _field(self, struct: Struct, field: Field, pending: Collection[str]) -> views.Field:

@@ -33,6 +33,9 @@ def _wrapped(text: str, width: int) -> list[str]:
     """Wrap the lines that are too long; shorter ones, lists for example, stay as they are."""
     wrapped: list[str] = []
     for line in text.splitlines():
+        if len(line) <= width:
+            wrapped.append(line.rstrip())
+            continue
         lead = line[: len(line) - len(line.lstrip())]
         folded = textwrap.wrap(
             line.strip(),

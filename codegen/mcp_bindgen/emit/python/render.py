@@ -71,6 +71,7 @@ class Templates:
                     PrefixLoader({SHIPPED: FileSystemLoader(ours)}),
                 ]
             ),
+            auto_reload=False,
             undefined=StrictUndefined,
             finalize=_printed,
             trim_blocks=True,

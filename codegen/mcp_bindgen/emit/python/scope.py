@@ -54,4 +54,5 @@ class Scope:
 def _import_order(statement: views.Import) -> tuple[int, str, int, str]:
     root = (statement.module or statement.name).partition(".")[0]
     rank = _ORDER.index(statement.name) if statement.module == "builtins" else 0
-    return _GROUPS.index(root), statement.module, rank, statement.local
+    group = _GROUPS.index(root) if root in _GROUPS else len(_GROUPS) - 1
+    return group, statement.module, rank, statement.local

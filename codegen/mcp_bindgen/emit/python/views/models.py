@@ -55,6 +55,8 @@ class Class:
         is_closed: whether the schema forbids properties that it does not declare.
         extra: the type of properties that it does not declare, if they are of one type; else None.
         fields: the fields that it does not inherit, in the order of the schema.
+        every_field: all fields, those that it inherits included.
+        kind: ``class``.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Class:
     is_closed: bool
     extra: Expression | None
     fields: tuple[Field, ...]
+    every_field: tuple[Field, ...]
     kind: str = "class"
 
 
@@ -83,6 +86,7 @@ class Alias:
         doc: its documentation; may be empty.
         link: the page that specifies it.
         is_deprecated: whether this revision deprecates it.
+        kind: ``alias``.
     """
 
     name: str
