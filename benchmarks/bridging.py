@@ -18,7 +18,7 @@ from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.bridge.revisions import Bridges
 from mcp_runtime.bridge.wire import Wire
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.validation import Reader
+from mcp_runtime.protocol.validation import Reader
 
 OLDEST, NEWEST = v2024_11_05.BINDING, v2025_11_25.BINDING
 AUDIO: dict[str, Any] = {"content": [{"type": "audio", "data": "AAAA" * 300, "mimeType": "audio/wav"}]}

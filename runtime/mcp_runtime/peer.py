@@ -1,7 +1,7 @@
 """Where a peer is: a transport that nobody speaks over yet, or the connection over it."""
 
-from mcp_runtime.connection import Connection
-from mcp_runtime.transports.base import Transport
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.transport import Transport
 
 
 class Peer:

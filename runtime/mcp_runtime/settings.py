@@ -1,59 +1,66 @@
-"""What a connection is told when it is made: limits of time and size, how strictly it reads, who watches it."""
+"""Options of clients and servers: who they are, what they declare, and how their connections behave."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-if TYPE_CHECKING:
-    from mcp_runtime.context import Exchange
+from mcp_runtime.connection.connection import Middleware, Proceed
+from mcp_runtime.limits import Limits, Trace
 
-Proceed: TypeAlias = Callable[[], Awaitable[Any]]
-"""Goes on with a message: to the next middleware, and at last to the handler or the peer."""
-Middleware: TypeAlias = "Callable[[Exchange, Proceed], Awaitable[Any]]"
-"""Stands around every request and notification: gets the message and returns its typed result, None for none."""
-Trace: TypeAlias = Callable[[str, bytes], None]
-"""Sees every message, before anything else does: ``received`` or ``sent``, and its bytes."""
-
-
-def open_trace(trace: Trace | None) -> Trace | None:
-    """Return the trace hook of one connection: one its own, if it tells them apart as `Tracer` does."""
-    begin: Callable[[], Trace] | None = getattr(trace, "conversation", None)
-    return begin() if begin is not None else trace
+__all__ = ["ClientOptions", "Middleware", "Proceed", "ServerOptions", "Settings", "Trace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How a connection behaves.
+class Settings(Limits):
+    """How a connection behaves, and what stands around its messages.
 
     Attributes:
-        timeout: seconds to wait for an answer, or for the next report of progress; None to wait for ever.
-        max_time: seconds to wait in all, however much progress is reported; None for no limit.
-        strict: whether null is refused where a member may only be absent; else it counts as absent.
-        check_sent: whether what is sent is validated once more, as if a peer had sent it.
-        check_capabilities: whether messages that need a capability which the peer did not declare are refused here.
-        max_in_flight: how many requests of the peer are worked on at once.
-        max_queued: how many more may wait for their turn.
-        linger: seconds in which requests may still be answered when the peer has closed its end; 0 for none.
-        ping_interval: seconds without a message after which the peer is pinged; None for never.
-        ping_timeout: seconds in which it must answer, or the connection is closed.
-        progress_rate: how many reports per second leave on one request, after a first burst of as many; of what is too
-            much the last one leaves, before the result at the latest; None for no limit.
-        log_rate: the same for log messages, of which the most severe one is kept.
-        middleware: stands around every request and notification, the first outermost.
-        trace: sees every message.
+        middleware: wraps every request and notification, the first one outermost.
+        capabilities: what is declared beyond what the handlers say, by wire names: ``{"sampling": {"tools": {}}}``;
+            None takes one back.
+        experimental: capabilities that no revision knows.
+        tasks: keeps the tasks that this side makes of requests (2025-11-25); None for no tasks.
     """
 
-    timeout: float | None = 60.0
-    max_time: float | None = 600.0
-    strict: bool = False
-    check_sent: bool = False
-    check_capabilities: bool = True
-    max_in_flight: int = 256
-    max_queued: int = 10_000
-    linger: float = 1.0
-    ping_interval: float | None = None
-    ping_timeout: float = 10.0
-    progress_rate: float | None = 20.0
-    log_rate: float | None = 100.0
     middleware: tuple[Middleware, ...] = ()
-    trace: Trace | None = None
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    experimental: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    tasks: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions(Settings):
+    """Who a client is, and how its connection behaves.
+
+    Attributes:
+        name: the name that the server is told.
+        version: the version that the server is told; by default that of this distribution.
+        title: a name for people; servers of 2025-06-18 and later are told.
+        roots: the roots that the server may ask for, as ``Root`` objects or URIs; None for no roots at all.
+    """
+
+    name: str = "mcp-bindgen"
+    version: str = ""
+    title: str = ""
+    roots: Sequence[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions(Settings):
+    """Who a server is, what it declares beyond what it implements, and how its connections behave.
+
+    Attributes:
+        name: the name that clients are told; by default that of the class.
+        version: the version that clients are told; by default that of this distribution.
+        title: a name for people; clients of 2025-06-18 and later are told.
+        instructions: what a model should know to use the server.
+        list_changed: whether clients are told when the lists of tools, prompts and resources change, or for which.
+        logging: whether the server sends log messages.
+    """
+
+    name: str = ""
+    version: str = ""
+    title: str = ""
+    instructions: str | None = None
+    list_changed: bool | frozenset[str] = False
+    logging: bool = True

@@ -14,11 +14,13 @@ from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, ValidationError
 
+from mcp_runtime.caller import CallOptions
 from mcp_runtime.errors import McpError
-from mcp_runtime.jsonrpc import is_array, is_object
 from mcp_runtime.model import WireModel
-from mcp_runtime.stub import CallOptions, ClientStub
-from mcp_runtime.validation import clipped, locate, spell_pointer
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.protocol.names import TOOLS_LIST, list_changed
+from mcp_runtime.protocol.validation import clipped, locate, spell_pointer
+from mcp_runtime.stub import ClientStub
 
 T = TypeVar("T")
 
@@ -26,9 +28,6 @@ MAX_TOOLS: Final = 10_000
 """How many tools a server may list before the list counts as endless."""
 CONTRACT: Final = ("inputSchema", "outputSchema", "annotations")
 """The members of a tool that callers rely on."""
-
-_LIST: Final = "tools/list"
-_LIST_CHANGED: Final = "notifications/tools/list_changed"
 
 
 class ToolModel(WireModel):
@@ -252,7 +251,7 @@ class ToolClient:
         self._client = client
         self._allow = allow
         self._on_drift = on_drift
-        method = client.__binding__.methods[_LIST_CHANGED]
+        method = client.__binding__.methods[list_changed("tools")]
         stream = client.connection.notifications(cast(Any, method), limit=1)
         client.connection.spawn(self._watch(stream))
 
@@ -322,7 +321,7 @@ async def list_tools(client: ClientStub[Any]) -> AsyncIterator[dict[str, Any]]:
     Raises:
         McpError: the list cannot be had, or never ends.
     """
-    method: Any = client.__binding__.methods[_LIST]
+    method: Any = client.__binding__.methods[TOOLS_LIST]
     cursor: str | None = None
     seen: set[str] = set()
     count = 0
@@ -380,7 +379,7 @@ def _find(schema: str, value: Any) -> tuple[str, str] | None:
     """Return where a value is not what a schema says; a schema that cannot be evaluated says nothing."""
     if not schema:
         return None
-    from mcp_runtime.middleware.json_schema import UnusableSchema
+    from mcp_runtime.protocol.json_schema import UnusableSchema
 
     try:
         mismatch = _compiled(schema).find(value)
@@ -391,6 +390,6 @@ def _find(schema: str, value: Any) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1024)
 def _compiled(schema: str) -> Any:
-    from mcp_runtime.middleware.json_schema import Check
+    from mcp_runtime.protocol.json_schema import Check
 
     return Check(json.loads(schema), is_trusted=False)

@@ -14,8 +14,8 @@ from mcp_runtime.bridge import Bridging, Loss, MissingInRevision, NotExpressible
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection import Connection
 from mcp_runtime.errors import MissingCapability
-from mcp_runtime.jsonrpc import is_object
 from mcp_runtime.peer import Peer
+from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair

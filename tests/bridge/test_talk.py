@@ -14,7 +14,7 @@ from mcp_bindings import v2024_11_05, v2025_06_18
 from mcp_bindings import v2025_11_25 as newest
 from mcp_runtime.bridge import Action, Bridging, Loss, MissingInRevision, bridge
 from mcp_runtime.errors import PeerError, UnsupportedRevision
-from mcp_runtime.lifecycle.legacy import Side
+from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import start_server
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair

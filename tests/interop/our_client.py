@@ -18,11 +18,11 @@ from interop.our_host import HOSTS, Host
 from interop.peers import offer
 from interop.peers.offer import Json
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
-from mcp_runtime.capabilities import declares
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.errors import PeerError
-from mcp_runtime.lifecycle.legacy import Side
-from mcp_runtime.notifications import NotificationStream
+from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.stdio import connect_stdio
 

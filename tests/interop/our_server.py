@@ -15,9 +15,9 @@ from typing import Any
 from interop.peers import offer
 from interop.peers.offer import Json
 from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
-from mcp_runtime.capabilities import declares
 from mcp_runtime.errors import PeerError
-from mcp_runtime.lifecycle.legacy import Side
+from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import ServerHandlers
 from mcp_runtime.subscriptions import list_changed, resource_updated

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_runtime import errors
-from mcp_runtime.settings import Settings
+from mcp_runtime.limits import Limits
 from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
 from support.documents import ROOT, Program, programs
 
@@ -64,8 +64,8 @@ def test_the_page_on_limits_has_the_defaults_of_all_settings() -> None:
     }
     defaults = {
         setting.name: f"{setting.default:g}" if isinstance(setting.default, float) else str(setting.default)
-        for setting in fields(Settings)
-        if setting.name not in ("middleware", "trace")
+        for setting in fields(Limits)
+        if setting.name != "trace"
     }
     size = DEFAULT_MAX_MESSAGE_BYTES // 1024**2
     assert documented == {**defaults, "max_message_bytes": f"{size} MiB"}

@@ -97,7 +97,7 @@ async def test_a_server_asks_nothing_before_the_confirmation(revision: str) -> N
         params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": INFO}
         await line.ask("initialize", params, id_="hello")
         with pytest.raises(LocalProtocolError, match="not allowed in state 'initialized'"):
-            await line.server.stub.list_roots()  # type: ignore[attr-defined]  # known at run time only
+            await line.server.stub.list_roots()
         await line.server.log("info", "early")
         pinging = asyncio.create_task(line.server.send_request("ping", None, ANYTHING))
         await asyncio.sleep(0)
@@ -105,7 +105,7 @@ async def test_a_server_asks_nothing_before_the_confirmation(revision: str) -> N
         line.tell(method="notifications/initialized")
         line.tell(id=line.got[-1]["id"], result={})
         await pinging
-        asking = asyncio.create_task(line.server.stub.list_roots())  # type: ignore[attr-defined]
+        asking = asyncio.create_task(line.server.stub.list_roots())
         await asyncio.sleep(0)
         assert line.got[-1]["method"] == "roots/list"
         asking.cancel()
@@ -276,7 +276,7 @@ async def test_a_server_sends_nothing_that_was_not_declared(revision: str) -> No
         await line.shake_hands(revision)
         before = len(line.got)
         with pytest.raises(MissingCapability, match=r"client\.roots"):
-            await line.server.stub.list_roots()  # type: ignore[attr-defined]
+            await line.server.stub.list_roots()
         binding = line.server.binding
         assert binding is not None
         for name in ("notifications/message", "notifications/tools/list_changed", "notifications/resources/updated"):

@@ -10,7 +10,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError, UrlElicitationRequiredError
 from mcp_runtime.elicitation import Action, FormAnswer, ask_form
 from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
-from mcp_runtime.lifecycle.legacy import Side
+from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url, required_elicitations

@@ -14,8 +14,8 @@ from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection import Connection
 from mcp_runtime.context import Exchange
 from mcp_runtime.errors import ConnectionClosed, PeerError, RequestTimeout
-from mcp_runtime.lifecycle.legacy import State
 from mcp_runtime.peer import Peer
+from mcp_runtime.protocol.legacy import State
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.settings import Proceed
 from mcp_runtime.stub import CallOptions

@@ -11,9 +11,10 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.context import Exchange
-from mcp_runtime.logs import McpLogHandler, level_of
-from mcp_runtime.notifications import NotificationStream
+from mcp_runtime.features.logs import level_of
+from mcp_runtime.logs import McpLogHandler
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.settings import Proceed
 from mcp_runtime.tasks import RELATED, MemoryTaskStore
@@ -157,7 +158,7 @@ class TestHandler:
     async def test_a_thread_that_floods_a_busy_loop_fills_no_memory(
         self, app: logging.Logger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("mcp_runtime.logs.MAX_WAITING", 10)
+        monkeypatch.setattr("mcp_runtime.features.logs.MAX_WAITING", 10)
         server = Quiet()
         handler = McpLogHandler(server)
         app.addHandler(handler)

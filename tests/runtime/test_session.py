@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import LocalProtocolError
-from mcp_runtime.events import Cancelled, Event, Progressed, Violation
-from mcp_runtime.jsonrpc import Failure, Notification, Request, Result
-from mcp_runtime.lifecycle.legacy import STEPS, Side, State, Step, may_begin
-from mcp_runtime.session import MAX_REMEMBERED, Session
+from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
+from mcp_runtime.protocol.jsonrpc import Failure, Notification, Request, Result
+from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
+from mcp_runtime.protocol.session import MAX_REMEMBERED, Session
 
 
 def text(**members: Any) -> bytes:

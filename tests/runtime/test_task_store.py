@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from mcp_runtime.features.tasks.states import timestamp
 from mcp_runtime.tasks import (
     TRANSITIONS,
     Failure,
@@ -17,7 +18,6 @@ from mcp_runtime.tasks import (
     UnknownCursor,
     UnknownTask,
 )
-from mcp_runtime.tasks.states import timestamp
 
 DONE = Success(result={})
 

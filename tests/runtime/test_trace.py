@@ -11,7 +11,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.context import Way
 from mcp_runtime.errors import PeerError
-from mcp_runtime.masking import Masker
+from mcp_runtime.middleware.masking import Masker
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.trace import Kind, Traced, Tracer
 from support.together import together
@@ -99,7 +99,7 @@ class TestTracer:
         assert "-> request ping id=1" in caplog.text
 
     def test_its_memory_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("mcp_runtime.trace.MAX_OPEN", 10)
+        monkeypatch.setattr("mcp_runtime.middleware.trace.MAX_OPEN", 10)
         tracer = Tracer(ignore, keep=5, max_size=200)
         for number in range(100):
             send(tracer, id=number, method="tools/list", params={"x": "y" * 100 if number < 99 else "y" * 300})

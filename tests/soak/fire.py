@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mcp_runtime.connection import Connection
-from mcp_runtime.jsonrpc import is_array, is_object
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.transports.memory import MemoryTransport
 from soak.hostile import Hostile
 

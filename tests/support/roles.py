@@ -8,8 +8,8 @@ from typing import Any
 
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import McpError
-from mcp_runtime.jsonrpc import is_object
 from mcp_runtime.peer import Peer
+from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_runtime.jsonrpc import is_array, is_object
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 
 def describe(block: Any) -> dict[str, Any]:

@@ -6,16 +6,13 @@ the newer revision admits; then the member gets a name that nobody declares, and
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_runtime.bridge.fallbacks import OBJECTS, InOtherWords
 from mcp_runtime.bridge.policy import CAPABILITY, UNDECLARED, Action
 from mcp_runtime.bridge.steps import DROPPED, Convert, Place, Run, Step, needles_of
 from mcp_runtime.bridge.table import Fallback, Node, Object, Shape
-from mcp_runtime.jsonrpc import is_object
-
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.convert import Compiled
+from mcp_runtime.protocol.jsonrpc import is_object
 
 PREFIX: Final = "mcp-bindgen:"
 """What the name of a member begins with whose own name means something else in the revision of the message."""
@@ -28,7 +25,32 @@ _Room: TypeAlias = tuple[Callable[[Any], bool], InOtherWords | None]
 """Says whether a value fits where its name is declared, and how it is said otherwise, if it is."""
 
 
-def object_step(node: Object, compiled: "Compiled") -> Step | None:
+class Compiled(Protocol):
+    """A table in one direction, as far as the conversion of an object needs the rest of it."""
+
+    @property
+    def up(self) -> bool:
+        """Whether values of the older revision become values of the newer one."""
+        ...
+
+    def step(self, node: Node) -> Step | None:
+        """Return what converts a value at a place, None if nothing has to be done."""
+        ...
+
+    def check(self, shape: Shape, *, old: bool) -> Callable[[Any], bool]:
+        """Return what says whether a value is of a shape of the one or the other side."""
+        ...
+
+    def action(self, kind: str) -> Action:
+        """Return what the policy does with a kind."""
+        ...
+
+    def replacement(self, fallback: Fallback) -> Convert:
+        """Return what puts something else in the place of a value that the other side cannot say."""
+        ...
+
+
+def object_step(node: Object, compiled: Compiled) -> Step | None:
     """Return what converts an object, None if nothing has to be done."""
     maker = _Maker(node, compiled)
     maker.run()
@@ -49,7 +71,7 @@ def object_step(node: Object, compiled: "Compiled") -> Step | None:
 class _Maker:
     """Makes the parts of the conversion of one object, in the order in which they must run."""
 
-    def __init__(self, node: Object, compiled: "Compiled") -> None:
+    def __init__(self, node: Object, compiled: Compiled) -> None:
         self._node = node
         self._compiled = compiled
         self._up = compiled.up

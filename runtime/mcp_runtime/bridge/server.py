@@ -1,35 +1,46 @@
 """A server of one revision that talks to clients of several."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
+from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.policy import Action, Bridging, OnLoss
-from mcp_runtime.stub import ServerHandlers
 
 if TYPE_CHECKING:
     from mcp_runtime.bridge.revisions import Bridges
 
 
-class BridgedServer(ServerHandlers):
-    """A server with bridges to other revisions; it stands wherever the server itself could; see `bridge`.
+class Bound(Protocol):
+    """An object of a generated class, as far as a bridge has to know it."""
+
+    __binding__: ClassVar[Binding]
+
+
+ServerT = TypeVar("ServerT", bound=Bound)
+Server_co = TypeVar("Server_co", bound=Bound, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedServer(Generic[Server_co]):
+    """A server with bridges to other revisions, to be served like the server itself; see `bridge`.
 
     Attributes:
         server: the implementation.
         bridges: its bridges.
     """
 
-    def __init__(self, server: ServerHandlers, bridges: "Bridges") -> None:
-        self.server = server
-        self.bridges = bridges
+    server: Server_co
+    bridges: "Bridges"
 
 
 def bridge(
-    server: ServerHandlers,
+    server: ServerT,
     revisions: Sequence[str] | None = None,
     *,
     policy: Mapping[str, Action] | None = None,
     on_loss: OnLoss | None = None,
-) -> BridgedServer:
+) -> BridgedServer[ServerT]:
     """Let a server of one revision talk to clients of several.
 
     Args:

@@ -12,9 +12,10 @@ from mcp_runtime.bridge.policy import Loss, MissingInRevision, NotExpressible, t
 from mcp_runtime.bridge.revisions import Bridges, Conversions
 from mcp_runtime.bridge.steps import Told
 from mcp_runtime.errors import RemoteProtocolError
-from mcp_runtime.lifecycle.legacy import INITIALIZE, Side
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
-from mcp_runtime.validation import Reader
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.names import INITIALIZE
+from mcp_runtime.protocol.validation import Reader
 
 SHORT: Final = 4096
 """Bytes up to which a look for words is faster than a look at every object."""

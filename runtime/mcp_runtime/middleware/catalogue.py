@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
-from mcp_runtime.connection import Connection
-from mcp_runtime.lifecycle.legacy import Side
+from mcp_runtime.connection.connection import Connection
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol import names
+from mcp_runtime.protocol.legacy import Side
 
 T = TypeVar("T")
 
@@ -28,8 +29,8 @@ class Catalogue(Generic[T]):
     """
 
     def __init__(self, area: str, read: Callable[[Any], T]) -> None:
-        self.list_method = f"{area}/list"
-        self.changed_method = f"notifications/{area}/list_changed"
+        self.list_method = names.listing(area)
+        self.changed_method = names.list_changed(area)
         self._area = area
         self._read = read
         self._items: dict[str, T] = {}

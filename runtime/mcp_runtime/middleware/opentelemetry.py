@@ -6,18 +6,18 @@ Needs `opentelemetry-api`, which records nothing by itself: a program that sets 
 from importlib import import_module
 from typing import Any, Final
 
-from mcp_runtime.connection import Connection
-from mcp_runtime.context import Exchange, Way
+from mcp_runtime.connection.connection import Exchange, Proceed
+from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import PeerError
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.settings import Proceed
-from mcp_runtime.validation import clipped
+from mcp_runtime.protocol.names import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
+from mcp_runtime.protocol.validation import clipped
 
 _INSTALL: Final = "spans need opentelemetry-api: pip install 'mcp-bindgen[telemetry]'"
 TARGETS: Final = {
-    "tools/call": ("name", "gen_ai.tool.name"),
-    "prompts/get": ("name", "gen_ai.prompt.name"),
-    "resources/read": ("uri", "mcp.resource.uri"),
+    TOOLS_CALL: ("name", "gen_ai.tool.name"),
+    PROMPTS_GET: ("name", "gen_ai.prompt.name"),
+    RESOURCES_READ: ("uri", "mcp.resource.uri"),
 }
 """Method -> the member of its params that says what it is about, and the attribute that holds it."""
 
@@ -75,10 +75,10 @@ class Telemetry:
 def _describe(exchange: Exchange) -> tuple[str, dict[str, str]]:
     """Return the name of a span and what is known at its begin."""
     name = exchange.method.name
-    connection: Connection = exchange.connection
+    revision = exchange.requester.revision
     attributes = {"mcp.method.name": name, "rpc.system.name": "jsonrpc"}
-    if connection.revision:
-        attributes["mcp.protocol.version"] = connection.revision
+    if revision:
+        attributes["mcp.protocol.version"] = revision
     if exchange.id is not None:
         attributes["jsonrpc.request.id"] = str(exchange.id)
     if name in TARGETS:

@@ -5,12 +5,11 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-from mcp_runtime.connection import Connection
-from mcp_runtime.context import Exchange, Way
+from mcp_runtime.connection.connection import Connection, Exchange, Proceed
+from mcp_runtime.connection.throttle import TokenBucket
+from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import PeerError
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.settings import Proceed
-from mcp_runtime.throttle import TokenBucket
 
 RATE_LIMITED: Final = 429
 """The error code of what is refused: an application's own, outside of what JSON-RPC and MCP keep for themselves."""

@@ -13,21 +13,18 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from mcp_runtime.connection import Connection
-from mcp_runtime.context import Exchange, Way
+from mcp_runtime.connection.connection import Connection, Exchange, Proceed
+from mcp_runtime.connection.link import log
+from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError
-from mcp_runtime.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
-from mcp_runtime.lifecycle.legacy import Side
-from mcp_runtime.link import log
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.middleware.catalogue import Catalogue
-from mcp_runtime.middleware.json_schema import MAX_STEPS, Check, Mismatch, UnusableSchema
-from mcp_runtime.settings import Proceed
-from mcp_runtime.validation import clipped
+from mcp_runtime.protocol.json_schema import MAX_STEPS, Check, Mismatch, UnusableSchema
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
+from mcp_runtime.protocol.validation import clipped
 
-CALL: Final = "tools/call"
-GET: Final = "prompts/get"
-TASK_RESULT: Final = "tasks/result"
 INVALID_INPUT_IN_RESULT: Final = "2025-11-25"
 """The first revision in which invalid arguments are answered by a result with ``isError``, so that a model can correct
 itself; those before it list them among the errors of the protocol (server/tools, Error Handling)."""
@@ -139,15 +136,15 @@ class Validate:
                 result = await proceed()
                 catalogue.learn(result)
                 return result
-        if not asks or name not in (CALL, GET, TASK_RESULT):
+        if not asks or name not in (TOOLS_CALL, PROMPTS_GET, TASKS_RESULT):
             return await proceed()
         if exchange.connection.side is Side.SERVER:
-            if name == GET and self._prompts:
+            if name == PROMPTS_GET and self._prompts:
                 await self._check_prompt(known, exchange)
-            if name == CALL and (refusal := await self._check_arguments(known, exchange)) is not None:
+            if name == TOOLS_CALL and (refusal := await self._check_arguments(known, exchange)) is not None:
                 return refusal
         result = await proceed()
-        if self._results and name != GET:
+        if self._results and name != PROMPTS_GET:
             await self._check_result(known, exchange, result)
         return result
 
@@ -186,7 +183,7 @@ class Validate:
     async def _check_result(self, known: _Known, exchange: Exchange, result: Any) -> None:
         """Check what a tool came to, at once or as the result of the task that its call became."""
         params, connection = exchange.params, exchange.connection
-        name: str | None = params.name if exchange.method.name == CALL else known.tasks.get(params.task_id)
+        name: str | None = params.name if exchange.method.name == TOOLS_CALL else known.tasks.get(params.task_id)
         if name is None or name in self._skip or not isinstance(result, BaseModel):
             return
         created: Any = result if "task" in type(result).model_fields else None

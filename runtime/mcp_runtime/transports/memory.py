@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from mcp_runtime.transports.base import Receiver, TransportError
+from mcp_runtime.connection.transport import Receiver, TransportError
 
 if TYPE_CHECKING:
+    from mcp_runtime.handshake.server import AnyServer
     from mcp_runtime.peer import Peer
-    from mcp_runtime.stub import ServerHandlers
 
 MAX_WAITING: Final = 1000
 """How many messages may wait at an end that is paused before `drain` waits for it."""
@@ -102,7 +102,7 @@ def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
 
 
 @asynccontextmanager
-async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
+async def connect_memory(*servers: "AnyServer") -> AsyncGenerator["Peer"]:
     """Reach a server within this process, for as long as the context lasts.
 
     Args:
@@ -112,8 +112,8 @@ async def connect_memory(*servers: "ServerHandlers") -> AsyncGenerator["Peer"]:
         ValueError: two servers are of the same revision, or there is none.
         UnsupportedRevision: a server is of the modern era.
     """
+    from mcp_runtime.handshake.server import start_server
     from mcp_runtime.peer import Peer
-    from mcp_runtime.server import start_server
 
     here, there = memory_pair()
     connection = await start_server(there, *servers)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mcp_runtime.transports.base import TransportError
-from mcp_runtime.transports.text import printable
+from mcp_runtime.connection.transport import TransportError
+from mcp_runtime.protocol.text import printable
 
 _POLL = 0.005  # seconds at first; nothing tells when a process group has become empty
 _LONGEST_POLL = 0.05

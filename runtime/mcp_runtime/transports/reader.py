@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from mcp_runtime.framing import LineFramer, TooLong
-from mcp_runtime.transports.base import Receiver
+from mcp_runtime.connection.transport import Receiver
 from mcp_runtime.transports.descriptors import READ_BYTES, Descriptor
+from mcp_runtime.transports.framing import LineFramer, TooLong
 
 _READS = 8  # so many full reads in a row before it is the turn of others
 

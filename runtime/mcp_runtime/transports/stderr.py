@@ -4,9 +4,9 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from mcp_runtime.protocol.text import printable
 from mcp_runtime.transports.descriptors import Descriptor
 from mcp_runtime.transports.reader import byte_reader
-from mcp_runtime.transports.text import printable
 
 StderrCallback = Callable[[str], None]
 """Takes one line, without its end. It is the child's own text: escape it before showing it."""

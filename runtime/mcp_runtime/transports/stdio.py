@@ -15,8 +15,8 @@ from mcp_runtime.transports.stdio_client import StdioClientOptions, StdioClientT
 from mcp_runtime.transports.stdio_server import StdioServerOptions, StdioServerTransport
 
 if TYPE_CHECKING:
+    from mcp_runtime.handshake.server import AnyServer
     from mcp_runtime.peer import Peer
-    from mcp_runtime.stub import ServerHandlers
 
 __all__ = [
     "StdioClientOptions",
@@ -50,7 +50,7 @@ async def connect_stdio(
         await peer.aclose()
 
 
-def serve_stdio(*servers: "ServerHandlers", **options: Unpack[StdioServerOptions]) -> None:
+def serve_stdio(*servers: "AnyServer", **options: Unpack[StdioServerOptions]) -> None:
     """Serve the client that started this process, until it leaves; SIGINT and SIGTERM end it too.
 
     From here on, what is printed goes to standard error. Runs on uvloop if that is installed.
@@ -67,7 +67,7 @@ def serve_stdio(*servers: "ServerHandlers", **options: Unpack[StdioServerOptions
         runner.run(_serve(servers, options))
 
 
-async def _serve(servers: tuple["ServerHandlers", ...], options: StdioServerOptions) -> None:
+async def _serve(servers: tuple["AnyServer", ...], options: StdioServerOptions) -> None:
     from mcp_runtime.server import serve
 
     task = asyncio.current_task()

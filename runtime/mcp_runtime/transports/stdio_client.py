@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import TypedDict, Unpack
 
+from mcp_runtime.connection.transport import Receiver, TransportError
 from mcp_runtime.transports import descriptors
-from mcp_runtime.transports.base import Receiver, TransportError
 from mcp_runtime.transports.environment import child_environment
 from mcp_runtime.transports.process import Child, how_it_ended
 from mcp_runtime.transports.reader import LineReader

@@ -7,8 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TypedDict, Unpack
 
+from mcp_runtime.connection.transport import Receiver, TransportError
 from mcp_runtime.transports import descriptors
-from mcp_runtime.transports.base import Receiver, TransportError
 from mcp_runtime.transports.reader import LineReader
 from mcp_runtime.transports.stdio_client import DEFAULT_GRACE, DEFAULT_MAX_MESSAGE_BYTES
 from mcp_runtime.transports.writer import LineWriter, line_writer

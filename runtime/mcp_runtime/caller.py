@@ -1,0 +1,58 @@
+"""How a call leaves: the options that each takes, and what sends it."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
+
+from mcp_runtime.method import NotificationMethod, RequestMethod
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Progress(Protocol):
+    """Is told how far a request has come: done so far, out of how much if known, and a message if there is one."""
+
+    def __call__(self, progress: float, total: float | None, message: str | None, /) -> None:
+        """Take one report."""
+
+
+class CallOptions:
+    """Options of one call that are not part of the message.
+
+    Args:
+        timeout: seconds to wait for the answer, or for the next report of progress; None for the caller's default.
+        max_time: seconds to wait in all, however much progress is reported; None for the caller's default.
+        progress: is told how far the request has come.
+    """
+
+    __slots__ = ("max_time", "progress", "timeout")
+
+    def __init__(
+        self, *, timeout: float | None = None, max_time: float | None = None, progress: Progress | None = None
+    ) -> None:
+        self.timeout = timeout
+        self.max_time = max_time
+        self.progress = progress
+
+
+class Caller(Protocol):
+    """Sends requests and notifications to the peer."""
+
+    async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
+        """Send a request and wait for the result of its type."""
+        ...
+
+    async def request_as(
+        self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
+    ) -> T:
+        """Send a request and wait for a result of another type than the usual one."""
+        ...
+
+    async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
+        """Send a notification."""
+        ...
+
+    def request_meta(self) -> Mapping[str, Any]:
+        """Return the `_meta` that every request must carry, by wire names; empty where none is required."""
+        ...

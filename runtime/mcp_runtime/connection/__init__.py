@@ -1,0 +1,5 @@
+"""One conversation with one peer, on asyncio: what arrives, what leaves, and what is known of the peer."""
+
+from mcp_runtime.connection.connection import Connection
+
+__all__ = ["Connection"]

@@ -1,0 +1,49 @@
+"""Tasks that a connection runs beside its messages, and that end with it."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+log: Final = logging.getLogger("mcp_runtime")
+
+
+class Background:
+    """Tasks that end with a connection.
+
+    Args:
+        loop: runs them.
+        finished: is called when one has ended.
+    """
+
+    __slots__ = ("_finished", "_loop", "_tasks")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, finished: Callable[[], None]) -> None:
+        self._loop = loop
+        self._finished = finished
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __contains__(self, task: object) -> bool:
+        return task in self._tasks
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        """Run something, until it ends or the connection does."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def cancel(self, reason: str, but: "asyncio.Task[Any] | None") -> None:
+        """Cancel all of them except one."""
+        for task in tuple(self._tasks):
+            if task is not but:
+                task.cancel(reason)
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a task of the connection failed", exc_info=error)
+        self._finished()

@@ -1,0 +1,387 @@
+"""A connection as its users see it: handlers, middleware, features, and whoever opened it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.caller import CallOptions, Progress
+from mcp_runtime.connection.conversation import CloseHook, Conversation
+from mcp_runtime.connection.inbound import Handler
+from mcp_runtime.connection.link import ErrorHook
+from mcp_runtime.connection.notifications import NotificationStream
+from mcp_runtime.connection.reports import log_message
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.transport import Transport
+from mcp_runtime.connection.vendor import VendorMethods, typed_wire
+from mcp_runtime.connection.work import Way, Work
+from mcp_runtime.errors import ConnectionClosed, McpError
+from mcp_runtime.limits import Limits
+from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.protocol.jsonrpc import Id, Request
+from mcp_runtime.protocol.legacy import Side, State
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.wire import Wire
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
+class Exchange(Work):
+    """A request or a notification on its connection, and what becomes of it.
+
+    Attributes:
+        connection: the connection that it came or goes by.
+        way: which way it goes.
+        method: its record in the method table.
+        id: the id of the request; None for a notification, and for a request that has not left yet.
+        params: its typed params, None if it has none; middleware may replace them.
+        meta: its `_meta`, by wire names; empty if it has none, or if it was not received.
+        is_cancelled: whether the answer is no longer wanted.
+        cancel_reason: why, in the peer's own words.
+    """
+
+    __slots__ = ("connection",)
+
+    def __init__(
+        self,
+        connection: "Connection",
+        method: AnyMethod,
+        params: Any,
+        *,
+        way: Way,
+        id_: Id | None = None,
+        raw: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(method, params, way=way, id_=id_, raw=raw)
+        self.connection = connection
+
+    @property
+    def requester(self) -> Requester:
+        """What is known of the peer: what it speaks, what it declared."""
+        return self.connection.requester
+
+    async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the peer how far the request has come; does nothing if it did not ask.
+
+        Raises:
+            LocalProtocolError: the progress is not more than what was reported before.
+        """
+        if self.id is not None:
+            await self.connection.report_progress(self.id, progress, total, message)
+
+    async def log(self, level: str, data: Any, logger: str | None = None) -> None:
+        """Send a log message to the peer, if it wants messages of that level."""
+        await self.connection.log(level, data, logger)
+
+
+Proceed: TypeAlias = Callable[[], Awaitable[Any]]
+"""Goes on with a message: to the next middleware, and at last to the handler or the peer."""
+Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
+"""Wraps every request and notification: gets the message and returns its typed result, None for none."""
+
+
+class Connection(VendorMethods):
+    """One conversation with one peer; made within a running event loop.
+
+    Args:
+        transport: carries the messages; `start` starts it.
+        side: which end this is.
+        settings: how it behaves.
+        middleware: wraps every request and notification, the first one outermost.
+
+    Attributes:
+        side: which end this is.
+        settings: how it behaves.
+        middleware: wraps every request and notification.
+        features: what the features keep for this connection, by their names.
+    """
+
+    def __init__(
+        self, transport: Transport, side: Side, settings: Limits, middleware: Sequence[Middleware] = ()
+    ) -> None:
+        self.side = side
+        self.settings = settings
+        self.middleware = tuple(middleware)
+        self.features: dict[str, Any] = {}
+        self._exchanges = _Exchanges(self)
+        self._conversation = Conversation(transport, side, settings, self._exchanges)
+        self._link = self._conversation.link
+        self._outbound = self._conversation.outbound
+        self._inbound = self._conversation.inbound
+
+    @property
+    def requester(self) -> Requester:
+        """What is known of the peer: what it speaks, what it declared."""
+        return self._link.requester
+
+    @property
+    def binding(self) -> Binding | None:
+        """The generated revision that this side is written against, None until it is agreed upon."""
+        return self._link.requester.binding
+
+    @property
+    def revision(self) -> str:
+        """The revision that is spoken, empty until it is agreed upon."""
+        return self._link.revision
+
+    @property
+    def declared(self) -> Mapping[Side, Mapping[str, Any]]:
+        """The capabilities of both sides, by wire names."""
+        return self._link.requester.declared
+
+    @property
+    def peer_info(self) -> Mapping[str, Any]:
+        """How the peer names itself, by wire names (``name``, ``version``, ...); empty until it has."""
+        return self._link.requester.info
+
+    @property
+    def instructions(self) -> str | None:
+        """What the server says on how to use it; None if nothing."""
+        return self._link.requester.instructions
+
+    @property
+    def log_level(self) -> str | None:
+        """The least severe level of log messages that the client wants; None until it says so."""
+        return self._link.requester.log_level
+
+    @property
+    def last_activity(self) -> float:
+        """When the last message came, by the clock of the event loop in seconds."""
+        return self._conversation.last_activity
+
+    @property
+    def state(self) -> State:
+        """How far the conversation has come."""
+        return self._link.session.state
+
+    @property
+    def closed_because(self) -> str | None:
+        """Why the connection ended; None while it lives."""
+        return self._link.closed_because
+
+    @property
+    def open_requests(self) -> int:
+        """How many requests of both sides are not answered yet."""
+        return len(self._outbound) + len(self._link.session.incoming)
+
+    @property
+    def stub(self) -> Any:
+        """The peer as a generated stub.
+
+        Raises:
+            ConnectionClosed: there is no conversation.
+        """
+        if self._exchanges.stub is None:
+            raise ConnectionClosed(self.closed_because or "the conversation has not begun")
+        return self._exchanges.stub
+
+    async def start(self, on_initialize: Callable[[Request], Mapping[str, Any]] | None = None) -> None:
+        """Begin to listen to the peer.
+
+        Args:
+            on_initialize: answers `initialize` with the result by wire names; None on a client's side.
+
+        Raises:
+            ConnectionClosed: the peer cannot be reached.
+        """
+        self._conversation.on_initialize = on_initialize
+        await self._conversation.start()
+
+    def bind(self, binding: Binding, stub: Any, context: Callable[..., Any], wire: "Wire | None" = None) -> None:
+        """Speak a revision, or another one over a bridge.
+
+        Args:
+            binding: the revision that this side is written against; handlers of another one are forgotten.
+            stub: the peer, as handlers see it.
+            context: makes what a handler gets beside the params: of the stub, the id of a request, and its `Exchange`.
+            wire: the bridge to the revision that is spoken.
+        """
+        if self.binding is not None and self.binding is not binding:
+            self._inbound.forget(self.binding.methods)
+        self._link.bind(binding, wire)
+        self._exchanges.stub = stub
+        self._exchanges.context = context
+
+    def declare(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> None:
+        """Set what both sides can do, as they declared it."""
+        self._link.declare(own, peers)
+
+    def learn(self, **known: Any) -> None:
+        """Set what else is known of the peer: fields of its `Requester`."""
+        self._link.requester = replace(self._link.requester, **known)
+
+    def has(self, method: str) -> bool:
+        """Whether the revision that is spoken has a method of this side's."""
+        return self._link.requester.has(method)
+
+    def on_error(self, hook: ErrorHook) -> None:
+        """Be told of what goes wrong without ending the conversation: violations, and values that were repaired."""
+        self._link.error_hooks.append(hook)
+
+    def on_close(self, hook: CloseHook) -> None:
+        """Be told once that the connection has ended, and why."""
+        self._conversation.on_close(hook)
+
+    async def wait_closed(self) -> str:
+        """Wait until the connection has ended and all that it began is over; returns why."""
+        return await self._conversation.wait_closed()
+
+    async def aclose(self, reason: str = "closed by this side") -> None:
+        """End the conversation: open requests fail, handlers are cancelled, the transport is closed in good order.
+
+        Waits until all of that is over, unless a handler calls it, which would wait for itself.
+        """
+        await self._conversation.aclose(reason)
+
+    async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
+        """Send a request and wait for its result; cancelling the task that waits cancels the request.
+
+        Raises:
+            PeerError: the peer answered with an error.
+            RequestTimeout: it did not answer in time.
+            ConnectionClosed: the connection is gone.
+            MissingCapability: the peer did not declare what the request needs.
+            LocalProtocolError: the request is not allowed now.
+            RemoteProtocolError: the answer breaks the protocol.
+        """
+        return await self._request(method, params, method.result, options)
+
+    async def request_as(
+        self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
+    ) -> T:
+        """Send a request and wait for a result of another type than the usual one; raises as `request` does."""
+        return await self._request(method, params, typed_wire(result), options)
+
+    def _request(
+        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
+    ) -> Coroutine[Any, Any, T]:
+        if not self.middleware:
+            return self._outbound.ask(method, params, type_, options)
+        exchange = Exchange(self, method, params, way=Way.SENT)
+        last = self._exchanges.through(exchange, lambda: self._outbound.ask(method, exchange.params, type_, options))
+        return cast("Coroutine[Any, Any, T]", last)
+
+    async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
+        """Send a notification.
+
+        Raises:
+            ConnectionClosed: the connection is gone.
+            MissingCapability: neither side declared what the notification needs.
+            LocalProtocolError: it is not allowed now.
+        """
+        if self.middleware:
+            exchange = Exchange(self, method, params, way=Way.SENT)
+            await self._exchanges.through(exchange, lambda: self._outbound.tell(method, exchange.params))
+        else:
+            await self._outbound.tell(method, params)
+
+    def post(self, method: NotificationMethod[P], params: P | None) -> None:
+        """Send a notification past the middleware, without waiting for the peer to take it; raises as `notify` does."""
+        self._outbound.post(method, params)
+
+    def request_meta(self) -> Mapping[str, Any]:
+        """Return the `_meta` that every request must carry: none in the legacy era."""
+        return {}
+
+    async def report_progress(
+        self, id_: Id, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Tell the peer how far its open request has come; does nothing if it did not ask, or is answered.
+
+        Raises:
+            LocalProtocolError: the progress is not more than what was reported before.
+        """
+        self._conversation.reports.progress(id_, progress, total, message)
+        await self._link.transport.drain()
+
+    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
+        """Listen to reports under a token that outlives its request, as that of a task does; returns what ends it."""
+        return self._outbound.expect_progress(token, listener)
+
+    async def log(self, level: str, data: Any, logger: str | None = None) -> None:
+        """Send a log message to the client, if it wants messages of that level; see `Limits.log_rate`.
+
+        Raises:
+            ValueError: there is no such level.
+            MissingCapability: this server did not declare that it logs.
+        """
+        if (message := log_message(self.requester, level, data, logger)) is not None:
+            await self.notify(*message)
+
+    def handle(self, method: AnyMethod, handler: Handler) -> None:
+        """Answer a method with a handler, which gets the typed params and a context; a later one replaces it."""
+        self._inbound.handle(method, handler)
+
+    def handler(self, name: str) -> Handler | None:
+        """Return the handler of a method, None if there is none."""
+        return self._inbound.handler(name)
+
+    async def ask_self(self, method: RequestMethod[P, R], params: P | None) -> R | None:
+        """Return what this side's own handler of a method answers, None if there is none."""
+        handler = self.handler(method.name)
+        if handler is None:
+            return None
+        found: R = await handler(params, self._exchanges.context_of(Exchange(self, method, params, way=_RECEIVED)))
+        return found
+
+    def notifications(self, method: NotificationMethod[P], *, limit: int = 1000) -> NotificationStream[P]:
+        """Iterate over the params of one method's notifications that arrive from now on."""
+        stream = self._inbound.stream(method, limit)
+        if self.closed_because is not None:
+            stream.close()
+        return stream
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        """Run something beside the messages, which is cancelled when the connection ends."""
+        return self._link.background.spawn(work)
+
+    def report_error(self, error: McpError) -> None:
+        """Tell the hooks, or the log if there are none, of something that does not end the conversation."""
+        self._link.report(error)
+
+
+class _Exchanges:
+    """Runs the handlers of a connection, with an exchange and a context for each message."""
+
+    __slots__ = ("_connection", "context", "stub")
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.stub: Any = None
+        self.context: Callable[..., Any]
+
+    @property
+    def is_watched(self) -> bool:
+        return bool(self._connection.middleware)
+
+    def open(self, method: AnyMethod, params: Any, id_: Id | None, raw: dict[str, Any] | None) -> Exchange:
+        return Exchange(self._connection, method, params, way=_RECEIVED, id_=id_, raw=raw)
+
+    def context_of(self, exchange: Work) -> Any:
+        return self.context(self.stub, exchange.id, exchange)
+
+    def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
+        context = self.context_of(work)
+        if not self._connection.middleware:
+            return handler(work.params, context)
+        return self.through(cast(Exchange, work), lambda: handler(work.params, context))
+
+    async def through(self, exchange: Exchange, last: Proceed) -> Any:
+        """Take a message through the middleware, the first one outermost."""
+        proceed = last
+        for middleware in reversed(self._connection.middleware):
+            proceed = _around(middleware, exchange, proceed)
+        return await proceed()
+
+
+def _around(middleware: Middleware, exchange: Exchange, proceed: Proceed) -> Proceed:
+    def go_on() -> Awaitable[Any]:
+        return middleware(exchange, proceed)
+
+    return go_on

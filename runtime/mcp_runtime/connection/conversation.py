@@ -1,0 +1,219 @@
+"""What a transport talks to: every message that arrives finds its way from here, and so does the end."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from mcp_runtime.connection.background import Background
+from mcp_runtime.connection.inbound import Handling, Inbound
+from mcp_runtime.connection.link import Link, log
+from mcp_runtime.connection.outbound import Outbound
+from mcp_runtime.connection.reports import Reports
+from mcp_runtime.connection.transport import HalfOpen, Transport, TransportError
+from mcp_runtime.connection.work import Way
+from mcp_runtime.errors import ConnectionClosed, PeerError
+from mcp_runtime.limits import Limits
+from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
+from mcp_runtime.protocol.jsonrpc import Failure, Notification, Request, Result
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.names import INITIALIZE, PING
+
+CloseHook: TypeAlias = Callable[[str], None]
+"""Is told why a connection ended."""
+
+
+class Conversation:
+    """One conversation over one transport, whose `Receiver` it is; made within a running event loop.
+
+    Nothing awaits between a message that arrives and the handler or the caller that it is for.
+
+    Args:
+        transport: carries the messages.
+        side: which end this is.
+        limits: how the conversation behaves.
+        handling: runs the handlers of what arrives.
+
+    Attributes:
+        link: the session, the transport, and what is known of the peer.
+        reports: the reports of progress and log messages that leave.
+        outbound: the requests and notifications that leave.
+        inbound: the requests and notifications that arrive.
+        last_activity: when the last message came, by the clock of the event loop in seconds.
+        on_initialize: answers `initialize` with the result by wire names; None on a client's side.
+    """
+
+    __slots__ = (
+        "_close_hooks",
+        "_is_over",
+        "_over",
+        "inbound",
+        "last_activity",
+        "link",
+        "on_initialize",
+        "outbound",
+        "reports",
+    )
+
+    def __init__(self, transport: Transport, side: Side, limits: Limits, handling: Handling) -> None:
+        loop = asyncio.get_running_loop()
+        self.link = Link(transport, side, limits, loop, Background(loop, self._settle))
+        self.reports = Reports(self.link)
+        self.outbound = Outbound(self.link, self.reports)
+        self.inbound = Inbound(self.link, self.outbound, self.reports, handling, self._settle)
+        self.last_activity = loop.time()
+        self.on_initialize: Callable[[Request], Mapping[str, Any]] | None = None
+        self._close_hooks: list[CloseHook] = []
+        self._is_over = False
+        self._over: asyncio.Event | None = None  # made for whoever waits, since most connections are idle
+
+    async def start(self) -> None:
+        """Begin to listen to the peer.
+
+        Raises:
+            ConnectionClosed: the peer cannot be reached.
+        """
+        try:
+            await self.link.transport.start(self)
+        except TransportError as error:
+            self.connection_lost(error)
+            raise ConnectionClosed(str(error)) from error
+
+    def message_received(self, message: bytes) -> None:
+        """Take one whole message."""
+        link = self.link
+        if link.closed_because is not None:
+            return
+        self.last_activity = link.loop.time()
+        if link.limits.trace is not None:
+            link.trace(Way.RECEIVED, message)
+        for event in link.session.receive(message):
+            self._take(event, message)
+
+    def message_refused(self, reason: str) -> None:
+        """Learn that a message was too large to read; its id is unknown, so the answer has none."""
+        self.link.report(self.link.violation(reason))
+        self.link.refuse_unread(reason)
+
+    def connection_lost(self, reason: TransportError | None) -> None:
+        """Learn that the transport has ended."""
+        link = self.link
+        if link.closed_because is not None:
+            return
+        because = str(reason) if reason else "the peer closed the connection"
+        transport = link.transport
+        if reason is None and isinstance(transport, HalfOpen) and transport.can_still_send:
+            # A peer that writes its requests and then closes its end still wants the answers.
+            link.ending = because
+            self.outbound.fail_all(because)
+            link.loop.call_later(link.limits.linger, self.end, because)
+            self._settle()
+        else:
+            self.end(because)
+
+    def on_close(self, hook: CloseHook) -> None:
+        """Be told once that the conversation has ended, and why."""
+        if self.link.closed_because is None:
+            self._close_hooks.append(hook)
+        else:
+            hook(self.link.closed_because)
+
+    async def wait_closed(self) -> str:
+        """Wait until the conversation has ended and all that it began is over; returns why."""
+        if not self._is_over:
+            self._over = self._over or asyncio.Event()
+            await self._over.wait()
+        return self.link.closed_because or ""
+
+    async def aclose(self, reason: str) -> None:
+        """End the conversation, and the transport in good order; see `Connection.aclose`."""
+        self.end(reason)
+        try:
+            await self.link.transport.close()
+        finally:
+            task = asyncio.current_task()
+            if task not in self.link.background and not self.inbound.runs(task):
+                await self.wait_closed()
+
+    def end(self, reason: str) -> None:
+        """Fail what is open, cancel what runs, tell the hooks."""
+        link = self.link
+        if link.closed_because is not None:
+            return
+        self.reports.flush()
+        link.close(reason)
+        self.outbound.fail_all(reason)
+        current = _current_task()
+        self.inbound.end(reason, current)
+        link.background.cancel(reason, but=current)
+        for hook in self._close_hooks:
+            try:
+                hook(reason)
+            except Exception as error:
+                log.error("a hook for the end failed", exc_info=error)
+        self._settle()
+
+    def _take(self, event: Event, text: bytes) -> None:
+        match event:
+            case Result():
+                self.outbound.take_result(event, text)
+            case Request():
+                self._take_request(event, text)
+            case Notification():
+                self.inbound.take_notification(event, text)
+            case Failure():
+                self.outbound.take_failure(event)
+            case Progressed():
+                self.outbound.take_progress(event)
+            case Cancelled():
+                self.inbound.take_cancelled(event)
+            case Violation():
+                self._take_violation(event)
+
+    def _take_request(self, request: Request, text: bytes) -> None:
+        if request.method == PING and self.inbound.handler(PING) is None:
+            # Promptly, whatever else there is to do (basic/utilities/ping).
+            self.link.send_at_once(self.link.session.answer(request.id, b"{}"))
+        elif request.method == INITIALIZE:
+            self._take_initialize(request)
+        else:
+            self.inbound.take_request(request, text)
+
+    def _take_initialize(self, request: Request) -> None:
+        link = self.link
+        if self.on_initialize is None:
+            link.refuse(request.id, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not answered here")
+            return
+        try:
+            result = self.on_initialize(request)
+        except PeerError as error:
+            link.refuse(request.id, error.code, error.message, error.data)
+        except Exception as error:
+            log.error("%s failed", INITIALIZE, exc_info=error)
+            link.refuse(request.id, jsonrpc.INTERNAL_ERROR, "internal error")
+        else:
+            link.send(link.session.answer(request.id, jsonrpc.dump(result)))
+
+    def _take_violation(self, violation: Violation) -> None:
+        error = self.link.violation(violation.reason, violation.method)
+        self.link.report(error)
+        self.link.send_at_once(violation.answer)
+        self.outbound.fail(violation.failed, error)
+
+    def _settle(self) -> None:
+        link = self.link
+        if link.closed_because is None:
+            if link.ending is not None and not link.session.incoming:
+                self.end(link.ending)
+        elif self.inbound.is_idle and not link.background:
+            self._is_over = True
+            if self._over is not None:
+                self._over.set()
+
+
+def _current_task() -> "asyncio.Task[Any] | None":
+    """Return the task that runs; a transport may report its end when no event loop runs any more."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None

@@ -1,0 +1,285 @@
+"""The requests and notifications that leave: a future for each request, a timeout, and what may be sent at all."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel
+
+from mcp_runtime.caller import CallOptions, Progress
+from mcp_runtime.connection.deadlines import Deadlines
+from mcp_runtime.connection.link import Link, log
+from mcp_runtime.connection.reports import Reports
+from mcp_runtime.errors import (
+    ConnectionClosed,
+    LocalProtocolError,
+    McpError,
+    MissingCapability,
+    PeerError,
+    RemoteProtocolError,
+    RequestTimeout,
+)
+from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.events import Progressed
+from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
+from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
+from mcp_runtime.protocol.validation import Reader, clipped
+
+T = TypeVar("T")
+
+_NO_OPTIONS: Final = CallOptions()
+
+
+class _Pending:
+    """A request that waits for its answer; `latest` is when it ends whatever progress there is."""
+
+    __slots__ = ("future", "latest", "limit", "method", "options", "type")
+
+    def __init__(
+        self, method: RequestMethod[Any, Any], type_: WireType[Any], future: "asyncio.Future[Any]", options: CallOptions
+    ) -> None:
+        self.method = method
+        self.type = type_
+        self.future = future
+        self.options = options
+        self.limit = 0.0
+        self.latest: float | None = None
+
+
+class Outbound:
+    """What this side asks and tells over one link."""
+
+    def __init__(self, link: Link, reports: Reports) -> None:
+        self._link = link
+        self._reports = reports
+        self._pending: dict[Id, _Pending] = {}
+        self._deadlines = Deadlines(link.loop, self._expire)
+        self._listeners: dict[Id, Progress] = {}
+        self._attributes: dict[tuple[str, type[Any]], tuple[tuple[str, str, str], ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    async def ask(
+        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
+    ) -> T:
+        """Send a request and wait for its result; see `Connection.request`."""
+        id_, future = self._begin(method, params, type_, options or _NO_OPTIONS)
+        # Wait for the answer, not for the transport: one that takes nothing any more would outlast every timeout.
+        try:
+            return await future
+        except asyncio.CancelledError as error:
+            self._give_up(id_, str(error.args[0]) if error.args and error.args[0] else None)
+            raise
+
+    def _begin(
+        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions
+    ) -> "tuple[Id, asyncio.Future[T]]":
+        """Send a request; a function of its own, so that the waiting caller does not keep its bytes alive."""
+        link = self._link
+        link.check_open()
+        if link.ending is not None:
+            raise ConnectionClosed(link.ending)
+        if link.limits.check_capabilities:
+            self._check_capabilities(method, params)
+        encoded = self._encode_params(method, params)
+        if options.progress is not None:
+            encoded = _with_token(encoded, link.session.next_id)
+        id_, data = link.session.request(method.name, encoded, progress=options.progress is not None)
+        future: asyncio.Future[T] = link.loop.create_future()
+        pending = self._pending[id_] = _Pending(method, type_, future, options)
+        timeout = link.limits.timeout if options.timeout is None else options.timeout
+        if timeout is not None:
+            pending.limit = timeout
+            self._deadlines.set(id_, link.loop.time() + timeout)
+        link.send(data)
+        return id_, future
+
+    async def tell(self, method: NotificationMethod[Any], params: Any) -> None:
+        """Send a notification; see `Connection.notify`."""
+        self.post(method, params)
+        await self._link.transport.drain()
+
+    def post(self, method: NotificationMethod[Any], params: Any) -> None:
+        """Send a notification without waiting until the peer can take it; raises as `tell` does."""
+        link = self._link
+        link.check_open()
+        if link.limits.check_capabilities:
+            self._check_capabilities(method, params)
+        message = link.session.notify(method.name, self._encode_params(method, params))
+        if method.name == NOTIFICATIONS_MESSAGE:
+            self._reports.log(message, params)
+        else:
+            link.send(message)
+
+    def take_result(self, result: Result, text: bytes) -> None:
+        """Hand a result to who waits for it."""
+        pending = self._forget(result.id)
+        if pending is None or pending.future.done():
+            return
+        try:
+            found, wire = result.result, self._link.requester.wire
+            if wire is not None:
+                found = wire.incoming(pending.method, "result", found, text, self._link.requester.reader)
+            value = self._link.requester.reader.read(pending.type, found, pending.method.name, text=text)
+        except RemoteProtocolError as error:
+            self._link.report(error)
+            pending.future.set_exception(error)
+        else:
+            pending.future.set_result(value)
+
+    def take_failure(self, failure: Failure) -> None:
+        """Hand an error to who waits for a result."""
+        binding = self._link.requester.binding
+        make = binding.error if binding else PeerError
+        error = make(failure.code, failure.message, failure.data)
+        error.is_from_peer = True
+        self.fail(failure.id, error)
+
+    def take_progress(self, progressed: Progressed) -> None:
+        """Hand a report to who waits for the result, who then waits for longer."""
+        pending = self._pending.get(progressed.id)
+        listener = pending.options.progress if pending else self._listeners.get(progressed.id)
+        if listener is None:
+            return
+        if pending is not None:
+            self._renew(progressed.id, pending)
+        try:
+            listener(progressed.progress, progressed.total, progressed.message)
+        except Exception as error:
+            log.error(
+                "the progress callback of %s failed", pending.method.name if pending else "a task", exc_info=error
+            )
+
+    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
+        """Listen to reports under a token that outlives its request; see `Connection.expect_progress`."""
+        self._listeners[token] = listener
+        self._link.session.expect_progress(token)
+
+        def stop() -> None:
+            self._listeners.pop(token, None)
+            self._link.session.lasting.pop(token, None)
+
+        return stop
+
+    def fail(self, id_: Id | None, error: McpError) -> None:
+        """Let a request end with an error."""
+        pending = self._forget(id_) if id_ is not None else None
+        if pending is not None and not pending.future.done():
+            pending.future.set_exception(error)
+
+    def fail_all(self, reason: str) -> None:
+        """Let every request end, since the connection has."""
+        for id_ in tuple(self._pending):
+            self.fail(id_, ConnectionClosed(reason))
+        self._deadlines.clear()
+
+    def encode_result(self, method: RequestMethod[Any, Any], result: Any) -> bytes:
+        """Write what a handler returned.
+
+        Raises:
+            LocalProtocolError: it is not what the protocol allows, and `Limits.check_sent` is set.
+        """
+        # Asked for by name, since `isinstance` costs more than writing a small result does.
+        own: Any = getattr(result.__class__, "__pydantic_serializer__", None)
+        encoded: bytes = method.result.encode(result) if own is None else own.to_json(result)
+        if self._link.requester.wire is not None:
+            encoded = self._link.requester.wire.outgoing(method, "result", encoded)
+        if self._link.limits.check_sent:
+            self._check_sent((method.result, *method.alternatives), encoded, method, "result")
+        return encoded
+
+    def _check_capabilities(self, method: AnyMethod, params: Any) -> None:
+        if self._link.requester.wire is not None:
+            self._link.requester.wire.check(method)
+        if method.capability and method.name not in self._link.requester.may_send:
+            raise MissingCapability(method.capability, method.name)
+        if method.gated and params is not None:
+            params_type: type[BaseModel] = params.__class__
+            for attribute, member, path in self._gated(method, params_type):
+                given = getattr(params, attribute) is not None
+                if given and not self._link.requester.is_open(path, self._link.side):
+                    raise MissingCapability(path, f"{member} of {method.name}")
+
+    def _gated(self, method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
+        """Return the attribute, the member and the capability for each member that needs one."""
+        key = (method.name, params)
+        found = self._attributes.get(key)
+        if found is None:
+            found = self._attributes[key] = tuple(
+                (attribute, wire_name, method.gated[wire_name])
+                for attribute, field in params.model_fields.items()
+                if (wire_name := field.alias or attribute) in method.gated
+            )
+        return found
+
+    def _encode_params(self, method: AnyMethod, params: Any) -> bytes | None:
+        if params is None or method.params is None:
+            return None
+        encoded = method.params.encode(params)
+        if self._link.requester.wire is not None:
+            encoded = self._link.requester.wire.outgoing(method, "params", encoded)
+        if self._link.limits.check_sent:
+            self._check_sent((method.params,), encoded, method, "params")
+        return encoded
+
+    def _check_sent(self, types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str) -> None:
+        """Read what is about to leave as a strict peer would: one of the types must take it."""
+        method = sent.name
+        if self._link.requester.wire is not None:
+            types = self._link.requester.wire.types(sent, part)
+        reader = Reader(self._link.revision, lenient=False, report=self._link.report)
+        failures: list[RemoteProtocolError] = []
+        for type_ in types:
+            try:
+                reader.read(type_, json.loads(encoded), method, text=encoded)
+            except RemoteProtocolError as error:
+                failures.append(error)
+            else:
+                return
+        first = failures[0]
+        raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
+
+    def _forget(self, id_: Id) -> _Pending | None:
+        self._deadlines.drop(id_)
+        return self._pending.pop(id_, None)
+
+    def _give_up(self, id_: Id, reason: str | None) -> None:
+        pending = self._forget(id_)
+        if pending is not None:
+            log.info("%s %r was given up: %s", pending.method.name, id_, clipped(reason or "-"))
+            self._link.send(self._link.session.cancel(id_, reason))
+
+    def _expire(self, id_: Id) -> None:
+        pending = self._forget(id_)
+        if pending is not None:
+            seconds = pending.limit
+            reason = f"no answer within {seconds:g} s"
+            log.info("%s %r was given up: %s", pending.method.name, id_, reason)
+            self._link.send(self._link.session.cancel(id_, reason))
+            if not pending.future.done():
+                pending.future.set_exception(RequestTimeout(pending.method.name, seconds))
+
+    def _renew(self, id_: Id, pending: _Pending) -> None:
+        """Wait for the whole timeout once more, but never beyond the maximum since the request began."""
+        settings, options = self._link.limits, pending.options
+        timeout = settings.timeout if options.timeout is None else options.timeout
+        before = self._deadlines.get(id_)
+        if before is None or timeout is None:
+            return
+        max_time = settings.max_time if options.max_time is None else options.max_time
+        if pending.latest is None and max_time is not None:
+            pending.latest = before - timeout + max_time
+        until = self._link.loop.time() + timeout
+        if pending.latest is not None and max_time is not None and until > pending.latest:
+            until, pending.limit = pending.latest, max_time
+        self._deadlines.set(id_, until)
+
+
+def _with_token(params: bytes | None, token: int) -> bytes:
+    """Put a progress token into the `_meta` of encoded params."""
+    value: dict[str, Any] = json.loads(params) if params else {}
+    value["_meta"] = {**(value.get("_meta") or {}), "progressToken": token}
+    return jsonrpc.dump(value)

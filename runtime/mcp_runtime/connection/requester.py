@@ -1,0 +1,75 @@
+"""Who is at the other end, as a value: what it speaks, what it declared, how its messages are read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.protocol.capabilities import is_open, sendable
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.validation import Reader
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.wire import Wire
+
+_NOTHING: Final[Mapping[Side, Mapping[str, Any]]] = {Side.CLIENT: {}, Side.SERVER: {}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Requester:
+    """What is known of whoever sent a message: the same for a whole conversation once the handshake is over.
+
+    Attributes:
+        side: this side of the conversation, not the requester's.
+        reader: reads what the peer sends.
+        binding: the generated revision that this side is written against; None before one is agreed upon.
+        wire: the bridge to the revision that is spoken; None if that is this side's own.
+        declared: the capabilities of both sides, by wire names.
+        may_send: the methods that this side may send, as far as capabilities go.
+        may_receive: the methods that the peer may send.
+        info: how the peer names itself, by wire names (``name``, ``version``, ...); empty if it has not.
+        instructions: what the server says on how to use it; None if nothing.
+        log_level: the least severe level of log messages that the client wants; None until it says so.
+    """
+
+    side: Side
+    reader: Reader
+    binding: Binding | None = None
+    wire: "Wire | None" = None
+    declared: Mapping[Side, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+    may_send: frozenset[str] = frozenset()
+    may_receive: frozenset[str] = frozenset()
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    instructions: str | None = None
+    log_level: str | None = None
+
+    @property
+    def spoken(self) -> Binding | None:
+        """The generated revision that is spoken, None before one is agreed upon."""
+        return self.wire.binding if self.wire is not None else self.binding
+
+    @property
+    def revision(self) -> str:
+        """The revision that is spoken, empty before one is agreed upon."""
+        spoken = self.spoken
+        return spoken.revision if spoken is not None else ""
+
+    def has(self, method: str) -> bool:
+        """Whether the revision that is spoken has a method of this side's."""
+        return self.wire is None or self.wire.has(method)
+
+    def is_open(self, path: str, sender: Side) -> bool:
+        """Whether a side may send what needs a capability."""
+        return is_open(path, sender, self.declared)
+
+    def declaring(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> "Requester":
+        """Return the same requester, with what both sides declared."""
+        declared = {self.side: own, self.side.other: peers}
+        if (spoken := self.spoken) is None:
+            return replace(self, declared=declared)
+        return replace(
+            self,
+            declared=declared,
+            may_send=sendable(spoken.methods, self.side, declared),
+            may_receive=sendable(spoken.methods, self.side.other, declared),
+        )

@@ -1,0 +1,110 @@
+"""Methods that the schema does not know: a vendor's own requests and notifications."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel
+
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod, WireType
+
+T = TypeVar("T")
+P = TypeVar("P")
+
+
+class TypedWire(WireType[T]):
+    """A type that is at hand, where a generated table only has its name."""
+
+    __slots__ = ("_type",)
+
+    def __init__(self, type_: type[T]) -> None:
+        super().__init__(getattr(type_, "__module__", ""), getattr(type_, "__name__", repr(type_)))
+        self._type = type_
+
+    def load(self) -> Any:
+        """Return the type."""
+        return self._type
+
+
+def typed_wire(type_: type[T]) -> WireType[T]:
+    """Return what reads and writes a type, which is compiled once."""
+    return cast("WireType[T]", _typed_wire(cast(Any, type_)))
+
+
+@lru_cache(maxsize=256)
+def _typed_wire(type_: type[Any]) -> WireType[Any]:
+    return TypedWire(type_)
+
+
+def vendor_request(name: str, params: type[P] | None, result: type[T]) -> RequestMethod[P, T]:
+    """Make the record of a request that no schema has."""
+    return RequestMethod(
+        name,
+        message=name,
+        direction=Direction.BOTH,
+        params=None if params is None else typed_wire(params),
+        params_required=params is not None,
+        result=typed_wire(result),
+    )
+
+
+def vendor_notification(name: str, params: type[P] | None) -> NotificationMethod[P]:
+    """Make the record of a notification that no schema has."""
+    return NotificationMethod(
+        name,
+        message=name,
+        direction=Direction.BOTH,
+        params=None if params is None else typed_wire(params),
+        params_required=params is not None,
+    )
+
+
+class VendorMethods(ABC):
+    """The doors of a connection for what the schema does not know."""
+
+    @abstractmethod
+    async def request(self, method: RequestMethod[P, T], params: P | None, options: CallOptions | None) -> T:
+        """Send a request and wait for its result."""
+
+    @abstractmethod
+    async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
+        """Send a notification."""
+
+    @abstractmethod
+    def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Coroutine[Any, Any, Any]]) -> None:
+        """Answer a method with a handler."""
+
+    async def send_request(
+        self,
+        method: str,
+        params: BaseModel | Mapping[str, Any] | None,
+        result_type: type[T],
+        options: CallOptions | None = None,
+    ) -> T:
+        """Send a request that the schema does not know; raises as `request` does."""
+        record = vendor_request(method, type(params) if params is not None else None, result_type)
+        return await self.request(record, params, options)
+
+    async def send_notification(self, method: str, params: BaseModel | Mapping[str, Any] | None = None) -> None:
+        """Send a notification that the schema does not know; raises as `notify` does."""
+        await self.notify(vendor_notification(method, type(params) if params is not None else None), params)
+
+    def handle_request(
+        self, method: str, params_type: type[P], handler: Callable[[P, Any], Coroutine[Any, Any, Any]]
+    ) -> None:
+        """Answer a request that the schema does not know.
+
+        Args:
+            method: its name, with the vendor's in it: ``acme/order``.
+            params_type: what is made of its params, a pydantic model.
+            handler: gets them and the context; returns a pydantic model or a mapping.
+        """
+        self.handle(vendor_request(method, params_type, dict), handler)
+
+    def handle_notification(
+        self, method: str, params_type: type[P], handler: Callable[[P, Any], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Take a notification that the schema does not know; the handler gets its params and the context."""
+        self.handle(vendor_notification(method, params_type), handler)

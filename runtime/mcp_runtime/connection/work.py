@@ -1,0 +1,43 @@
+"""One message on its connection, as far as the connection itself has to know it."""
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from enum import StrEnum
+from typing import Any, Final, cast
+
+from mcp_runtime.method import AnyMethod
+from mcp_runtime.protocol.jsonrpc import Id
+
+
+class Way(StrEnum):
+    """Which way a message goes."""
+
+    RECEIVED = "received"
+    SENT = "sent"
+
+
+class Work:
+    """A request or a notification, and what becomes of it; see `Exchange`, which handlers and middleware get."""
+
+    __slots__ = ("_raw", "cancel_reason", "id", "is_cancelled", "method", "params", "way")
+
+    def __init__(
+        self, method: AnyMethod, params: Any, *, way: Way, id_: Id | None = None, raw: dict[str, Any] | None = None
+    ) -> None:
+        self.method = method
+        self.params = params
+        self.way = way
+        self.id = id_
+        self.is_cancelled = False
+        self.cancel_reason: str | None = None
+        self._raw = raw
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` of the message, by wire names; empty if it has none, or if it was not received."""
+        meta = self._raw.get("_meta") if self._raw else None
+        return cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
+
+
+CURRENT: Final[ContextVar[Work | None]] = ContextVar("mcp_exchange", default=None)
+"""The message that is being handled; tasks and `asyncio.to_thread` inherit it."""

@@ -1,0 +1,267 @@
+"""Elicitation by URL (2025-11-25, client/elicitation, "URL Mode"): a server sends a person to a web page."""
+
+import asyncio
+import ipaddress
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.features.elicitation.form import Action, create
+from mcp_runtime.method import NotificationMethod
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
+from mcp_runtime.remote import Stub
+
+URL_REQUIRED: Final = -32042
+"""The error code of a request that has to wait until a person was on a web page."""
+URL_MODE: Final = "client.elicitation.url"
+MAX_URL: Final = 8192
+"""How many characters a URL may have."""
+MAX_REQUIRED: Final = 20
+"""How many elicitations one error may require."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlElicitation:
+    """A web page that a person shall visit.
+
+    Attributes:
+        id: names the elicitation.
+        url: where the page is.
+        message: what the visit is good for.
+    """
+
+    id: str
+    url: str
+    message: str
+
+    def wire(self) -> dict[str, Any]:
+        """Return it by wire names, as params and errors spell it."""
+        return {"mode": "url", "elicitationId": self.id, "url": self.url, "message": self.message}
+
+
+class UrlElicitations:
+    """The web pages that a server has sent people to and that are not done with yet.
+
+    Each belongs to the client that it was made for, which alone is told when it is done, and ends with its
+    connection. Who opens the page has to be found out by the page: the URL proves nothing.
+
+    Args:
+        limit: how many are remembered, the oldest are forgotten first.
+    """
+
+    def __init__(self, *, limit: int = 10_000) -> None:
+        self._open: OrderedDict[str, Connection] = OrderedDict()
+        self._watched: set[Connection] = set()
+        self._limit = limit
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def begin(self, client: Stub, *, message: str, url: str, elicitation_id: str | None = None) -> UrlElicitation:
+        """Make an elicitation for a client, to be sent by `ask` or with `required`.
+
+        Args:
+            client: the client (``ctx.client``), of 2025-11-25.
+            message: tells what the visit is good for.
+            url: where the page is: https, except in development; with nothing secret in it. ``{id}`` in it becomes
+                the id of the elicitation.
+            elicitation_id: an id of the server's own; by default a random one.
+
+        Raises:
+            ValueError: the URL is none of a web page, or the id is taken.
+            MissingCapability: the client sends nobody to web pages.
+        """
+        connection = client.connection
+        if not connection.requester.is_open(URL_MODE, connection.side):
+            raise MissingCapability(URL_MODE, "a web page")
+        id_ = elicitation_id or secrets.token_urlsafe(16)
+        if id_ in self._open:
+            raise ValueError("this id is that of another elicitation")
+        made = UrlElicitation(id=id_, url=url.replace("{id}", id_), message=message)
+        look_at_url(made.url)
+        if connection not in self._watched:
+            self._watched.add(connection)
+            connection.on_close(lambda _: self._forget(connection))
+        self._open[id_] = connection
+        if len(self._open) > self._limit:
+            self._open.popitem(last=False)
+        return made
+
+    async def ask(self, client: Stub, elicitation: UrlElicitation, *, options: CallOptions | None = None) -> Action:
+        """Ask a person to visit the page; that one agreed does not mean that it is done.
+
+        Raises:
+            ValueError: the elicitation was made for another client, or is done already.
+            PeerError: the client answered with an error; what else is raised is as for `Connection.request`.
+        """
+        if self._open.get(elicitation.id) is not client.connection:
+            raise ValueError("this elicitation was not made for this client, or is over")
+        try:
+            result = await create(client, elicitation.wire(), options)
+        except BaseException:
+            self._open.pop(elicitation.id, None)
+            raise
+        action = Action(result.action)
+        if action is not Action.ACCEPT:
+            self._open.pop(elicitation.id, None)
+        return action
+
+    @staticmethod
+    def required(client: Stub, *elicitations: UrlElicitation) -> PeerError:
+        """Return the error for a request that has to wait for these: raise it from the handler.
+
+        Raises:
+            ValueError: there is none, or there are too many.
+        """
+        if not 0 < len(elicitations) <= MAX_REQUIRED:
+            raise ValueError(f"such an error names 1 to {MAX_REQUIRED} elicitations")
+        data = {"elicitations": [each.wire() for each in elicitations]}
+        return client.__binding__.error(URL_REQUIRED, "this request needs a visit to a web page first", data)
+
+    async def complete(self, elicitation_id: str) -> bool:
+        """Tell the client that an elicitation was made for that it is done; returns whether there was such a client."""
+        connection = self._open.pop(elicitation_id, None)
+        if connection is None or connection.binding is None:
+            return False
+        method = connection.binding.methods[NOTIFICATIONS_ELICITATION_COMPLETE]
+        assert isinstance(method, NotificationMethod) and method.params is not None
+        try:
+            await connection.notify(method, method.params.build({"elicitationId": elicitation_id}))
+        except ConnectionClosed:
+            return False
+        return True
+
+    def _forget(self, connection: Connection) -> None:
+        self._watched.discard(connection)
+        for id_ in [id_ for id_, held in self._open.items() if held is connection]:
+            del self._open[id_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlView:
+    """A URL as a person should see it before agreeing to open it.
+
+    Attributes:
+        url: all of it.
+        host: the part to be shown most clearly.
+        warnings: what makes it suspicious, in words; empty if nothing does.
+    """
+
+    url: str
+    host: str
+    warnings: tuple[str, ...]
+
+
+def look_at_url(url: str) -> UrlView:
+    """Return what a person should know of a URL; it is neither opened nor fetched ("Safe URL Handling").
+
+    Raises:
+        ValueError: it is not the URL of a web page, or has a user or characters that could hide where it leads.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise ValueError("this is no URL") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError("this is no URL of a web page (https://host/...)")
+    if len(url) > MAX_URL or parts.username is not None or "\\" in url or any(c.isspace() for c in url):
+        raise ValueError("this URL could hide where it leads")
+    if not url.isprintable():
+        raise ValueError("this URL has characters that cannot be shown")
+    warnings: list[str] = []
+    if parts.scheme != "https":
+        warnings.append("it is not encrypted (http)")
+    if not host.isascii() or any(label.startswith("xn--") for label in host.split(".")):
+        warnings.append("its host has letters that look like others")
+    if _is_address(host):
+        warnings.append("its host is a number, not a name")
+    if port not in (None, 80, 443):
+        warnings.append(f"it is at an unusual port ({port})")
+    return UrlView(url=url, host=host, warnings=tuple(warnings))
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def required_elicitations(error: PeerError) -> tuple[UrlElicitation, ...]:
+    """Return the web pages that have to be visited before a request that ended with -32042 can be sent again.
+
+    Raises:
+        ValueError: it is another error.
+        RemoteProtocolError: it does not say which pages, or says it wrongly.
+    """
+    if error.code != URL_REQUIRED:
+        raise ValueError(f"the error {error.code} requires no visit to a web page")
+    listed: object = error.data.get("elicitations") if is_object(error.data) else None
+    if not is_array(listed) or not 0 < len(listed) <= MAX_REQUIRED:
+        raise _wrong("/elicitations", f"a list of 1 to {MAX_REQUIRED} elicitations is missing")
+    found: list[UrlElicitation] = []
+    for number, each in enumerate(listed):
+        given: dict[str, Any] = each if is_object(each) else {}
+        id_, url, message = (given.get(name) for name in ("elicitationId", "url", "message"))
+        if given.get("mode") != "url" or not (
+            isinstance(id_, str) and isinstance(url, str) and isinstance(message, str)
+        ):
+            raise _wrong(f"/elicitations/{number}", "not an elicitation in URL mode with an id")
+        try:
+            look_at_url(url)
+        except ValueError as reason:
+            raise _wrong(f"/elicitations/{number}/url", str(reason)) from reason
+        found.append(UrlElicitation(id=id_, url=url, message=message))
+    return tuple(found)
+
+
+def _wrong(pointer: str, reason: str) -> RemoteProtocolError:
+    return RemoteProtocolError(revision="2025-11-25", method=None, pointer=f"/error/data{pointer}", reason=reason)
+
+
+class Visits:
+    """The web pages that a client has sent its person to; the server says when one is done, or never does.
+
+    A handler for ``notifications/elicitation/complete`` calls `complete`.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, asyncio.Event] = {}
+
+    def begin(self, elicitation_id: str) -> None:
+        """Expect to be told that a visit is done."""
+        self._open.setdefault(elicitation_id, asyncio.Event())
+
+    def complete(self, elicitation_id: str) -> bool:
+        """Take note that a visit is done; returns False, and does nothing else, for one that is unknown or over."""
+        visit = self._open.get(elicitation_id)
+        if visit is None or visit.is_set():
+            return False
+        visit.set()
+        return True
+
+    async def wait(self, elicitation_id: str, timeout: float | None) -> bool:
+        """Wait until a visit that was begun is done, for so many seconds at most; returns whether it is.
+
+        Then it is forgotten; offer a person to go on by hand if it is not done, since servers need not tell.
+
+        Raises:
+            KeyError: it was not begun.
+        """
+        visit = self._open[elicitation_id]
+        try:
+            async with asyncio.timeout(timeout):
+                await visit.wait()
+        except TimeoutError:
+            return False
+        finally:
+            self._open.pop(elicitation_id, None)
+        return True

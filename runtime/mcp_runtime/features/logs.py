@@ -1,0 +1,223 @@
+"""Log messages to the client (server/utilities/logging): levels of RFC 5424 and the client's threshold."""
+
+import asyncio
+import logging
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import to_jsonable_python
+
+from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.connection.reports import LEVELS, log_message, wants
+from mcp_runtime.connection.work import CURRENT
+from mcp_runtime.errors import McpError
+from mcp_runtime.handlers import Context, ServerHandlers, connections_of
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.protocol.names import LOGGING_SET_LEVEL
+
+if TYPE_CHECKING:
+    from mcp_runtime.middleware.masking import Masker
+
+MAX_WAITING: Final = 10_000
+"""How many records of other threads may wait for the event loop."""
+_FEATURE: Final = "logging"
+_SEVERITIES: Final = ((70, 7), (60, 6), (50, 5), (40, 4), (30, 3), (25, 2), (20, 1))
+"""Python's level -> the level of RFC 5424; those that Python does not name are reached by custom levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logging:
+    """Lets a server send log messages, and its client say which."""
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
+        """Declare that log messages are sent."""
+        return ("logging",)
+
+    def install(self, connection: Connection) -> None:
+        """Answer ``logging/setLevel``, before the server's own handler if it has one."""
+        binding = connection.binding
+        assert binding is not None
+        method = binding.methods[LOGGING_SET_LEVEL]
+        assert isinstance(method, RequestMethod)
+        own = connection.handler(LOGGING_SET_LEVEL)
+        connection.features[_FEATURE] = asyncio.get_running_loop()
+
+        async def set_level(params: Any, ctx: Context[Any]) -> Any:
+            connection.learn(log_level=params.level)
+            return await own(params, ctx) if own else method.result.build({})
+
+        connection.handle(method, set_level)
+
+
+def level_of(levelno: int) -> str:
+    """Return the level of RFC 5424 for a level of Python's `logging`."""
+    return LEVELS[next((index for least, index in _SEVERITIES if levelno >= least), 0)]
+
+
+class McpLogHandler(logging.Handler):
+    """Sends what a program logs to clients, as `notifications/message`.
+
+    What is logged while a client's message is handled goes to that client alone, other records to all clients. It may
+    be used from any thread. Formatters change nothing, since level and logger are members of the message. What
+    the runtime logs itself (``mcp_runtime``) stays here, and so does what is logged while a message is being sent. Of
+    an exception only its type is told; secrets are masked as far as their names and forms tell (log messages MUST NOT
+    contain them).
+
+    Args:
+        targets: connections, or servers, which stand for all connections that they answer.
+        level: the least level of Python's `logging` that is sent at all; clients may want less.
+        extra: attributes of records that are sent besides the message, as ``log.info(..., extra={...})`` sets them.
+        with_traceback: whether the traceback of an exception is sent as well.
+        masker: masks secrets.
+
+    Attributes:
+        dropped: how many records of other threads were dropped, since the event loop was busy for too long.
+    """
+
+    def __init__(
+        self,
+        *targets: Connection | ServerHandlers,
+        level: int = logging.NOTSET,
+        extra: Sequence[str] = (),
+        with_traceback: bool = False,
+        masker: "Masker | None" = None,
+    ) -> None:
+        from mcp_runtime.middleware.masking import Masker
+
+        super().__init__(level)
+        self.dropped = 0
+        self._targets = targets
+        self._extra = tuple(extra)
+        self._with_traceback = with_traceback
+        self._masker = masker or Masker()
+        self._waiting = 0
+        self._waiting_lock = threading.Lock()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send a record to all who want it; never raises."""
+        if _is_sending.get() or record.name.partition(".")[0] == "mcp_runtime":
+            return
+        try:
+            level = level_of(record.levelno)
+            exchange, connections = self._addressees()
+            wanting = [c for c in connections if c.closed_because is None and wants(c.requester, level)]
+            if wanting:
+                said = _Said(record, level, self._data(record), exchange)
+                for connection in wanting:
+                    self._hand_over(connection, said)
+        except Exception:
+            self.handleError(record)
+
+    def _addressees(self) -> tuple[Exchange | None, Sequence[Connection]]:
+        """Return who is told: the client whose message is being handled, and it alone, else all."""
+        connections, exchange = tuple(self._connections()), CURRENT.get()
+        if isinstance(exchange, Exchange) and exchange.connection in connections:
+            return exchange, (exchange.connection,)
+        return None, connections
+
+    def _connections(self) -> Iterable[Connection]:
+        for target in self._targets:
+            for connection in (target,) if isinstance(target, Connection) else connections_of(target):
+                if _FEATURE in connection.features:
+                    yield connection
+
+    def _hand_over(self, connection: Connection, said: "_Said") -> None:
+        """Send now if this is the event loop's thread, so that nothing overtakes it; else let that thread send."""
+        loop: asyncio.AbstractEventLoop = connection.features[_FEATURE]
+        if _running_loop() is loop:
+            self._send(connection, said)
+            return
+        with self._waiting_lock:
+            if self._waiting >= MAX_WAITING:
+                self.dropped += 1
+                return
+            self._waiting += 1
+        try:
+            loop.call_soon_threadsafe(self._send_later, connection, said)
+        except RuntimeError:  # the event loop is closed
+            self._taken()
+
+    def _send_later(self, connection: Connection, said: "_Said") -> None:
+        self._taken()
+        self._send(connection, said)
+
+    def _taken(self) -> None:
+        with self._waiting_lock:
+            self._waiting -= 1
+
+    def _send(self, connection: Connection, said: "_Said") -> None:
+        sending = _is_sending.set(True)
+        level, data, logger = said.level, said.data, said.record.name
+        try:
+            if type(said.exchange) not in (Exchange, type(None)) or connection.middleware:
+                # A task has its own way to log, and middleware may wait.
+                connection.spawn(_quietly(said.exchange or connection, level, data, logger))
+            elif (message := log_message(connection.requester, level, data, logger)) is not None:
+                connection.post(*message)
+        except Exception as error:
+            # A connection that ended, or cannot be used for this yet, is no defect.
+            if not isinstance(error, McpError):
+                self.handleError(said.record)
+        finally:
+            _is_sending.reset(sending)
+
+    def _data(self, record: logging.LogRecord) -> Any:
+        """Return what is sent of a record: a text if that says it all, else an object."""
+        given: Any = record.msg
+        message = given if is_object(given) and not record.args else record.getMessage()
+        more = {name: getattr(record, name) for name in self._extra if hasattr(record, name)}
+        if record.exc_info and record.exc_info[0] is not None:
+            more["exception"] = record.exc_info[0].__qualname__
+            if self._with_traceback:
+                more["traceback"] = "".join(traceback.format_exception(*record.exc_info))
+        data = {"message": message, **more} if more else message
+        return self._masker.mask(_readable(to_jsonable_python(data, fallback=str, serialize_unknown=True)))
+
+
+_is_sending: Final[ContextVar[bool]] = ContextVar("is_sending", default=False)
+"""Whether what is logged now comes from sending a log message."""
+
+
+class _Said:
+    """What a record says, and the message in whose handler it was said."""
+
+    __slots__ = ("data", "exchange", "level", "record")
+
+    def __init__(self, record: logging.LogRecord, level: str, data: Any, exchange: Exchange | None) -> None:
+        self.record = record
+        self.level = level
+        self.data = data
+        self.exchange = exchange
+
+
+async def _quietly(target: Connection | Exchange, level: str, data: Any, logger: str) -> None:
+    with suppress(McpError):
+        await target.log(level, data, logger)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _readable(value: Any) -> Any:
+    """Return a JSON value without lone surrogates, which file names bring along and no peer would read."""
+    return _map_texts(value, lambda text: text.encode("utf-8", "replace").decode())
+
+
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if is_object(value):
+        return {change(name): _map_texts(member, change) for name, member in value.items()}
+    if is_array(value):
+        return [_map_texts(item, change) for item in value]
+    return value

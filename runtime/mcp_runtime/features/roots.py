@@ -1,0 +1,230 @@
+"""Roots (client/roots): which directories and files a server may work on.
+
+A client answers ``roots/list`` and says when its roots change; a server keeps them and stays inside.
+"""
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
+from mcp_runtime.features.file_paths import UnsafePath, read_path, read_uri
+from mcp_runtime.handlers import Context
+from mcp_runtime.method import NotificationMethod, RequestMethod
+from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
+from mcp_runtime.protocol.legacy import Side, State
+from mcp_runtime.protocol.names import NOTIFICATIONS_ROOTS_LIST_CHANGED, ROOTS_LIST
+
+MAX_TRIES: Final = 3
+"""How often the roots are asked for anew because they changed meanwhile."""
+_FEATURE: Final = "roots"
+
+
+@dataclass(frozen=True, slots=True)
+class RootsList:
+    """Answers ``roots/list`` for a client; `set_roots` changes what it answers over one connection.
+
+    Attributes:
+        roots: the roots, by wire names.
+    """
+
+    roots: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def of(cls, roots: Sequence[Any]) -> "RootsList":
+        """Return the feature for ``Root`` objects or URIs.
+
+        Raises:
+            ValueError: a URI is not one of a file.
+        """
+        return cls(tuple(map(_root, roots)))
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
+        """Declare that there are roots, and that the server is told of changes."""
+        return ("roots.listChanged",)
+
+    def install(self, connection: Connection) -> None:
+        """Answer with these roots until others are set."""
+        binding = connection.binding
+        assert binding is not None
+        method = cast("RequestMethod[Any, Any]", binding.methods[ROOTS_LIST])
+        connection.features[_FEATURE] = self.roots
+
+        async def list_roots(params: Any, ctx: Context[Any]) -> Any:
+            return method.result.build({"roots": list(connection.features[_FEATURE])})
+
+        connection.handle(method, list_roots)
+
+
+async def set_roots(connection: Connection, roots: Sequence[Any]) -> None:
+    """Set the roots, and tell the server that they changed; see `ClientStub.set_roots`."""
+    checked = tuple(map(_root, roots))
+    if _FEATURE not in connection.features:
+        reason = "this client did not declare roots: open it with options=ClientOptions(roots=[...])"
+        raise LocalProtocolError(revision=connection.revision, method=ROOTS_LIST, pointer="", reason=reason)
+    connection.features[_FEATURE] = checked
+    if connection.binding is not None and connection.state is State.READY:
+        method = connection.binding.methods[NOTIFICATIONS_ROOTS_LIST_CHANGED]
+        assert isinstance(method, NotificationMethod)
+        await connection.notify(method, None)
+
+
+def _root(root: Any) -> dict[str, Any]:
+    """Return a root by wire names.
+
+    Raises:
+        ValueError: the URI is not one of a file, or hides where it leads.
+    """
+    made: dict[str, Any] = {"uri": root} if isinstance(root, str) else root.model_dump(mode="json")
+    try:
+        read_uri(made["uri"])
+    except UnsafePath as error:
+        raise ValueError(f"a root is a file URI (file:///path), not {made['uri']!r}: {error}") from error
+    return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """A root of a client, as its server sees it.
+
+    Attributes:
+        uri: the URI, as the client wrote it.
+        path: what it names on this system; it need not exist.
+        name: a name for people, None if it has none.
+    """
+
+    uri: str
+    path: Path
+    name: str | None = None
+
+
+class PathRefused(PeerError):
+    """A path is not inside the roots; if a handler lets it pass, the client gets -32602 and the reason."""
+
+
+class Roots:
+    """The roots of one client, as its server knows them.
+
+    They are asked for when they are first needed, and again after the client said that they changed. If it does not
+    say so (``roots.listChanged``), they are asked for each time.
+    """
+
+    @classmethod
+    def of(cls, connection: Connection) -> "Roots":
+        """Return those of the client at the other end of a connection, the same object each time: ``ctx.connection``.
+
+        Raises:
+            ValueError: this is not the server's side.
+        """
+        if connection.side is not Side.SERVER:
+            raise ValueError("a client knows its roots itself")
+        found: Roots | None = connection.features.get(_FEATURE)
+        if found is None:
+            found = connection.features[_FEATURE] = cls(connection)
+        return found
+
+    def __init__(self, connection: Connection) -> None:
+        binding = connection.binding
+        assert binding is not None
+        self._connection = connection
+        self._method = cast("RequestMethod[Any, Any]", binding.methods[ROOTS_LIST])
+        self._roots: tuple[Root, ...] | None = None
+        self._changes = 0
+        self._asking = asyncio.Lock()
+        own = connection.handler(NOTIFICATIONS_ROOTS_LIST_CHANGED)
+
+        async def changed(params: Any, ctx: Context[Any]) -> None:
+            self._changes += 1
+            self._roots = None
+            if own is not None:
+                await own(params, ctx)
+
+        connection.handle(binding.methods[NOTIFICATIONS_ROOTS_LIST_CHANGED], changed)
+
+    async def list(self, options: CallOptions | None = None) -> tuple[Root, ...]:
+        """Return the roots; those that are no proper file URIs are left out and reported.
+
+        Raises:
+            MissingCapability: the client has no roots.
+            PeerError: the client answered with an error.
+            RequestTimeout: it did not answer in time.
+        """
+        async with self._asking:
+            if self._roots is not None:
+                return self._roots
+            changes = -1
+            roots: tuple[Root, ...] = ()
+            for _ in range(MAX_TRIES):
+                changes = self._changes
+                result = await self._connection.request(self._method, None, options)
+                roots = tuple(root for each in result.roots if (root := self._read(each)) is not None)
+                # What changed while the answer was on its way may not be in it.
+                if changes == self._changes:
+                    break
+            if changes == self._changes and declares(self._connection.declared[Side.CLIENT], "roots.listChanged"):
+                self._roots = roots
+            return roots
+
+    async def resolve(self, path: str, options: CallOptions | None = None) -> Path:
+        """Return the real path of a file or directory inside the roots, which need not exist.
+
+        What leads out of them is refused: ``..``, symbolic links, encoded dots and separators, NUL, other hosts. The
+        path that is returned has no symbolic links; whoever can write inside the roots could still put one there
+        before it is opened.
+
+        Args:
+            path: an absolute path, a file URI, or a path relative to a root: the first root where it exists, else the
+                first one.
+            options: limits for asking for the roots.
+
+        Raises:
+            PathRefused: it is not inside the roots; a handler may let it pass, it answers -32602.
+            MissingCapability: the client has no roots; `list` says what else is raised.
+        """
+        try:
+            named = read_path(path)
+        except UnsafePath as error:
+            raise PathRefused(INVALID_PARAMS, str(error)) from error
+        found = inside(Path(named), [root.path for root in await self.list(options)])
+        if found is None:
+            raise PathRefused(INVALID_PARAMS, "the path is not inside the roots")
+        return found
+
+    def _read(self, root: Any) -> Root | None:
+        try:
+            return Root(uri=root.uri, path=Path(read_uri(root.uri)), name=root.name)
+        except UnsafePath as error:
+            revision = self._connection.revision
+            reason = f"a root was left out: {error}"
+            self._connection.report_error(
+                RemoteProtocolError(revision=revision, method=ROOTS_LIST, pointer="/roots", reason=reason)
+            )
+            return None
+
+
+def inside(path: Path, roots: Sequence[Path]) -> Path | None:
+    """Return where a path really leads if that is inside one of the roots, else None; symbolic links are followed.
+
+    Args:
+        path: an absolute path, or one relative to any of the roots.
+        roots: absolute paths of directories and files.
+    """
+    real_roots = [_real(root) for root in roots]
+    if path.is_absolute():
+        real = _real(path)
+        return real if any(real.is_relative_to(root) for root in real_roots) else None
+    led = [(_real(root / path), root) for root in real_roots if not root.is_file()]
+    candidates = [real for real, root in led if real.is_relative_to(root)]
+    # What does not exist yet gets no place beside a link of the same name that leads out.
+    new = candidates[0] if candidates and len(candidates) == len(led) else None
+    return next((real for real in candidates if real.exists()), new)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

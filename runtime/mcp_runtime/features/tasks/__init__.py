@@ -1,0 +1,48 @@
+"""Tasks (2025-11-25, basic/utilities/tasks): requests that are answered at once, and whose results are fetched later.
+
+A side that is given a store (``ServerOptions(tasks=MemoryTaskStore())``, likewise for a client) runs what its peer
+sends as a task; `run_as_task` and `start_task` are for the peer.
+
+Tasks belong to the connection over which they were made and end with it; nobody else sees them, whatever id is guessed.
+Where it is known who is behind a connection, `OWNER` among the connection's features, set before the handshake, lets
+the same peer find its tasks over another one; a handler still ends with the connection that it was called over.
+"""
+
+from mcp_runtime.features.tasks.caller import TaskFailed, TaskHandle, run_as_task, start_task
+from mcp_runtime.features.tasks.receiver import OWNER, Tasks
+from mcp_runtime.features.tasks.related import RELATED, RelatedTasks, related_task
+from mcp_runtime.features.tasks.states import TRANSITIONS, Failure, Outcome, Status, Success, TaskRecord
+from mcp_runtime.features.tasks.store import (
+    InvalidTransition,
+    MemoryTaskStore,
+    TaskError,
+    TaskStore,
+    TooManyTasks,
+    UnknownCursor,
+    UnknownTask,
+)
+
+__all__ = [
+    "OWNER",
+    "RELATED",
+    "TRANSITIONS",
+    "Failure",
+    "InvalidTransition",
+    "MemoryTaskStore",
+    "Outcome",
+    "RelatedTasks",
+    "Status",
+    "Success",
+    "TaskError",
+    "TaskFailed",
+    "TaskHandle",
+    "TaskRecord",
+    "TaskStore",
+    "Tasks",
+    "TooManyTasks",
+    "UnknownCursor",
+    "UnknownTask",
+    "related_task",
+    "run_as_task",
+    "start_task",
+]

@@ -1,0 +1,229 @@
+"""What is sent on behalf of a task says so (2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages")."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, TypeVar
+
+from mcp_runtime.caller import Caller, CallOptions
+from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.connection.inbound import Handler
+from mcp_runtime.connection.reports import wants
+from mcp_runtime.connection.throttle import Gate
+from mcp_runtime.connection.work import Way
+from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.handlers import Context
+from mcp_runtime.method import Method, NotificationMethod, RequestMethod
+from mcp_runtime.protocol import names
+from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.jsonrpc import Id, is_object
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_Report: TypeAlias = tuple[float, float | None, str | None]
+
+RELATED: Final = "io.modelcontextprotocol/related-task"
+"""The member of `_meta` that names the task which a message belongs to."""
+_OWN_IDS: Final = frozenset((names.PING, names.TASKS_CANCEL, names.TASKS_GET, names.TASKS_LIST, names.TASKS_RESULT))
+"""Requests that belong to no task, or name the one that they are about."""
+
+
+def related_meta(task_id: str) -> dict[str, Any]:
+    """Return the `_meta` of a message that belongs to a task."""
+    return {RELATED: {"taskId": task_id}}
+
+
+def related_task(meta: Mapping[str, Any]) -> str | None:
+    """Return the id of the task that a message with this `_meta` belongs to, None if to none."""
+    related: object = meta.get(RELATED)
+    task_id = related.get("taskId") if is_object(related) else None
+    return task_id if isinstance(task_id, str) else None
+
+
+def with_meta(spelled: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return params or a result by wire names, with more in their `_meta`."""
+    held: object = spelled.get("_meta")
+    return {**spelled, "_meta": {**(held if is_object(held) else {}), **more}}
+
+
+def mark(result: Any, task_id: str) -> Any:
+    """Return a result, a generated model, as one that belongs to a task."""
+    return result.model_copy(update={"meta": {**(result.meta or {}), **related_meta(task_id)}})
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedTasks:
+    """Answers what belongs to a task of the peer's as belonging to it."""
+
+    def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
+        """Declare nothing: the peer has the tasks."""
+        return ()
+
+    def install(self, connection: Connection) -> None:
+        """Mark answers, if the peer runs tasks."""
+        if connection.binding is None or not declares(connection.declared[connection.side.other], "tasks"):
+            return
+        for method in connection.binding.methods.values():
+            own = connection.handler(method.name)
+            if isinstance(method, RequestMethod) and method.name not in _OWN_IDS and own is not None:
+                connection.handle(method, _marking(own))
+
+
+def _marking(own: Handler) -> Handler:
+    async def handler(params: Any, ctx: Context[Any]) -> Any:
+        result = await own(params, ctx)
+        task_id = related_task(ctx.meta)
+        return result if task_id is None else mark(result, task_id)
+
+    return handler
+
+
+class TaskCaller:
+    """Asks the peer on behalf of a task; it implements `Caller`.
+
+    Args:
+        caller: what the messages leave by.
+        connection: the connection to the peer.
+        task_id: the task.
+        around: is waited for at the beginning and at the end of each request: True while the peer's input is needed.
+    """
+
+    def __init__(
+        self, caller: Caller, connection: Connection, task_id: str, around: Callable[[bool], Awaitable[None]]
+    ) -> None:
+        self.connection = connection
+        self._caller = caller
+        self._task_id = task_id
+        self._around = around
+
+    async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
+        """Send a request that belongs to the task."""
+        return await self._asking(method, lambda: self._caller.request(method, self._marked(method, params), options))
+
+    async def request_as(
+        self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
+    ) -> T:
+        """Send a request that belongs to the task, for a result of another type."""
+        return await self._asking(
+            method, lambda: self._caller.request_as(method, self._marked(method, params), result, options)
+        )
+
+    async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
+        """Send a notification that belongs to the task."""
+        await self._caller.notify(method, self._marked(method, params))
+
+    def request_meta(self) -> Mapping[str, Any]:
+        """Return what every request must carry."""
+        return self._caller.request_meta()
+
+    async def _asking(self, method: RequestMethod[Any, Any], ask: Callable[[], Awaitable[T]]) -> T:
+        if method.name in _OWN_IDS:
+            return await ask()
+        await self._around(True)
+        try:
+            return await ask()
+        finally:
+            await self._around(False)
+
+    def _marked(self, method: Method[P], params: P | None) -> P | None:
+        """Return the params of a message as those of one that belongs to the task."""
+        if method.name in _OWN_IDS or method.params is None:
+            return params
+        given: Any = params
+        spelled: dict[str, Any] = {} if given is None else given.model_dump(mode="json")
+        return method.params.build(with_meta(spelled, related_meta(self._task_id)))
+
+
+class TaskExchange(Exchange):
+    """A request that is worked on as a task: its reports of progress and its log messages name the task.
+
+    The token under which the peer wants reports of progress is good for as long as the task is (2025-11-25,
+    basic/utilities/progress), though the request itself has been answered long before.
+    """
+
+    __slots__ = ("_gate", "_leaving", "_order", "_progress", "_task_id", "_token", "is_over")
+
+    def __init__(self, exchange: Exchange, task_id: str) -> None:
+        super().__init__(
+            exchange.connection,
+            exchange.method,
+            exchange.params,
+            way=Way.RECEIVED,
+            id_=exchange.id,
+            raw={"_meta": dict(exchange.meta)},
+        )
+        self.is_over = False
+        self._task_id = task_id
+        token = exchange.meta.get("progressToken")
+        self._token: Id | None = token if type(token) is int or type(token) is str else None
+        self._progress: float | None = None
+        self._order = asyncio.Lock()
+        self._leaving: asyncio.Task[None] | None = None
+        rate = exchange.connection.settings.progress_rate
+        self._gate = None if rate is None else Gate[_Report](asyncio.get_running_loop(), rate, self._let_leave)
+
+    async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the peer how far the task has come; does nothing if it did not ask, or if the task is over.
+
+        Raises:
+            LocalProtocolError: the progress is not more than what was reported before.
+        """
+        if self._token is None or self.is_over:
+            return
+        if self._progress is not None and progress <= self._progress:
+            reason = f"progress must grow: {progress:g} after {self._progress:g}"
+            revision = self.connection.revision
+            raise LocalProtocolError(
+                revision=revision, method=names.NOTIFICATIONS_PROGRESS, pointer="/progress", reason=reason
+            )
+        self._progress = progress
+        if self._gate is None:
+            await self._report((progress, total, message))
+        else:
+            self._gate.put((progress, total, message))
+            if self._leaving is not None and not self._leaving.done():
+                await asyncio.wait([self._leaving])
+
+    async def log(self, level: str, data: Any, logger: str | None = None) -> None:
+        """Send a log message that belongs to the task, if the peer wants messages of that level.
+
+        Raises:
+            ValueError: there is no such level.
+            MissingCapability: this side did not declare that it logs.
+        """
+        if wants(self.requester, level):
+            await self._tell(names.NOTIFICATIONS_MESSAGE, {"level": level, "data": data, "logger": logger})
+
+    async def finish(self) -> None:
+        """Let the last report leave, since the task is about to end."""
+        if self._gate is not None:
+            self._gate.flush()
+        if self._leaving is not None:
+            await asyncio.wait([self._leaving])
+        self.stop()
+
+    def stop(self) -> None:
+        """Report nothing any more."""
+        self.is_over = True
+        if self._gate is not None:
+            self._gate.drop()
+
+    def _let_leave(self, report: _Report) -> None:
+        if self.connection.closed_because is None:
+            self._leaving = self.connection.spawn(self._report(report))
+
+    async def _report(self, report: _Report) -> None:
+        progress, total, message = report
+        # Middleware may take its time, and progress must grow.
+        async with self._order:
+            said = {"progressToken": self._token, "progress": progress, "total": total, "message": message}
+            await self._tell(names.NOTIFICATIONS_PROGRESS, said)
+
+    async def _tell(self, name: str, said: Mapping[str, Any]) -> None:
+        binding = self.connection.binding
+        method = binding.methods[name] if binding else None
+        assert isinstance(method, NotificationMethod) and method.params is not None
+        given = {member: value for member, value in said.items() if value is not None or member == "data"}
+        await self.connection.notify(method, method.params.build({**given, "_meta": related_meta(self._task_id)}))

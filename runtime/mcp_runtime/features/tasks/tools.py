@@ -1,0 +1,57 @@
+"""Which tools can be called as tasks (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation")."""
+
+from enum import StrEnum
+from typing import Any, Final
+
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.handlers import Context
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.names import TOOLS_LIST
+
+MAX_PAGES: Final = 1000
+"""How many pages of tools are read in search of one."""
+
+
+class Support(StrEnum):
+    """Whether a tool can be called as a task, as ``execution.taskSupport`` says it."""
+
+    FORBIDDEN = "forbidden"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class ToolSupport:
+    """Knows what the client was last told of each tool, and lists the tools itself for one that it was not told of."""
+
+    def __init__(self, connection: Connection) -> None:
+        assert connection.binding is not None
+        self._known: dict[str, Support] = {}
+        self._method = connection.binding.methods[TOOLS_LIST]
+        self._list = connection.handler(TOOLS_LIST)
+        if self._list is not None:
+            connection.handle(self._method, self._listed)
+
+    async def of(self, name: str, ctx: Context[Any]) -> Support | None:
+        """Return how a tool can be called; None if there is no such tool.
+
+        Args:
+            name: the tool.
+            ctx: what its call knows, for the server's own handler of ``tools/list``.
+        """
+        if name not in self._known and self._list is not None:
+            assert isinstance(self._method, RequestMethod) and self._method.params is not None
+            cursor: str | None = None
+            for _ in range(MAX_PAGES):
+                params = None if cursor is None else self._method.params.build({"cursor": cursor})
+                cursor = (await self._listed(params, ctx)).next_cursor
+                if cursor is None or name in self._known:
+                    break
+        return self._known.get(name)
+
+    async def _listed(self, params: Any, ctx: Context[Any]) -> Any:
+        assert self._list is not None
+        result = await self._list(params, ctx)
+        for tool in result.tools:
+            said = tool.execution.task_support if tool.execution else None
+            self._known[tool.name] = Support(said or Support.FORBIDDEN)
+        return result

@@ -1,0 +1,124 @@
+"""What answers a peer: the bases of generated handlers, and the context that each handler gets."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from mcp_runtime.binding import Binding
+
+if TYPE_CHECKING:
+    from mcp_runtime.connection.connection import Connection, Exchange
+    from mcp_runtime.settings import ServerOptions
+
+PeerT = TypeVar("PeerT")
+
+_CONNECTIONS = "_mcp_connections"
+
+
+class Context(Generic[PeerT]):
+    """What a handler knows of the message it answers.
+
+    Args:
+        peer: the stub of the side that sent the message.
+        request_id: the id of the request, None for a notification.
+        exchange: the message on its connection.
+    """
+
+    def __init__(self, peer: PeerT, request_id: int | str | None = None, exchange: "Exchange | None" = None) -> None:
+        self.peer = peer
+        self.request_id = request_id
+        self._exchange = exchange
+
+    @property
+    def exchange(self) -> "Exchange":
+        """The message on its connection.
+
+        Raises:
+            RuntimeError: the handler was called without a connection.
+        """
+        if self._exchange is None:
+            raise RuntimeError("this handler was called without a connection")
+        return self._exchange
+
+    @property
+    def connection(self) -> "Connection":
+        """The connection to the peer: who it is, what it can do."""
+        return self.exchange.connection
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The `_meta` of the message, by wire names; empty if it has none."""
+        return self.exchange.meta
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the peer no longer wants the answer; the handler's task is cancelled as well."""
+        return self.exchange.is_cancelled
+
+    @property
+    def cancel_reason(self) -> str | None:
+        """Why the peer no longer wants the answer, in its own words."""
+        return self.exchange.cancel_reason
+
+    async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the peer how far the request has come; does nothing if it did not ask.
+
+        Raises:
+            LocalProtocolError: the progress is not more than what was reported before.
+        """
+        await self.exchange.report_progress(progress, total, message)
+
+    async def log(self, level: str, data: Any, *, logger: str | None = None) -> None:
+        """Send a log message to the peer, if it wants messages of that level (RFC 5424)."""
+        await self.exchange.log(level, data, logger)
+
+
+class Handlers:
+    """The base of generated handler classes."""
+
+    __binding__: ClassVar[Binding]
+    __context__: ClassVar[type[Context[Any]]]
+    __peer__: ClassVar[type[Any]]
+    __handlers__: ClassVar[Mapping[str, str]] = {}
+    """Method -> the name of the Python method that handles it."""
+
+    @classmethod
+    def implemented(cls) -> frozenset[str]:
+        """Return the methods that this class handles itself, which decide what it advertises."""
+        base = next(c for c in cls.__mro__ if "__handlers__" in c.__dict__)
+        return frozenset(
+            method for method, name in cls.__handlers__.items() if getattr(cls, name) is not getattr(base, name)
+        )
+
+    def connected(self, connection: "Connection") -> None:
+        """Is called for each new connection before anything is handled: here a vendor's methods and hooks are added."""
+
+
+class ServerHandlers(Handlers):
+    """The base of generated servers."""
+
+    options: "ServerOptions | None" = None
+    """Who the server is and what it declares beyond what it implements; by default it bears the name of its class."""
+
+
+def answer_with(handlers: Handlers, connection: "Connection") -> None:
+    """Let handlers answer what comes over a connection that is bound to their revision."""
+    for name in handlers.implemented():
+        connection.handle(handlers.__binding__.methods[name], getattr(handlers, handlers.__handlers__[name]))
+    handlers.connected(connection)
+
+
+def remember(server: ServerHandlers, connection: "Connection") -> None:
+    """Keep a connection among those of its server for as long as it lives."""
+    connections = _connections(server)
+    connections.append(connection)
+    connection.on_close(lambda _: connections.remove(connection))
+
+
+def connections_of(server: ServerHandlers) -> "tuple[Connection, ...]":
+    """Return the connections that a server answers now."""
+    return tuple(_connections(server))
+
+
+def _connections(server: ServerHandlers) -> "list[Connection]":
+    found: list[Connection] = server.__dict__.setdefault(_CONNECTIONS, [])
+    return found

@@ -1,0 +1,101 @@
+"""What a side offers when a conversation begins: its features, its capabilities, its name."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.feature import Feature
+from mcp_runtime.errors import UnsupportedRevision
+from mcp_runtime.features.keepalive import KeepAlive
+from mcp_runtime.features.tasks.receiver import Tasks
+from mcp_runtime.features.tasks.related import RelatedTasks
+from mcp_runtime.protocol.capabilities import derive, merge, put
+from mcp_runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.revisions import Bridges
+    from mcp_runtime.bridge.wire import Wire
+
+
+class Offer:
+    """What one side offers over one connection, in the revision that it is bound to.
+
+    Args:
+        connection: the connection, with its revision and handlers.
+        answered: the methods that this side's handlers answer.
+        features: what the runtime does by itself, in the order of installation.
+        settings: what is declared beyond that.
+
+    Attributes:
+        capabilities: what is declared, by wire names.
+    """
+
+    def __init__(
+        self, connection: Connection, answered: Iterable[str], features: Sequence[Feature], settings: Settings
+    ) -> None:
+        self._connection = connection
+        self._features = features
+        self.capabilities = self._declare(answered, settings)
+
+    def _declare(self, answered: Iterable[str], settings: Settings) -> dict[str, Any]:
+        connection, wire = self._connection, self._connection.requester.wire
+        spoken = connection.requester.spoken
+        assert spoken is not None
+        declared = derive(connection.side, (spoken.methods[name] for name in answered if name in spoken.methods))
+        for feature in self._features:
+            for path in feature.declares(connection, declared):
+                put(declared, path)
+        merge(declared, settings.capabilities)
+        if settings.experimental:
+            declared["experimental"] = dict(settings.experimental)
+        return wire.declarable(connection.side, declared) if wire else declared
+
+    def settle(self, theirs: Mapping[str, Any]) -> None:
+        """Install the features, now that the peer has declared what it can do."""
+        connection, wire = self._connection, self._connection.requester.wire
+        connection.declare(self.capabilities, wire.declared(connection.side.other, theirs) if wire else theirs)
+        for feature in self._features:
+            feature.install(connection)
+
+
+def common_features(settings: Settings) -> tuple[Feature, ...]:
+    """Return the features that either side has."""
+    return (*((Tasks(settings.tasks),) if settings.tasks is not None else ()), RelatedTasks(), KeepAlive())
+
+
+def named(name: str, own: str, title: str) -> dict[str, str]:
+    """Return how this side names itself, by wire names; its version is that of this distribution if it has none."""
+    info = {"name": name, "version": own or own_version()}
+    return {**info, "title": title} if title else info
+
+
+def wire_to(bridges: "Bridges | None", revision: str) -> "Wire | None":
+    """Return the bridge to a revision; None if there are no bridges, or the revision is the implementation's own."""
+    if bridges is None or revision == bridges.binding.revision:
+        return None
+    # Conversions cost nothing where none is needed.
+    from mcp_runtime.bridge.wire import Wire
+
+    return Wire(bridges, revision)
+
+
+def refuse_modern(binding: Binding) -> None:
+    """Refuse a revision whose conversations this runtime cannot hold yet.
+
+    Raises:
+        UnsupportedRevision: the revision is of the modern era.
+    """
+    if binding.era != "legacy":
+        raise UnsupportedRevision((binding.revision,), ())
+
+
+@cache
+def own_version() -> str:
+    """Return the version of this distribution."""
+    try:
+        return version("mcp-bindgen")
+    except PackageNotFoundError:
+        return "0"

@@ -1,0 +1,137 @@
+"""The server's side of the handshake: which revision is spoken, and what is declared (basic/lifecycle)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.bridge.server import BridgedServer
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.feature import Feature
+from mcp_runtime.connection.transport import Transport
+from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
+from mcp_runtime.features.logs import Logging
+from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
+from mcp_runtime.handlers import ServerHandlers, answer_with, remember
+from mcp_runtime.handshake.offer import Offer, common_features, named, refuse_modern, wire_to
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.names import AREAS, INITIALIZE
+from mcp_runtime.protocol.validation import Reader, clipped
+from mcp_runtime.settings import ServerOptions
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.revisions import Bridges
+    from mcp_runtime.bridge.wire import Wire
+
+AnyServer: TypeAlias = "ServerHandlers | BridgedServer[ServerHandlers]"
+"""An object of a generated `Server`, or one that is bridged (`mcp_runtime.bridge`)."""
+
+
+async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
+    """Begin to serve one client; see `mcp_runtime.server.serve` for the arguments and errors."""
+    by_revision = _by_revision(servers)
+    newest = by_revision[max(by_revision)].server
+    options = newest.options or ServerOptions()
+    connection = Connection(transport, Side.SERVER, options, options.middleware)
+    await connection.start(_Reception(connection, by_revision).initialize)
+    return connection
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """The server that answers in a revision, over bridges if that is not its own."""
+
+    server: ServerHandlers
+    bridges: "Bridges | None" = None
+
+    def wire(self, revision: str) -> "Wire | None":
+        """Return the bridge to a revision, None if it is the server's own."""
+        return wire_to(self.bridges, revision)
+
+
+def _by_revision(servers: Sequence[AnyServer]) -> dict[str, _Served]:
+    found: dict[str, _Served] = {}
+    bridged: dict[str, _Served] = {}
+    for given in servers:
+        server, bridges = (given.server, given.bridges) if isinstance(given, BridgedServer) else (given, None)
+        binding = server.__binding__
+        refuse_modern(binding)
+        if binding.revision in found:
+            raise ValueError(f"two servers speak {binding.revision}; one per revision is enough")
+        if INITIALIZE in server.implemented():
+            reason = f"{type(server).__name__} implements it, but the runtime answers it: put into options what it says"
+            raise LocalProtocolError(revision=binding.revision, method=INITIALIZE, pointer="", reason=reason)
+        found[binding.revision] = _Served(server, bridges)
+        for revision in bridges.revisions if bridges else ():
+            bridged.setdefault(revision, _Served(server, bridges))
+    if not found:
+        raise ValueError("there is no server to serve")
+    # A server of a revision answers in it; without one, the first that is bridged to it.
+    return {**bridged, **found}
+
+
+class _Reception:
+    """Answers `initialize` on one connection."""
+
+    def __init__(self, connection: Connection, servers: Mapping[str, _Served]) -> None:
+        self._connection = connection
+        self._servers = servers
+
+    def initialize(self, request: Request) -> Mapping[str, Any]:
+        """Choose the revision and return the result, by wire names.
+
+        Raises:
+            PeerError: the params are not valid.
+        """
+        wanted = (request.params or {}).get("protocolVersion")
+        if not isinstance(wanted, str):
+            raise PeerError(INVALID_PARAMS, "protocolVersion must be a string", {"pointer": "/protocolVersion"})
+        # A server that does not speak the wanted revision names the newest that it does; the client may then leave.
+        revision = wanted if wanted in self._servers else max(self._servers)
+        server, wire = self._servers[revision].server, self._servers[revision].wire(revision)
+        spoken = wire.binding if wire else server.__binding__
+        params = self._params(spoken, request.params or {})
+        connection, options = self._connection, server.options or ServerOptions()
+        connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
+        answer_with(server, connection)
+        connection.learn(info=params["clientInfo"])
+        offer = Offer(connection, server.implemented(), features(options), options)
+        offer.settle(params["capabilities"])
+        remember(server, connection)
+        return _result(server, spoken, offer.capabilities)
+
+    def _params(self, binding: Binding, params: dict[str, Any]) -> Mapping[str, Any]:
+        method = binding.methods[INITIALIZE]
+        assert method.params is not None
+        reader = Reader(binding.revision, lenient=True, report=self._connection.report_error)
+        try:
+            # The text counts as one with null in it: that it is read twice costs nothing here.
+            read = reader.read(method.params, params, INITIALIZE, text=b"null")
+        except RemoteProtocolError as error:
+            raise PeerError(INVALID_PARAMS, clipped(error.reason), {"pointer": error.pointer}) from error
+        dumped: Mapping[str, Any] = read.model_dump(mode="json")
+        return dumped
+
+
+def features(options: ServerOptions) -> tuple[Feature, ...]:
+    """Return what the runtime does by itself for a server with these options."""
+    changing = frozenset(AREAS) if options.list_changed is True else options.list_changed or frozenset[str]()
+    logging = (Logging(),) if options.logging else ()
+    return (ListChanges(changing), *logging, Subscriptions(), *common_features(options))
+
+
+def _result(server: ServerHandlers, spoken: Binding, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    options = server.options or ServerOptions()
+    result: dict[str, Any] = {
+        "protocolVersion": spoken.revision,
+        "capabilities": own,
+        "serverInfo": named(options.name or type(server).__name__, options.version, options.title),
+    }
+    if options.instructions is not None:
+        result["instructions"] = options.instructions
+    method = spoken.methods[INITIALIZE]
+    assert isinstance(method, RequestMethod)
+    dumped: Mapping[str, Any] = method.result.build(result).model_dump(mode="json")
+    return dumped

@@ -1,1 +1,0 @@
-"""How a conversation begins and ends, era by era."""

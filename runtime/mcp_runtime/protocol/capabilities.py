@@ -1,0 +1,125 @@
+"""Capabilities by their paths (``server.tools.listChanged``): who declared what, and what needs which.
+
+Which message needs which capability is part of the generated method tables; here is only how to look one up.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final, cast
+
+from mcp_runtime.method import Method, MethodTable, NotificationMethod, RequestMethod
+from mcp_runtime.protocol.jsonrpc import is_object
+from mcp_runtime.protocol.legacy import Side
+
+FORM: Final = "elicitation.form"
+"""The one capability that is declared by saying nothing: an empty ``elicitation`` means forms (2025-11-25,
+client/elicitation)."""
+
+
+def declares(capabilities: Mapping[str, Any], path: str) -> bool:
+    """Whether capabilities as a peer sent them have a path, without the side in front of it (``tools.listChanged``).
+
+    An empty object says yes; false and null say no.
+    """
+    value: Any = capabilities
+    for step in path.split("."):
+        if not isinstance(value, dict) or step not in value:
+            return path == FORM and capabilities.get("elicitation") == {}
+        value = cast("dict[str, Any]", value)[step]
+    return value is not None and value is not False
+
+
+def declarer(path: str, sender: Side) -> Side:
+    """Return the side that must have declared a capability for the sender to send what needs it."""
+    return _located(path, sender)[0]
+
+
+@lru_cache(maxsize=512)
+def _located(path: str, sender: Side) -> tuple[Side, str]:
+    """Return who must declare a capability, and the path of it there."""
+    side, _, there = path.partition(".")
+    return sender.other if side == "receiver" else Side(side), there
+
+
+def is_open(path: str, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> bool:
+    """Whether a side may send what needs a capability."""
+    side, there = _located(path, sender)
+    return declares(declared[side], there)
+
+
+def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> frozenset[str]:
+    """Return the methods that a side may send, as far as capabilities go."""
+    table = _TABLES.get(id(methods))
+    if table is None:
+        if len(_TABLES) >= _MAX_TABLES:
+            _TABLES.clear()
+        table = _TABLES[id(methods)] = _Table(methods)
+    return table.names(frozenset(path for path in table.paths if is_open(path, sender, declared)))
+
+
+class _Table:
+    """Which methods of a table need which capability; each answer is kept, and shared by all idle sessions."""
+
+    __slots__ = ("_methods", "_names", "paths")
+
+    def __init__(self, methods: MethodTable) -> None:
+        self._methods = methods  # so that its id stays its own
+        self.paths = tuple({method.capability: None for method in methods.values() if method.capability})
+        self._names: dict[frozenset[str], frozenset[str]] = {}
+
+    def names(self, granted: frozenset[str]) -> frozenset[str]:
+        """Return the methods that need nothing beyond these capabilities."""
+        found = self._names.get(granted)
+        if found is None:
+            if len(self._names) >= _MAX_KEPT:
+                self._names.clear()
+            methods = self._methods.items()
+            found = frozenset(name for name, m in methods if not m.capability or m.capability in granted)
+            self._names[granted] = found
+        return found
+
+
+_TABLES: Final[dict[int, _Table]] = {}
+_MAX_TABLES: Final = 32
+_MAX_KEPT: Final = 256
+
+
+def derive(side: Side, methods: Iterable[Method[Any]]) -> dict[str, Any]:
+    """Return the capabilities that a side has because it answers these methods, as it declares them."""
+    found: dict[str, Any] = {}
+    for method in sorted(methods, key=lambda m: isinstance(m, NotificationMethod)):
+        if not method.capability or declarer(method.capability, side.other) is not side:
+            continue
+        path = method.capability.partition(".")[2]
+        # A notification adds to what a request declares; alone it is no ability.
+        if isinstance(method, RequestMethod) or path.partition(".")[0] in found:
+            put(found, path)
+    if found.get("elicitation"):
+        # Who names web pages (by taking the notification that they are done) must name forms too, or has none.
+        put(found, FORM)
+    return found
+
+
+def merge(capabilities: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Declare more, by wire names; what is declared already stays, unless None stands in its place."""
+    forms = "elicitation" in capabilities and declares(capabilities, FORM)
+    for name, value in more.items():
+        held = capabilities.get(name)
+        if not is_object(held) or not isinstance(value, Mapping):
+            capabilities[name] = value
+            continue
+        # Who names another mode of elicitation must name forms too, or has none any more.
+        implied: dict[str, Any] = {"form": {}} if forms and name == "elicitation" and value else {}
+        joined: dict[str, Any] = {**implied, **held, **value}
+        capabilities[name] = {n: v for n, v in joined.items() if v is not None}
+
+
+def put(capabilities: dict[str, Any], path: str) -> None:
+    """Declare a capability: ``listChanged`` and ``subscribe`` are flags, the others objects."""
+    *holders, last = path.split(".")
+    for step in holders:
+        capabilities = capabilities.setdefault(step, {})
+    capabilities.setdefault(last, True if last in _FLAGS else {})
+
+
+_FLAGS: Final = frozenset(("listChanged", "subscribe"))

@@ -1,0 +1,45 @@
+"""The methods that the runtime itself sends, answers or looks at, by the names of their records in generated tables.
+
+Generated packages are unknown here, so the names are spelled once more, and only in this file. The tests compare each
+constant with the record of the same name in the generated tables.
+"""
+
+from typing import Final
+
+ELICITATION_CREATE: Final = "elicitation/create"
+INITIALIZE: Final = "initialize"
+LOGGING_SET_LEVEL: Final = "logging/setLevel"
+PING: Final = "ping"
+PROMPTS_GET: Final = "prompts/get"
+RESOURCES_READ: Final = "resources/read"
+RESOURCES_SUBSCRIBE: Final = "resources/subscribe"
+RESOURCES_UNSUBSCRIBE: Final = "resources/unsubscribe"
+ROOTS_LIST: Final = "roots/list"
+TASKS_CANCEL: Final = "tasks/cancel"
+TASKS_GET: Final = "tasks/get"
+TASKS_LIST: Final = "tasks/list"
+TASKS_RESULT: Final = "tasks/result"
+TOOLS_CALL: Final = "tools/call"
+TOOLS_LIST: Final = "tools/list"
+
+NOTIFICATIONS_CANCELLED: Final = "notifications/cancelled"
+NOTIFICATIONS_ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
+NOTIFICATIONS_INITIALIZED: Final = "notifications/initialized"
+NOTIFICATIONS_MESSAGE: Final = "notifications/message"
+NOTIFICATIONS_PROGRESS: Final = "notifications/progress"
+NOTIFICATIONS_RESOURCES_UPDATED: Final = "notifications/resources/updated"
+NOTIFICATIONS_ROOTS_LIST_CHANGED: Final = "notifications/roots/list_changed"
+NOTIFICATIONS_TASKS_STATUS: Final = "notifications/tasks/status"
+
+AREAS: Final = ("prompts", "resources", "tools")
+"""What a server lists."""
+
+
+def listing(area: str) -> str:
+    """Return the request that lists what a server has in an area."""
+    return f"{area}/list"
+
+
+def list_changed(area: str) -> str:
+    """Return the notification that the list of an area has changed."""
+    return f"notifications/{area}/list_changed"

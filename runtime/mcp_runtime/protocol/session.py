@@ -1,0 +1,362 @@
+"""One end of an MCP conversation, without any I/O: bytes in, events out, bytes back.
+
+A session knows which requests are open in both directions and how far the conversation has come. It does not know what
+the params mean: types and handlers are the business of whoever holds it. Sections named below are those of the
+specification's revision 2025-11-25.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.events import Batch, Cancelled, Event, Incoming, Outgoing, Progressed, Violation
+from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result, is_object
+from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
+from mcp_runtime.protocol.names import (
+    INITIALIZE,
+    NOTIFICATIONS_CANCELLED,
+    NOTIFICATIONS_INITIALIZED,
+    NOTIFICATIONS_PROGRESS,
+)
+
+MAX_REMEMBERED: Final = 10_000
+"""How many requests that were given up are remembered, so that their late answers surprise nobody."""
+
+
+class Session:
+    """One end of a conversation.
+
+    Args:
+        side: which end.
+
+    Attributes:
+        state: how far the conversation has come.
+        revision: the revision that was agreed upon, empty before that.
+        accepts_batches: whether several messages may come as one array (basic/index of 2025-03-26).
+        ids_may_be_absent: whether the revision has answers without an id.
+        lasting: the progress tokens of ours that outlive their requests.
+    """
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self._other = side.other
+        self.state = State.NEW
+        self.revision = ""
+        self.accepts_batches = False
+        self.ids_may_be_absent = False
+        self.outgoing: dict[Id, Outgoing] = {}
+        self.incoming: dict[Id, Incoming] = {}
+        self.lasting: dict[Id, Outgoing] = {}
+        self._next_id = 1
+        self._given_up: OrderedDict[Id, None] = OrderedDict()
+
+    def request(self, method: str, params: bytes | None, *, progress: bool = False) -> tuple[int, bytes]:
+        """Begin a request; returns its id and the bytes to send.
+
+        With `progress`, reports on it are expected, under its id as the token.
+
+        Raises:
+            LocalProtocolError: the lifecycle forbids it now.
+        """
+        self._check_sending(method)
+        if method == INITIALIZE:
+            self._step(Step.ASK)
+        id_ = self._next_id
+        self._next_id += 1
+        self.outgoing[id_] = Outgoing(method, _NEVER if progress else None)
+        return id_, jsonrpc.write_request(id_, method, params)
+
+    @property
+    def next_id(self) -> int:
+        """The id of the next request, which is its progress token as well."""
+        return self._next_id
+
+    def notify(self, method: str, params: bytes | None) -> bytes:
+        """Return the bytes of a notification.
+
+        Raises:
+            LocalProtocolError: the lifecycle forbids it now.
+        """
+        if method == NOTIFICATIONS_INITIALIZED:
+            self._step(Step.CONFIRM)
+        else:
+            self._check_sending(method)
+        return jsonrpc.write_notification(method, params)
+
+    def answer(self, id_: Id, result: bytes) -> bytes:
+        """Return the bytes of the result of an open request; empty while the rest of its batch is not answered.
+
+        Raises:
+            LocalProtocolError: no such request is open.
+        """
+        incoming = self._close(id_)
+        if incoming.method == INITIALIZE:
+            self._step(Step.ACCEPT)
+        return self._answered(incoming, jsonrpc.write_result(id_, result))
+
+    def refuse(self, id_: Id, code: int, message: str, data: Any = None) -> bytes:
+        """Return the bytes of an error in answer to an open request; empty while its batch is not answered.
+
+        Raises:
+            LocalProtocolError: no such request is open.
+        """
+        incoming = self._close(id_)
+        if incoming.method == INITIALIZE:
+            self._step(Step.REFUSE)
+        return self._answered(incoming, jsonrpc.write_error(id_, code, message, data))
+
+    def cancel(self, id_: Id, reason: str | None = None) -> bytes:
+        """Give up a request of ours; returns the bytes that tell the peer, empty if it must not be told.
+
+        `initialize` must not be cancelled (basic/utilities/cancellation), and what is answered already needs no word.
+        """
+        outgoing = self.outgoing.pop(id_, None)
+        if outgoing is None:
+            return b""
+        self._given_up[id_] = None
+        if len(self._given_up) > MAX_REMEMBERED:
+            self._given_up.popitem(last=False)
+        if outgoing.method == INITIALIZE or self.state is State.CLOSED:
+            return b""
+        params: dict[str, Any] = {"requestId": id_}
+        if reason is not None:
+            params["reason"] = reason
+        return jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, jsonrpc.dump(params))
+
+    def progress(self, id_: Id, progress: float, total: float | None = None, message: str | None = None) -> bytes:
+        """Return the bytes of a report on an open request; empty if the peer did not ask for reports.
+
+        Raises:
+            LocalProtocolError: the progress is not more than before (basic/utilities/progress).
+        """
+        incoming = self.incoming.get(id_)
+        if incoming is None or incoming.token is None:
+            return b""
+        if incoming.progress is not None and progress <= incoming.progress:
+            self._forbid(NOTIFICATIONS_PROGRESS, f"progress must grow: {progress:g} after {incoming.progress:g}")
+        incoming.progress = progress
+        params: dict[str, Any] = {"progressToken": incoming.token, "progress": progress}
+        if total is not None:
+            params["total"] = total
+        if message is not None:
+            params["message"] = message
+        return jsonrpc.write_notification(NOTIFICATIONS_PROGRESS, jsonrpc.dump(params))
+
+    def expect_progress(self, token: Id) -> None:
+        """Expect reports under a token of ours that outlives its request, for as long as it is in `lasting`."""
+        self.lasting[token] = Outgoing("", _NEVER)
+
+    def close(self) -> None:
+        """End the conversation: nothing is open any more."""
+        self._step(Step.CLOSE)
+        self.outgoing.clear()
+        self.incoming.clear()
+
+    def receive(self, text: bytes) -> list[Event]:
+        """Take one text that the peer sent; returns what it means, in order."""
+        try:
+            value = jsonrpc.parse(text)
+            if value.__class__ is list:
+                return self._receive_batch(value)
+            return [self._receive(value, None)]
+        except MalformedMessage as error:
+            return [self._malformed(error)]
+
+    def _receive_batch(self, values: list[Any]) -> list[Event]:
+        if not self.accepts_batches:
+            reason = f"revision {self.revision} has no batches" if self.revision else "a message is an object"
+            raise MalformedMessage(jsonrpc.INVALID_REQUEST, reason)
+        if not values:
+            raise MalformedMessage(jsonrpc.INVALID_REQUEST, "a batch is not empty")
+        batch = Batch()
+        # Held open until all of it is read, so that nothing leaves before the last of it is known.
+        batch.open = 1
+        events: list[Event] = []
+        for value in values:
+            try:
+                event = self._receive(value, batch)
+            except MalformedMessage as error:
+                event = self._malformed(error)
+            if isinstance(event, Violation) and event.answer:
+                batch.answers.append(event.answer)
+                event.answer = b""
+            events.append(event)
+        if answer := self._release(batch):
+            events.append(Violation("part of a batch was refused", answer))
+        return events
+
+    def _receive(self, value: Any, batch: Batch | None) -> Event:
+        match jsonrpc.classify(value):
+            case Request() as request:
+                return self._receive_request(request, batch)
+            case Result() as result:
+                return self._receive_result(result)
+            case Notification() as notification:
+                return self._receive_notification(notification)
+            case Failure() as failure:
+                return self._receive_failure(failure)
+
+    def _receive_request(self, request: Request, batch: Batch | None) -> Event:
+        id_ = request.id
+        if id_ in self.incoming:
+            return Violation(f"the id {id_!r} is that of a request that is still open", method=request.method)
+        if self.state is not _READY and not may_begin(self.state, self._other, request.method):
+            reason = f"{request.method} is not allowed in state {self.state.value!r}: initialize first"
+            answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
+            return Violation(reason, answer, method=request.method)
+        if request.method == INITIALIZE:
+            if batch is not None or (self.state, Step.ASK) not in STEPS:
+                reason = "initialize begins a conversation: it comes once, first, and in no batch"
+                answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
+                return Violation(reason, answer, method=request.method)
+            self._step(Step.ASK)
+        self.incoming[id_] = Incoming(request.method, _token(request.params), batch)
+        if batch is not None:
+            batch.open += 1
+        return request
+
+    def _receive_notification(self, notification: Notification) -> Event:
+        method = notification.method
+        if method == NOTIFICATIONS_CANCELLED:
+            return self._receive_cancelled(notification)
+        if method == NOTIFICATIONS_PROGRESS:
+            return self._receive_progress(notification)
+        if method == NOTIFICATIONS_INITIALIZED and (self.state, Step.CONFIRM) in STEPS:
+            self._step(Step.CONFIRM)
+        elif method == NOTIFICATIONS_INITIALIZED or not may_begin(self.state, self._other, method):
+            return Violation(f"{method} is not allowed in state {self.state.value!r}", method=method)
+        return notification
+
+    def _receive_cancelled(self, notification: Notification) -> Event:
+        params = notification.params or {}
+        id_: Any = params.get("requestId")
+        reason: Any = params.get("reason")
+        if _is_id(id_) and id_ in self.incoming:
+            if self.incoming[id_].method == INITIALIZE:
+                return Violation("initialize must not be cancelled", method=NOTIFICATIONS_CANCELLED)
+            # Not closed yet: the holder stops the work and then calls `drop`.
+            return Cancelled(id_, reason if isinstance(reason, str) else None)
+        # The answer may have crossed the cancellation, so this is no violation (basic/utilities/cancellation).
+        return notification
+
+    def drop(self, id_: Id) -> bytes:
+        """Forget an open request that the peer cancelled; returns what its batch still owes, if it was the last."""
+        incoming = self.incoming.pop(id_, None)
+        if incoming is None or incoming.batch is None:
+            return b""
+        return self._release(incoming.batch)
+
+    def _receive_progress(self, notification: Notification) -> Event:
+        params = notification.params or {}
+        token: Any = params.get("progressToken")
+        progress: Any = params.get("progress")
+        total: Any = params.get("total")
+        message: Any = params.get("message")
+        if not _is_number(progress) or not (total is None or _is_number(total)):
+            return Violation("progress and total are numbers", method=NOTIFICATIONS_PROGRESS)
+        outgoing = (self.outgoing.get(token) or self.lasting.get(token)) if _is_id(token) else None
+        if outgoing is None or outgoing.progress is None:
+            if type(token) is int and 0 < token < self._next_id:
+                # The report may have crossed the end of the request.
+                return notification
+            return Violation(
+                f"the progress token {token!r} is not that of an open request", method=NOTIFICATIONS_PROGRESS
+            )
+        if progress <= outgoing.progress:
+            reason = f"progress must grow: {progress:g} after {outgoing.progress:g}"
+            return Violation(reason, method=NOTIFICATIONS_PROGRESS)
+        outgoing.progress = progress
+        return Progressed(token, progress, total, message if isinstance(message, str) else None)
+
+    def _receive_result(self, result: Result) -> Event:
+        outgoing = self.outgoing.pop(result.id, None)
+        if outgoing is None:
+            return self._unexpected(result.id)
+        if outgoing.method == INITIALIZE:
+            self._step(Step.ACCEPT)
+        return result
+
+    def _receive_failure(self, failure: Failure) -> Event:
+        if failure.id is None:
+            return Violation(f"the peer could not read a message: {failure.message} ({failure.code})")
+        outgoing = self.outgoing.pop(failure.id, None)
+        if outgoing is None:
+            return self._unexpected(failure.id)
+        if outgoing.method == INITIALIZE:
+            self._step(Step.REFUSE)
+        return failure
+
+    def unread(self, code: int, reason: str, id_: Id | None = None) -> bytes:
+        """Return the bytes of the answer to a message that could not be read, whose id may not be known.
+
+        JSON-RPC wants null for such an id. The schemas of MCP have no null there, but from 2025-11-25 on the id may be
+        absent, so there it is.
+        """
+        return jsonrpc.write_error(id_, code, reason, null_id=not self.ids_may_be_absent)
+
+    def _malformed(self, error: MalformedMessage) -> Violation:
+        if not error.is_answer:
+            return Violation(error.reason, self.unread(error.code, error.reason, error.id))
+        outgoing = self.outgoing.pop(error.id, None) if error.id is not None else None
+        method = outgoing.method if outgoing else None
+        return Violation(error.reason, method=method, failed=error.id if outgoing else None)
+
+    def _unexpected(self, id_: Id) -> Event:
+        if id_ in self._given_up:
+            del self._given_up[id_]
+            return Notification("", None)
+        return Violation(f"an answer came for {id_!r}, which is no open request")
+
+    def _close(self, id_: Id) -> Incoming:
+        incoming = self.incoming.pop(id_, None)
+        if incoming is None:
+            self._forbid(None, f"no request {id_!r} is open")
+        return incoming
+
+    def _answered(self, incoming: Incoming, answer: bytes) -> bytes:
+        if incoming.batch is None:
+            return answer
+        incoming.batch.answers.append(answer)
+        return self._release(incoming.batch)
+
+    @staticmethod
+    def _release(batch: Batch) -> bytes:
+        batch.open -= 1
+        return jsonrpc.write_batch(batch.answers) if not batch.open and batch.answers else b""
+
+    def _check_sending(self, method: str) -> None:
+        if self.state is not _READY and not may_begin(self.state, self.side, method):
+            self._forbid(method, f"not allowed in state {self.state.value!r}")
+
+    def _step(self, step: Step) -> None:
+        following = STEPS.get((self.state, step))
+        if following is None:
+            self._forbid(None, f"{step.value} does not follow state {self.state.value!r}")
+        self.state = following
+
+    def _forbid(self, method: str | None, reason: str) -> NoReturn:
+        raise LocalProtocolError(revision=self.revision or "MCP", method=method, pointer="", reason=reason)
+
+
+_READY: Final = State.READY  # of its own, since Python 3.11 runs code to find a member of an enumeration
+_NEVER: Final = float("-inf")
+"""The progress of a request on which nothing was reported yet."""
+
+
+def _token(params: Mapping[str, Any] | None) -> Id | None:
+    """Return the progress token of a request, if it has a valid one."""
+    meta: Any = params.get("_meta") if params else None
+    if meta is None:
+        return None
+    token: Any = meta.get("progressToken") if is_object(meta) else None
+    return token if _is_id(token) else None
+
+
+def _is_id(value: Any) -> bool:
+    return type(value) is int or type(value) is str
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

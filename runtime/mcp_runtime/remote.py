@@ -1,0 +1,74 @@
+"""The other side, as generated stubs see it: what every call and every stub has in common."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.caller import Caller
+from mcp_runtime.method import NotificationMethod, RequestMethod
+
+if TYPE_CHECKING:
+    from mcp_runtime.connection.connection import Connection
+    from mcp_runtime.connection.notifications import NotificationStream
+    from mcp_runtime.model import WireModel
+
+P = TypeVar("P")
+MetaT = TypeVar("MetaT", bound="WireModel")
+
+
+class Stub:
+    """The base of generated stubs: the peer as seen through a `Caller`."""
+
+    __binding__: ClassVar[Binding]
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    @property
+    def __caller__(self) -> Caller:
+        """What the messages leave by."""
+        return self._caller
+
+    @property
+    def connection(self) -> "Connection":
+        """The connection to the peer: its state, who the peer is, vendor requests, closing.
+
+        Raises:
+            TypeError: the stub stands on a caller of another kind.
+        """
+        from mcp_runtime.connection.connection import Connection
+
+        # A caller that adds something to each message stands on a connection itself.
+        found = getattr(self._caller, "connection", self._caller)
+        if not isinstance(found, Connection):
+            raise TypeError(f"this stub stands on a {type(self._caller).__name__}, not on a connection")
+        return found
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the peer declared that it can do, by wire names."""
+        return self.connection.declared[self.connection.side.other]
+
+    def has(self, path: str) -> bool:
+        """Whether the peer declared a capability: ``tools``, ``resources.subscribe``, ``experimental.acme``."""
+        from mcp_runtime.protocol.capabilities import declares
+
+        return declares(self.capabilities, path)
+
+    def notifications(self, method: NotificationMethod[P], *, limit: int = 1000) -> "NotificationStream[P]":
+        """Iterate over the params of the notifications of one method that arrive from now on.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            limit: how many are kept for a reader that is slower than the peer; older ones are dropped and counted.
+        """
+        return self.connection.notifications(method, limit=limit)
+
+    def _meta(self, type_: type[MetaT], meta: MetaT | None) -> MetaT:
+        """Return the metadata that was passed, or what the caller puts on every request."""
+        return type_.model_validate(dict(self._caller.request_meta())) if meta is None else meta
+
+    @staticmethod
+    def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:
+        """Make the params of a method from keyword arguments."""
+        return method.params.build(arguments) if method.params else None

@@ -1,0 +1,55 @@
+"""Arrows between files and folders point one way."""
+
+from pathlib import Path
+
+import pytest
+
+from support.imports import cycles, folder_graph, import_graph
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = (("runtime", "mcp_runtime"),)
+"""Source root and package; files of these import each other in one direction only."""
+
+
+@pytest.mark.parametrize(("root", "package"), PACKAGES)
+class TestPackages:
+    def test_no_file_imports_itself_by_way_of_others(self, root: str, package: str) -> None:
+        graph = import_graph(ROOT / root, package)
+        assert len(graph) > 50
+        assert cycles(graph) == []
+
+    def test_no_folder_does_either(self, root: str, package: str) -> None:
+        assert cycles(folder_graph(import_graph(ROOT / root, package))) == []
+
+
+FILES = {
+    "__init__.py": "",
+    "low.py": "import json",
+    "high.py": "from lib import low",
+    "parts/__init__.py": "from lib.parts.one import ONE",
+    "parts/one.py": "from lib.parts import two\nONE = 1",
+    "parts/two.py": "from ..low import *",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "expected"),
+    [
+        ("low.py", "", []),
+        ("low.py", "import lib.high", [["lib.high", "lib.low"]]),
+        ("low.py", "def later():\n    from lib.high import x", [["lib.high", "lib.low"]]),
+        ("low.py", "if TYPE_CHECKING:\n    from .high import X", [["lib.high", "lib.low"]]),
+        ("parts/two.py", "from lib.parts.one import ONE", [["lib.parts.one", "lib.parts.two"]]),
+        # Whatever imports a module of a package loads the package, and with it all that the package exports.
+        ("low.py", "from lib.parts.two import x", [["lib.low", "lib.parts.one", "lib.parts.two"]]),
+    ],
+    ids=["none", "import", "lazy", "types", "inside", "package"],
+)
+def test_a_planted_cycle_is_found(tmp_path: Path, path: str, more: str, expected: list[list[str]]) -> None:
+    for name, text in FILES.items():
+        file = tmp_path / "lib" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n{more if name == path else ''}\n")
+    found = cycles(import_graph(tmp_path, "lib"))
+    wanted = [[name for name in group if name != "lib.parts"] for group in found]
+    assert wanted == expected

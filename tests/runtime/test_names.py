@@ -1,0 +1,44 @@
+"""The names of methods that the runtime knows are those of the generated tables."""
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_runtime.protocol import names
+from support.talk import LEGACY, bindings
+
+RUNTIME = Path(names.__file__).resolve().parents[1]
+CONSTANTS = {name: value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
+TABLES = [__import__(f"{bindings(revision).__name__}.methods", fromlist=["METHODS"]) for revision in LEGACY]
+METHODS = {method for table in TABLES for method in table.METHODS}
+
+
+@pytest.mark.parametrize("constant", CONSTANTS)
+def test_each_is_that_of_the_record_with_its_name(constant: str) -> None:
+    records: list[Any] = [record for table in TABLES if (record := getattr(table, constant, None)) is not None]
+    assert records
+    assert {record.name for record in records} == {CONSTANTS[constant]}
+
+
+@pytest.mark.parametrize("area", names.AREAS)
+def test_what_is_made_of_an_area_is_a_method_too(area: str) -> None:
+    assert {names.listing(area), names.list_changed(area)} <= METHODS
+
+
+def test_no_other_file_of_the_runtime_spells_one() -> None:
+    spelled = {
+        (path.relative_to(RUNTIME).as_posix(), node.value)
+        for path in RUNTIME.rglob("*.py")
+        if path != Path(names.__file__)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in METHODS
+    }
+    assert spelled == set()
+
+
+def test_each_is_used() -> None:
+    text = "".join(path.read_text("utf-8") for path in RUNTIME.rglob("*.py") if path != Path(names.__file__))
+    assert [name for name in CONSTANTS if not re.search(rf"\b{name}\b", text)] == []
