@@ -7,9 +7,7 @@ import json
 from itertools import pairwise
 from time import process_time
 
-from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.diff.wire.compare import compare
-from mcp_bindgen.diff.wire.witness import Witnesses
+from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.load import load_released
 
@@ -18,10 +16,7 @@ def seconds(old: str, new: str) -> float:
     load_released.cache_clear()
     start = process_time()
     before, after = load_released(old), load_released(new)
-    testimony = Witnesses(before, after)
-    for finding in compare(before, after):
-        testimony.testify(finding)
-    compare_definitions(before, after)
+    compare(before, after)
     return process_time() - start
 
 

@@ -9,7 +9,7 @@ from bridge.messages import LEGACY, PAIRS, UP, Part, accepts, conversions, direc
 from differential.subjects import REFUSED, subject
 from differential.values import Json, Path, differences
 from mcp_bindgen.diff.rule import View
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_runtime.bridge.convert import Compiled
 from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
 from mcp_runtime.bridge.revisions import Conversions
@@ -100,7 +100,7 @@ def test_to_an_older_revision_and_back_loses_exactly_what_is_reported(old: str, 
 def test_where_the_diff_finds_nothing_nothing_changes(old: str, new: str) -> None:
     touched = {
         (carrier.method, carrier.part)
-        for finding in compare(subject(old).protocol, subject(new).protocol)
+        for finding in compare_messages(subject(old).protocol, subject(new).protocol)
         if finding.rule.view is View.WIRE
         for carrier in finding.carriers
     }

@@ -11,7 +11,7 @@ from mcp_bindgen.bridge.emit import derive_all, kinds, legacy
 from mcp_bindgen.bridge.rows import FRAMING, ROWS, Row, Rows
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Finding
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_sources
 from mcp_runtime.bridge.convert import Compiled, converter
@@ -24,7 +24,7 @@ NEIGHBOURS = tuple(pairwise(LEGACY))
 
 def breaking(old: str, new: str) -> list[Finding]:
     """Return what breaks peers of the two revisions on the wire."""
-    return [f for f in compare(subject(old).protocol, subject(new).protocol) if f.breaks]
+    return [f for f in compare_messages(subject(old).protocol, subject(new).protocol) if f.breaks]
 
 
 def entries(old: str, new: str) -> dict[tuple[str, str, str, str], Entry]:
@@ -50,7 +50,7 @@ def test_every_break_is_bridged_or_says_what_becomes_of_it(old: str, new: str) -
 
 @pytest.mark.parametrize(("old", "new"), NEIGHBOURS)
 def test_the_bridge_finds_nothing_that_the_diff_does_not(old: str, new: str) -> None:
-    findings = compare(subject(old).protocol, subject(new).protocol)
+    findings = compare_messages(subject(old).protocol, subject(new).protocol)
     known = {(f.rule.id, f.place, f.old, f.new) for f in findings}
     assert [e for e in entries(old, new).values() if (e.rule, e.place, e.old, e.new) not in known] == []
 

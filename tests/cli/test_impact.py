@@ -45,8 +45,9 @@ def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
         "      property-removed-optional: Tool.execution: ToolExecution\n"
         "\n"
         "What to do\n"
-        "  property-removed-optional: An optional member is gone; who sends it is not heard. Do not rely on it.\n"
-        "  request-method-removed: A request is gone. Stop sending it to peers of the new revision.\n"
+        "  property-removed-optional: An optional property was removed. Peers that still send it are ignored."
+        " Do not rely on it.\n"
+        "  request-method-removed: A request was removed. Stop sending it to peers of the new revision.\n"
         "\n"
         "1 use could not be resolved and may be touched too (--verbose shows where)\n"
     )

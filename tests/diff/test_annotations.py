@@ -10,9 +10,9 @@ import pytest
 
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rule import Severity, View
-from mcp_bindgen.diff.rules import CATALOGUE, annotations
+from mcp_bindgen.diff.rules import CATALOGUE, annotations, rules_of
 from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
@@ -109,7 +109,7 @@ CASES: dict[str, Case] = {
 
 class TestRules:
     def test_every_rule_has_a_case(self) -> None:
-        assert CASES.keys() == {rule.id for rule in annotations.RULES}
+        assert CASES.keys() == {rule.id for rule in rules_of(annotations)}
 
     @pytest.mark.parametrize("rule", CASES)
     def test_what_is_found(self, rule: str) -> None:
@@ -226,7 +226,7 @@ class TestConstants:
             findings = compare_definitions(load_released(older), load_released(newer))
             assert not [f.place for f in findings if f.rule.id.startswith("constant-")]
             assert [(f.old, f.new) for f in findings if f.rule.id == "protocol-version-changed"] == [(older, newer)]
-        codes = compare(load_released("2025-06-18"), load_released("2025-11-25"))
+        codes = compare_messages(load_released("2025-06-18"), load_released("2025-11-25"))
         assert {f.rule.id for f in codes if f.place == "URL_ELICITATION_REQUIRED"} == {"error-code-added"}
 
     def test_a_schema_json_has_none(self) -> None:
@@ -310,5 +310,5 @@ class TestRewrites:
             tree["$defs"][name]["properties"]["x"] = {"type": "string"}
             tree["$defs"][name]["required"].append("x")
             sides = alone(shipped_json("2026-07-28")), alone(tree)
-            assert compare(*sides) == ()
+            assert compare_messages(*sides) == ()
             assert found(compare_definitions(*sides)) == [("member-added-required", f"{name}.x", "-", "string")]

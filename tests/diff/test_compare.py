@@ -9,7 +9,7 @@ import pytest
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.rules import RULES
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
@@ -26,7 +26,7 @@ PAIRS = (MARCH, JUNE, NOVEMBER, MODERN)
 
 @cache
 def between(pair: tuple[str, str]) -> tuple[Finding, ...]:
-    return compare(load_released(pair[0]), load_released(pair[1]))
+    return compare_messages(load_released(pair[0]), load_released(pair[1]))
 
 
 def only(pair: tuple[str, str], rule: str) -> dict[tuple[str, str, str], set[Pair]]:
@@ -151,7 +151,7 @@ def test_11_another_description_is_no_change() -> None:
     """Links in descriptions move with the revision that they point to."""
     text = '"description": "See https://example.org/{}/schema.", "type": "string"'
     before, after = (_described(text.format(date)) for date in ("2025-06-18", "2025-11-25"))
-    assert compare(before, after) == ()
+    assert compare_messages(before, after) == ()
 
 
 def _described(member: str) -> Protocol:
@@ -341,8 +341,8 @@ def test_a_type_that_contains_itself(recursion: str) -> None:
         )
 
     old, new = load(typescript_source(text("")))[0], load(typescript_source(text("x: string;")))[0]
-    assert compare(old, old) == ()
-    assert [(f.rule, f.place) for f in compare(old, new)] == [(RULES["property-added-required"], "A.x")]
+    assert compare_messages(old, old) == ()
+    assert [(f.rule, f.place) for f in compare_messages(old, new)] == [(RULES["property-added-required"], "A.x")]
 
 
 def test_an_alternative_that_stays_is_compared_too() -> None:
@@ -355,7 +355,7 @@ def test_an_alternative_that_stays_is_compared_too() -> None:
         )
 
     old, new = load(typescript_source(text("")))[0], load(typescript_source(text("state: string;")))[0]
-    (finding,) = compare(old, new)
+    (finding,) = compare_messages(old, new)
     assert (finding.rule.id, finding.place) == ("property-added-required", "LaterResult.state")
     assert finding.breaks == NEW_CLIENT
 
@@ -373,7 +373,7 @@ def test_a_member_of_a_union_is_paired_with_what_is_most_alike() -> None:
         )
 
     old, new = load(typescript_source(text("B | A | C")))[0], load(typescript_source(text("A | C")))[0]
-    (finding,) = compare(old, new)
+    (finding,) = compare_messages(old, new)
     assert (finding.rule.id, finding.old) == ("union-member-removed", "B")
 
 
@@ -385,4 +385,4 @@ def test_lists_in_a_union_may_stand_in_any_order() -> None:
         )
 
     old, new = (load(typescript_source(text(u)))[0] for u in ("string[] | boolean[]", "boolean[] | string[]"))
-    assert compare(old, new) == ()
+    assert compare_messages(old, new) == ()

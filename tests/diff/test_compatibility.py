@@ -8,7 +8,7 @@ from mcp_bindgen.diff.compatibility import Compatibility, compatibility
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Travel
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ingest.sources import read_source
 from mcp_bindgen.ir.nodes import Protocol
@@ -26,7 +26,7 @@ export type ServerRequest = DoRequest;
 
 def judged(old: Protocol, new: Protocol) -> Compatibility:
     witnesses = Witnesses(old, new)
-    return compatibility([*(witnesses.testify(f) for f in compare(old, new)), *compare_definitions(old, new)])
+    return compatibility([*(witnesses.testify(f) for f in compare_messages(old, new)), *compare_definitions(old, new)])
 
 
 def params(members: str, more: str = "") -> Protocol:

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from mcp_bindgen.diff.finding import Finding
-from mcp_bindgen.diff.rules import definitions
+from mcp_bindgen.diff.rules import definitions, rules_of
 from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.names import inline_name
@@ -119,7 +119,7 @@ CASES: dict[str, Case] = {
 
 class TestRules:
     def test_every_rule_has_a_case(self) -> None:
-        assert CASES.keys() == {rule.id for rule in definitions.RULES}
+        assert CASES.keys() == {rule.id for rule in rules_of(definitions)}
 
     @pytest.mark.parametrize("rule", CASES)
     def test_what_is_found(self, rule: str) -> None:
@@ -213,7 +213,7 @@ class TestReleased:
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
     def test_nothing_is_said_twice(self, old: str, new: str) -> None:
         """A member that messages carry, frames of JSON-RPC included, is the wire view's."""
-        wire = {(f.before, f.after) for f in compare(load_released(old), load_released(new))}
+        wire = {(f.before, f.after) for f in compare_messages(load_released(old), load_released(new))}
         members = [f for f in released(old, new) if f.rule.id.startswith("member-") or f.rule.id == "alias-changed"]
         assert not [f.place for f in members if (f.before, f.after) in wire]
 
@@ -274,7 +274,7 @@ class TestLaws:
             back = compare_definitions(read(lifted), read(tree))
             assert [(f.rule.id, f.place) for f in there] == [("type-named", f"{name}.{key}")]
             assert [(f.rule.id, f.place) for f in back] == [("type-inlined", f"{name}.{key}")]
-            assert compare(read(tree), read(lifted)) == ()
+            assert compare_messages(read(tree), read(lifted)) == ()
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
     def test_pointers_lead_somewhere(self, old: str, new: str) -> None:

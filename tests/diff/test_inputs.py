@@ -8,7 +8,7 @@ import pytest
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.inputs import load_sides
 from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind
 from support.official import seed_typescript
@@ -28,7 +28,9 @@ def test_an_edited_copy(revision: str, tmp_path: Path) -> None:
     for sides, rule in ((revision, str(copy)), "added"), ((str(copy), revision), "removed"):
         old, new = load_sides(*sides, Diagnostics())
         assert old.revision == new.revision == revision
-        assert [(f.rule.id, f.place) for f in compare(old, new)] == [(f"property-{rule}-optional", "Tool.extra")]
+        assert [(f.rule.id, f.place) for f in compare_messages(old, new)] == [
+            (f"property-{rule}-optional", "Tool.extra")
+        ]
         assert [f.rule.id for f in compare_definitions(old, new)] == ["same-revision-changed"]
         assert [m.capability for m in old.methods if m.name == "tools/call"] == ["server.tools"]
 
@@ -41,5 +43,5 @@ def test_released_revisions_are_read_whole() -> None:
 def test_a_schema_ts_has_no_schema_json_to_fall_back_to() -> None:
     """Then it is compared as it is, and what only it can say is left out of the source view."""
     old, new = load_sides(str(seed_typescript()), "2024-11-05", Diagnostics())
-    assert [f.place for f in compare(old, new) if f.place.startswith("Resource")] == ["Resource.size"]
+    assert [f.place for f in compare_messages(old, new) if f.place.startswith("Resource")] == ["Resource.size"]
     assert [rule for rule, *_ in found(compare_definitions(old, new))] == ["same-revision-changed"]

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import Severity
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, read_source
 from mcp_bindgen.ir.nodes import Protocol
@@ -22,10 +22,10 @@ from support.rewrites import REWRITES
 from support.samples import REVISIONS, load
 
 _FINGERPRINTS = """
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.load import load_released
 for old, new in {pairs}:
-    for finding in compare(load_released(old), load_released(new)):
+    for finding in compare_messages(load_released(old), load_released(new)):
         print(finding.fingerprint, finding.place, [(str(c), str(w)) for c, w in finding.carriers.items()])
 """
 
@@ -54,15 +54,15 @@ def untouched(revision: str) -> Protocol:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_revision_does_not_differ_from_itself(revision: str) -> None:
     protocol = load_released(revision)
-    assert compare(protocol, protocol) == ()
+    assert compare_messages(protocol, protocol) == ()
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_official_file_does_not_differ_from_the_shipped_one(revision: str) -> None:
     official, diagnostics = load(read_source(str(official_schema(revision))), revision=revision)
     assert not diagnostics
-    assert lines(compare(official, load_released(revision))) == []
-    assert lines(compare(load_released(revision), official)) == []
+    assert lines(compare_messages(official, load_released(revision))) == []
+    assert lines(compare_messages(load_released(revision), official)) == []
 
 
 def test_the_first_published_file() -> None:
@@ -71,7 +71,7 @@ def test_the_first_published_file() -> None:
     seed, diagnostics = load(read_source(str(seed_typescript())), revision=revision)
     assert any("ListResourceTemplatesRequest" in line for line in diagnostics)
     official, _ = load(read_source(str(official_schema(revision))), revision=revision)
-    assert lines(compare(seed, official)) == [
+    assert lines(compare_messages(seed, official)) == [
         "property-added-optional Resource.size: - -> integer",
         "result-type-added ServerResult: - -> ListResourceTemplatesResult",
     ]
@@ -104,6 +104,6 @@ def test_a_rewrite_that_keeps_the_meaning(revision: str, rewrite: str) -> None:
     before, after = untouched(revision), alone(other)
     of_type_lists = rewrite in ("types reversed", "types in branches")
     assert json.dumps(other) != json.dumps(tree) or (of_type_lists and '"type": [' not in schema(revision))
-    for findings in (compare(before, after), compare(after, before)):
+    for findings in (compare_messages(before, after), compare_messages(after, before)):
         assert lines(tuple(f for f in findings if f.severity is Severity.ERROR)) == []
         assert lines(findings) == []

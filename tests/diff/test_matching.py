@@ -1,7 +1,7 @@
 """Which definition of one revision is which of another, where their names do not say so, and what follows from it."""
 
 from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.load import load_released
 from support.source_view import found, read
 
@@ -64,7 +64,7 @@ class TestMatching:
         export type ServerRequest = %sRequest;
         """
         old, new = (read(text % (name, name, name)) for name in ("Do", "ExecuteWithoutDelay"))
-        assert compare(old, new) == ()
+        assert compare_messages(old, new) == ()
         assert [(f.rule.id, f.old, f.new) for f in compare_definitions(old, new)] == [
             ("definition-renamed", "DoRequest", "ExecuteWithoutDelayRequest"),
             ("definition-renamed", "DoResult", "ExecuteWithoutDelayResult"),

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from mcp_bindgen.diff.finding import Travel
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
@@ -38,7 +38,7 @@ def wrong(mutation: Mutation, revision: str, untouched: Protocol) -> str:
     """Say what is found that should not be, or is not; nothing if all is well."""
     tree = json.loads(schema(revision))
     ways = [travel for travel in Travel if mutation.definition in reached(revision, tree, travel)]
-    findings = compare(untouched, alone(mutation.made_in(schema(revision))))
+    findings = compare_messages(untouched, alone(mutation.made_in(schema(revision))))
     rules, places = {f.rule.id for f in findings}, {f.place for f in findings}
     pairs = {pair for f in findings for pair in f.breaks}
     if rules and rules <= mutation.rules and places <= mutation.places and pairs == broken(mutation.change, ways):

@@ -8,14 +8,14 @@ import pytest
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Subject, Travel, breaks
 from mcp_bindgen.diff.rule import Change, Severity
-from mcp_bindgen.diff.rules import CATALOGUE, messages, properties, values
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.rules import CATALOGUE, messages, properties, rules_of, values
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.load import load_released
 from support.rule_cases import CASES, found, read
 from support.samples import REVISIONS
 
-WIRE = (*messages.RULES, *properties.RULES, *values.RULES)
+WIRE = (*rules_of(messages), *rules_of(properties), *rules_of(values))
 MIRRORS = {rule.id: rule.mirror for rule in WIRE}
 MOVING = ("property-renamed", "property-moved")
 """Rules whose place has another name on the other side."""
@@ -30,7 +30,7 @@ def test_every_rule_has_a_case() -> None:
 @pytest.mark.parametrize("rule", CASES)
 def test_what_is_found(rule: str) -> None:
     case = CASES[rule]
-    findings = compare(read(case.old), read(case.new))
+    findings = compare_messages(read(case.old), read(case.new))
     assert found(findings) == list(case.found)
     assert rule in {finding.rule.id for finding in findings}
     assert {finding.place for finding in findings} == {finding.now for finding in findings} or rule in MOVING
@@ -39,7 +39,7 @@ def test_what_is_found(rule: str) -> None:
 @pytest.mark.parametrize("rule", CASES)
 def test_nothing_as_severe_beside_it(rule: str) -> None:
     case = CASES[rule]
-    findings = compare(read(case.old), read(case.new))
+    findings = compare_messages(read(case.old), read(case.new))
     rank = min(RANK[f.severity] for f in findings if f.rule.id == rule)
     as_severe = [f.rule.id for f in findings if f.rule.id != rule and RANK[f.severity] <= rank]
     assert bool(as_severe) == bool(case.beside), as_severe
@@ -83,7 +83,7 @@ Seen: TypeAlias = tuple[str, str, str, str, str, Subject | None, Subject | None,
 def seen(findings: Iterable[Finding]) -> set[Seen]:
     """Return the findings once for each message that carries them."""
     return {
-        (f.rule.id, f.place, f.now, f.old, f.new, f.before, f.after, carrier, breaks(f.rule.change, carrier.travel))
+        (f.rule.id, f.place, f.now, f.old, f.new, f.before, f.after, carrier, breaks(f.change, carrier.travel))
         for f in findings
         for carrier in f.carriers
     }
@@ -102,7 +102,7 @@ def mirrored(findings: Iterable[Finding]) -> set[Seen]:
             f.after,
             f.before,
             Carrier(renames.get(carrier.method, carrier.method), carrier.part, carrier.travel),
-            frozenset(SWAPPED[pair] for pair in breaks(f.rule.change, carrier.travel)),
+            frozenset(SWAPPED[pair] for pair in breaks(f.change, carrier.travel)),
         )
         for f in findings
         for carrier in f.carriers
@@ -112,13 +112,13 @@ def mirrored(findings: Iterable[Finding]) -> set[Seen]:
 @pytest.mark.parametrize("rule", CASES)
 def test_the_way_back_of_a_case(rule: str) -> None:
     old, new = read(CASES[rule].old), read(CASES[rule].new)
-    assert seen(compare(new, old)) == mirrored(compare(old, new))
+    assert seen(compare_messages(new, old)) == mirrored(compare_messages(old, new))
 
 
 @pytest.mark.parametrize(("old", "new"), list(combinations(REVISIONS, 2)))
 def test_the_way_back_between_released_revisions(old: str, new: str) -> None:
     before, after = load_released(old), load_released(new)
-    there, back = compare(before, after), compare(after, before)
+    there, back = compare_messages(before, after), compare_messages(after, before)
     assert seen(back) == mirrored(there)
     assert len({f.fingerprint for f in there}) == len(there)
     assert all(f.pointer for f in there)
@@ -138,7 +138,7 @@ UNPROVABLE = {
 def test_a_message_proves_the_case(rule: str) -> None:
     old, new = read(CASES[rule].old), read(CASES[rule].new)
     testimony = Witnesses(old, new)
-    for finding in map(testimony.testify, compare(old, new)):
+    for finding in map(testimony.testify, compare_messages(old, new)):
         assert finding.witnesses.keys() == finding.proven
         assert finding.why_unproven.keys() == finding.unproven
         for reason in finding.why_unproven.values():
@@ -150,7 +150,7 @@ def test_a_message_proves_the_case(rule: str) -> None:
 @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
 def test_what_is_unproven_between_released_revisions(old: str, new: str) -> None:
     testimony = Witnesses(load_released(old), load_released(new))
-    found = [testimony.testify(f) for f in compare(load_released(old), load_released(new))]
+    found = [testimony.testify(f) for f in compare_messages(load_released(old), load_released(new))]
     unproven = {(f.rule.id, f.new): set(f.why_unproven.values()) for f in found if f.unproven}
     reasons = {key: why for key, why in unproven.items() if not key[0].startswith("error-code")}
     if (old, new) == ("2025-06-18", "2025-11-25"):
@@ -167,15 +167,17 @@ def test_what_is_unproven_between_released_revisions(old: str, new: str) -> None
 def test_what_is_proven_is_proven_on_the_way_back(old: str, new: str) -> None:
     before, after = load_released(old), load_released(new)
     there, back = Witnesses(before, after), Witnesses(after, before)
-    proven = {(MIRRORS[f.rule.id], f.now, f.new, f.old): f.proven for f in map(there.testify, compare(before, after))}
-    assert {(f.rule.id, f.place, f.old, f.new): f.proven for f in map(back.testify, compare(after, before))} == {
-        key: frozenset(SWAPPED[pair] for pair in pairs) for key, pairs in proven.items()
+    proven = {
+        (MIRRORS[f.rule.id], f.now, f.new, f.old): f.proven for f in map(there.testify, compare_messages(before, after))
     }
+    assert {
+        (f.rule.id, f.place, f.old, f.new): f.proven for f in map(back.testify, compare_messages(after, before))
+    } == {key: frozenset(SWAPPED[pair] for pair in pairs) for key, pairs in proven.items()}
 
 
 def test_a_message_that_is_refused_for_another_reason_proves_nothing() -> None:
     """Any old answer to completion/complete lacks `resultType`; the bound needs more values."""
     before, after = load_released("2025-11-25"), load_released("2026-07-28")
-    (finding,) = [f for f in compare(before, after) if f.rule.id == "constraint-added"]
+    (finding,) = [f for f in compare_messages(before, after) if f.rule.id == "constraint-added"]
     witness = Witnesses(before, after).testify(finding).witnesses[Pair.NEW_CLIENT]
     assert len(witness["result"]["completion"]["values"]) > 100

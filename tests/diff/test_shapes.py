@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.diff.finding import Finding, Pair
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from support.rule_cases import OTHER_MESSAGES, asking, closed, found, read
 from support.samples import HANDSHAKE
@@ -17,7 +17,7 @@ X = "DoRequestParams.x"
 
 def changed(was: str, is_: str, more: str = "") -> tuple[Finding, ...]:
     """Compare two declarations of members, which a client sends."""
-    return compare(read(asking(was, more)), read(asking(is_, more)))
+    return compare_messages(read(asking(was, more)), read(asking(is_, more)))
 
 
 def brief(findings: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
@@ -31,7 +31,7 @@ def schema(member: Any) -> dict[str, Any]:
 
 
 def json_changed(was: Any, is_: Any) -> list[tuple[str, str, str]]:
-    return brief(compare(read(schema(was)), read(schema(is_))))
+    return brief(compare_messages(read(schema(was)), read(schema(is_))))
 
 
 def without_params(params: str) -> str:
@@ -44,11 +44,11 @@ def without_params(params: str) -> str:
 @pytest.mark.parametrize(("mark", "need", "broken"), [("?", "optional", set[Pair]()), ("", "required", NEW_CLIENT)])
 def test_params_as_a_whole(mark: str, need: str, broken: set[Pair]) -> None:
     old, new = read(without_params("")), read(without_params(f"params{mark}: AskRequestParams;"))
-    (finding,) = compare(old, new)
+    (finding,) = compare_messages(old, new)
     assert found([finding]) == [(f"property-added-{need}", "AskRequest.params", "-", "AskRequestParams")]
     assert finding.breaks == broken
     assert finding.before is None
-    (finding,) = compare(new, old)
+    (finding,) = compare_messages(new, old)
     assert found([finding]) == [(f"property-removed-{need}", "AskRequest.params", "AskRequestParams", "-")]
 
 
@@ -58,13 +58,13 @@ def test_a_request_that_becomes_a_notification() -> None:
     notice = 'export interface DoNotification { method: "do"; } export type ServerNotification = DoNotification;'
     old, new = read(OTHER_MESSAGES + request), read(OTHER_MESSAGES + notice)
     testimony = Witnesses(old, new)
-    findings = [testimony.testify(f) for f in compare(old, new)]
+    findings = [testimony.testify(f) for f in compare_messages(old, new)]
     assert found(findings) == [
         ("notification-method-added", "DoNotification", "-", "do"),
         ("request-method-removed", "DoRequest", "do", "-"),
     ]
     assert findings[1].proven == NEW_CLIENT
-    assert [f.rule.id for f in compare(new, old)] == ["notification-method-removed", "request-method-added"]
+    assert [f.rule.id for f in compare_messages(new, old)] == ["notification-method-removed", "request-method-added"]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_request_that_becomes_a_notification() -> None:
         ({"maxProperties": 3}, {}, [("constraint-removed", "max properties 3", "-")]),
         ({}, {"minProperties": 1}, [("constraint-added", "-", "min properties 1")]),
         ({"minProperties": 0}, {}, []),
-        ({"maxProperties": 3}, {"maxProperties": 2}, [("constraint-added", "max properties 3", "max properties 2")]),
+        ({"maxProperties": 3}, {"maxProperties": 2}, [("constraint-changed", "max properties 3", "max properties 2")]),
     ],
 )
 def test_bounds_of_maps(was: dict[str, Any], is_: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
@@ -104,8 +104,8 @@ def test_the_same_values_in_other_words(was: Any, is_: Any) -> None:
 @pytest.mark.parametrize(
     ("was", "is_", "rule"),
     [
-        ({"type": "number", "minimum": 1}, {"type": "number", "exclusiveMinimum": 1}, "constraint-added"),
-        ({"type": "number", "exclusiveMaximum": 1}, {"type": "number", "maximum": 1}, "constraint-removed"),
+        ({"type": "number", "minimum": 1}, {"type": "number", "exclusiveMinimum": 1}, "constraint-changed"),
+        ({"type": "number", "exclusiveMaximum": 1}, {"type": "number", "maximum": 1}, "constraint-changed"),
         ({"type": "integer", "multipleOf": 2}, {"type": "integer"}, "constraint-removed"),
         ({"enum": ["a", "b"]}, {"type": "string", "pattern": "^[ab]$"}, "enum-opened"),
         ({"type": "string", "maxLength": 1}, {"enum": ["a", "b"]}, "enum-closed"),
@@ -157,17 +157,19 @@ TYPED = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalP
 def test_a_member_that_was_of_the_type_of_the_rest(declared: Any, rules: list[str]) -> None:
     other = {**TYPED, "properties": {"a": {"type": "string"}, "b": declared}}
     old, new = read(schema(TYPED)), read(schema(other))
-    assert [(f.rule.id, f.place) for f in compare(old, new)] == [(rule, "InitializeRequestParamsX.b") for rule in rules]
-    assert len(compare(new, old)) == len(rules)
+    assert [(f.rule.id, f.place) for f in compare_messages(old, new)] == [
+        (rule, "InitializeRequestParamsX.b") for rule in rules
+    ]
+    assert len(compare_messages(new, old)) == len(rules)
 
 
 def test_a_closed_object() -> None:
     """Its old receiver refuses the new member; one that must be sent is missed by the new receiver too."""
     optional, required = closed(x={"type": "string"}), closed(x={"type": "string"})
     required["InitializeRequestParams"]["required"] = ["protocolVersion", "x"]
-    (finding,) = compare(read(closed()), read(optional))
+    (finding,) = compare_messages(read(closed()), read(optional))
     assert (finding.rule.id, {*finding.breaks}) == ("property-added-to-closed", NEW_CLIENT)
-    findings = compare(read(closed()), read(required))
+    findings = compare_messages(read(closed()), read(required))
     assert {f.rule.id: {*f.breaks} for f in findings} == {
         "property-added-to-closed": NEW_CLIENT,
         "property-added-required": OLD_CLIENT,
@@ -176,7 +178,7 @@ def test_a_closed_object() -> None:
 
 def test_a_closed_object_that_is_opened_says_it_once() -> None:
     """That members are taken which were refused covers the new one."""
-    rules = [f.rule.id for f in compare(read(closed()), read(schema({"type": "string"})))]
+    rules = [f.rule.id for f in compare_messages(read(closed()), read(schema({"type": "string"})))]
     assert rules == ["additional-properties-opened", "property-added-optional"]
 
 
@@ -191,7 +193,7 @@ def test_a_member_with_another_name_for_it_and_for_its_type() -> None:
 def test_an_optional_member_with_another_name_breaks_nobody_for_sure() -> None:
     old, new = read(asking("toolChoice?: string;")), read(asking("tool_choice?: string;"))
     testimony = Witnesses(old, new)
-    (finding,) = map(testimony.testify, compare(old, new))
+    (finding,) = map(testimony.testify, compare_messages(old, new))
     assert finding.rule.id == "property-renamed"
     assert not finding.proven
     assert all("the receiver takes" in why for why in finding.why_unproven.values())
@@ -211,7 +213,7 @@ def test_a_member_that_comes_out_of_an_object() -> None:
 def test_an_alias_that_two_members_share_is_found_at_both() -> None:
     more = ' export interface Other {{ y: Level; }} export type Level = "low" | "high"{};'
     old, new = (read(asking("x: Level; z: Level[]; other: Other;", more.format(values))) for values in ("", ' | "top"'))
-    places = [(f.place, f.pointer) for f in compare(old, new)]
+    places = [(f.place, f.pointer) for f in compare_messages(old, new)]
     assert places == [
         ("DoRequestParams.x", "/$defs/Level"),
         ("DoRequestParams.z[]", "/$defs/Level"),
@@ -231,12 +233,12 @@ def test_each_side_calls_it_by_its_own_name() -> None:
     """The place is that of the old side, and so is the fingerprint's; the pointer leads into the new file."""
     old = read(asking("x: Before;", "export interface Before { a?: string; b: string; }"))
     new = read(asking("x: After;", "export interface After { a: string; b: string; }"))
-    (finding,) = compare(old, new)
+    (finding,) = compare_messages(old, new)
     assert (finding.place, finding.now) == ("Before.a", "After.a")
     assert finding.before and finding.after
     assert (finding.before.definition, finding.after.definition) == ("Before", "After")
     assert finding.pointer == "/$defs/After/properties/a"
-    (back,) = compare(new, old)
+    (back,) = compare_messages(new, old)
     assert (back.place, back.now) == ("After.a", "Before.a")
 
 
@@ -251,7 +253,7 @@ def test_codes_that_only_definitions_state() -> None:
         return {**HANDSHAKE, **errors}
 
     old, new = read(stating(Slow=-32001)), read(stating(Slow=-32002, ParseError=-32700, Gone=404))
-    assert found(compare(old, new)) == [("error-code-renumbered", "Slow", "-32001", "-32002")]
+    assert found(compare_messages(old, new)) == [("error-code-renumbered", "Slow", "-32001", "-32002")]
 
 
 def test_aliases_that_refer_to_each_other_at_length() -> None:
@@ -263,5 +265,20 @@ def test_aliases_that_refer_to_each_other_at_length() -> None:
         parts = {a: {"anyOf": [refs[b], {"type": "array", "items": refs[b]}]} for a, b in pairwise(names)}
         return {**schema(refs["A0"]), **parts, names[-1]: {"type": last}}
 
-    assert compare(read(chain("string")), read(chain("string"))) == ()
-    assert compare(read(chain("string")), read(chain("boolean")))
+    assert compare_messages(read(chain("string")), read(chain("string"))) == ()
+    assert compare_messages(read(chain("string")), read(chain("boolean")))
+
+
+@pytest.mark.parametrize(
+    ("was", "is_", "broken"),
+    [
+        ({"maxLength": 9}, {"maxLength": 5}, OLD_CLIENT),
+        ({"maxLength": 5}, {"maxLength": 9}, NEW_CLIENT),
+        ({"pattern": "^a"}, {"pattern": "a$"}, OLD_CLIENT | NEW_CLIENT),
+    ],
+)
+def test_a_bound_that_moved_breaks_whom_it_excludes(was: Any, is_: Any, broken: set[Pair]) -> None:
+    string = {"type": "string"}
+    (finding,) = compare_messages(read(schema({**string, **was})), read(schema({**string, **is_})))
+    assert finding.rule.id == "constraint-changed"
+    assert finding.breaks == broken

@@ -3,7 +3,7 @@
 import pytest
 
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.gates import Gates
 from mcp_bindgen.load import load_released
 from support.rule_cases import REQUEST, RESULT, asking, read
@@ -23,7 +23,7 @@ def test_what_was_taken_as_the_same_in_a_circle_is_looked_at_again() -> None:
         types = f"export interface A {{ b?: B; x: {member}; }} export interface B {{ a?: A; }}"
         return f"{REQUEST} {RESULT} {END} export interface DoRequestParams {{ a: A; }} {types}"
 
-    (finding,) = compare(read(text("string")), read(text("boolean")))
+    (finding,) = compare_messages(read(text("string")), read(text("boolean")))
     assert (finding.rule.id, finding.place, finding.methods) == ("type-changed", "A.x", ("do", "end"))
 
 
@@ -31,7 +31,7 @@ def test_an_alias_of_itself_is_found_once() -> None:
     old, new = (
         read(asking("x: Nest;", f"export type Nest = {forms} | Nest[];")) for forms in ("string", "string | boolean")
     )
-    assert [f.place for f in compare(old, new)] == ["DoRequestParams.x"]
+    assert [f.place for f in compare_messages(old, new)] == ["DoRequestParams.x"]
 
 
 def test_a_form_whose_name_was_given_to_another() -> None:
@@ -40,7 +40,7 @@ def test_a_form_whose_name_was_given_to_another() -> None:
     was = "export interface A { a: string; b: string; }"
     is_ = "export interface A { q: string; } export interface C { a: string; b: string; }"
     old, new = read(asking("x: A | B;", more + was)), read(asking("x: A | B | C;", more + is_))
-    assert [(f.rule.id, f.new) for f in compare(old, new)] == [("union-member-added", "A")]
+    assert [(f.rule.id, f.new) for f in compare_messages(old, new)] == [("union-member-added", "A")]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_form_whose_name_was_given_to_another() -> None:
 )
 def test_where_it_is_in_the_file(was: str, is_: str, pointer: str) -> None:
     """Below a union that stands inline nobody knows the order of the file."""
-    (finding,) = compare(read(asking(was)), read(asking(is_)))
+    (finding,) = compare_messages(read(asking(was)), read(asking(is_)))
     assert finding.pointer == "/$defs/DoRequestParams/properties" + pointer
 
 

@@ -232,7 +232,7 @@ class _Mutations:
                 path=("properties", "method"),
                 apply=lambda d: d.update(const="zzz/zzz"),
                 rules=frozenset({"method-renamed"}),
-                change=Change.BOTH,
+                change=Change.BOTH if name.endswith("Request") else Change.NONE,
                 places=frozenset({name}),
             )
 

@@ -10,7 +10,7 @@ from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.diff.wire.compare import compare
+from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ir.nodes import Protocol
 from support.samples import load, typescript_source
@@ -74,4 +74,4 @@ def check(rule: str, case: Case) -> None:
     levels = [*Severity]
     assert all(levels.index(f.severity) > levels.index(hits[0].severity) for f in findings if f not in hits)
     assert all(f.rule.view is View.SOURCE and not f.carriers and not f.breaks for f in findings)
-    assert compare(old, new) == ()
+    assert compare_messages(old, new) == ()

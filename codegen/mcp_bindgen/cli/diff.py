@@ -148,18 +148,14 @@ def read_baseline_file(path: Path | None) -> "Baseline":
 
 
 def _compare(names: tuple[str, str], options: Options, baseline: "Baseline", diagnostics: Diagnostics) -> "Report":
+    from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.compatibility import compatibility
     from mcp_bindgen.diff.inputs import load_sides
     from mcp_bindgen.diff.report.model import make_report
-    from mcp_bindgen.diff.source.compare import compare_definitions
-    from mcp_bindgen.diff.wire.compare import compare
-    from mcp_bindgen.diff.wire.witness import Witnesses
 
     with refuse_endless_chains(" and ".join(names)):
         old, new = load_sides(*names, diagnostics)
-        witnesses = Witnesses(old, new)
-        on_the_wire = (witnesses.testify(finding) for finding in compare(old, new))
-        findings = (*on_the_wire, *compare_definitions(old, new))
+        findings = compare(old, new)
     return make_report(
         findings,
         old=_side(names[0], old),

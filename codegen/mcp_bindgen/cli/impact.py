@@ -56,15 +56,16 @@ def impact(
     The code uses the bindings of the old revision: those of mcp_bindings, or of the package that --package or the
     table [tool.mcp-bindgen] of a pyproject.toml names. Nothing is imported or run.
     """
+    from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.inputs import load_side
     from mcp_bindgen.impact.report import as_json, render, worst
-    from mcp_bindgen.impact.run import compare_all, touches
     from mcp_bindgen.impact.run import impact as find_impact
+    from mcp_bindgen.impact.run import touches
 
     diagnostics = Diagnostics()
     with refuse_endless_chains(f"{old} and {new}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
-        changes = touches(compare_all(before, after), before, after)
+        changes = touches(compare(before, after, proven=False), before, after)
     packages = tuple(_packages(package, find_settings(Path.cwd()), before.revision))
     found = find_impact(changes, paths, packages, diagnostics)
     if not found.imports:

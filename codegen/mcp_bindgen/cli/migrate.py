@@ -40,22 +40,18 @@ def migrate(
 
 def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
     from mcp_bindgen.diff.baseline import Baseline
+    from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.compatibility import compatibility
     from mcp_bindgen.diff.inputs import UNNAMED, load_side
     from mcp_bindgen.diff.report.model import Side, make_report
     from mcp_bindgen.diff.report.options import Options
-    from mcp_bindgen.diff.source.compare import compare_definitions
-    from mcp_bindgen.diff.wire.compare import compare
-    from mcp_bindgen.diff.wire.examples import Samples
-    from mcp_bindgen.diff.wire.witness import Witnesses
+    from mcp_bindgen.diff.wire.examples import Examples
     from mcp_bindgen.impact.run import touches
     from mcp_bindgen.migrate.guide import Guide
 
     with refuse_endless_chains(f"{old} and {new}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
-        witnesses = Witnesses(before, after)
-        on_the_wire = (witnesses.testify(finding) for finding in compare(before, after))
-        findings = (*on_the_wire, *compare_definitions(before, after))
+        findings = compare(before, after)
     sides = [
         Side(name=name, revision=side.revision, sources=side.sources, dated=side.revision != UNNAMED)
         for name, side in ((old, before), (new, after))
@@ -68,4 +64,4 @@ def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
         baseline=Baseline(),
         compatibility=compatibility(findings),
     )
-    return Guide(found, Samples(before, after), touches(findings, before, after)).render()
+    return Guide(found, Examples(before, after), touches(findings, before, after)).render()

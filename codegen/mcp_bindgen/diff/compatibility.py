@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.rules.annotations import DESCRIPTION_REQUIREMENTS_CHANGED, PROTOCOL_VERSION_CHANGED
 
-_NEEDS_A_READER = frozenset(("description-requirements-changed",))
+_NEEDS_A_READER = (DESCRIPTION_REQUIREMENTS_CHANGED,)
 """Rules of the source view that may tell of a break all the same: what a peer must do can stand in words alone."""
 
 
@@ -47,13 +48,13 @@ def _is_doubtful(finding: Finding) -> bool:
     if finding.breaks:
         return bool(finding.unproven - finding.gates.keys())
     if finding.rule.view is View.SOURCE:
-        return finding.rule.id in _NEEDS_A_READER
+        return finding.rule in _NEEDS_A_READER
     return finding.rule.severity is not Severity.INFO
 
 
 def _is_dated(findings: Iterable[Finding]) -> bool:
     """Whether the two sides are different revisions already."""
-    return any(f.rule.id == "protocol-version-changed" for f in findings)
+    return any(f.rule is PROTOCOL_VERSION_CHANGED for f in findings)
 
 
 def _sentence(deciding: tuple[Finding, ...], dated: bool) -> str:

@@ -7,6 +7,10 @@ from enum import StrEnum
 from typing import Any
 
 from mcp_bindgen.diff.rule import Change, Rule, Severity
+from mcp_bindgen.diff.sites import MethodSite
+
+FRAMES = "JSONRPCMessage"
+"""The union of all JSON-RPC messages."""
 
 
 class Travel(StrEnum):
@@ -59,6 +63,7 @@ class Subject:
 class Finding:
     """One change.
 
+    `effect` is what it does to the valid values where that is less than its rule says, see `Rule.change_at`.
     `place` names the definition and the member as the old side calls them, `now` as the new side does: the two differ
     where a definition has another name. `before` and `after` are the definition and the member on each side, None where
     a side has nothing of the kind. `pointer` is the JSON pointer of the place in the schema.json of the new side, or
@@ -72,6 +77,7 @@ class Finding:
     place: str
     old: str
     new: str
+    effect: Change | None = None
     before: Subject | None = None
     after: Subject | None = None
     pointer: str = ""
@@ -83,9 +89,14 @@ class Finding:
     why_unproven: Mapping[Pair, str] = field(default_factory=dict[Pair, str])
 
     @property
+    def change(self) -> Change:
+        """What the change does to the set of valid values."""
+        return self.rule.change if self.effect is None else self.effect
+
+    @property
     def breaks(self) -> frozenset[Pair]:
         """Which pairs of peers the change breaks, as far as the rule can tell."""
-        return frozenset(pair for carrier in self.carriers for pair in breaks(self.rule.change, carrier.travel))
+        return frozenset(pair for carrier in self.carriers for pair in breaks(self.change, carrier.travel))
 
     @property
     def proven(self) -> frozenset[Pair]:
@@ -95,7 +106,7 @@ class Finding:
     @property
     def is_about_method(self) -> bool:
         """Whether the receiver lacks the message as a whole, so that any one of the kind proves the break."""
-        return self.rule.id in ("request-method-added", "request-method-removed", "method-renamed")
+        return self.rule.site is MethodSite
 
     @property
     def severity(self) -> Severity:

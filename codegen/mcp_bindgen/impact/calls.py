@@ -3,12 +3,12 @@
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mcp_bindgen.impact.attributes import assigned, attribute, returned
 from mcp_bindgen.impact.frame import Frame, dotted
 from mcp_bindgen.impact.methods import method_result
 from mcp_bindgen.impact.python_names import EXTRA, PythonName
+from mcp_bindgen.impact.reader import ExpressionReader
 from mcp_bindgen.impact.surface import CALLERS, CONTEXTS, HANDLERS, RESULT_TYPE
 from mcp_bindgen.impact.types import (
     FOREIGN,
@@ -38,9 +38,6 @@ from mcp_bindgen.impact.types import (
     members,
 )
 
-if TYPE_CHECKING:
-    from mcp_bindgen.impact.expressions import Expressions
-
 _DYNAMIC = "its arguments come from a mapping"
 _FIRST = frozenset("sorted reversed list tuple set frozenset iter aiter filter".split())
 _ITEM = frozenset("next anext min max".split())
@@ -68,7 +65,7 @@ class Arguments:
         return (*self.positional, *(type_ for _, type_ in self.keywords.values()))
 
 
-def call(expressions: "Expressions", node: ast.Call) -> Type:
+def call(expressions: ExpressionReader, node: ast.Call) -> Type:
     """Return what a call gives."""
     callee = expressions.type_of(node.func)
     arguments = _read(expressions, node, callee)
@@ -76,7 +73,7 @@ def call(expressions: "Expressions", node: ast.Call) -> Type:
     return either(_result(expressions, member, arguments) for member in members(callee))
 
 
-def _read(expressions: "Expressions", node: ast.Call, callee: Type) -> Arguments:
+def _read(expressions: ExpressionReader, node: ast.Call, callee: Type) -> Arguments:
     positional: list[Type] = []
     lambdas: dict[int, ast.Lambda] = {}
     for i, argument in enumerate(node.args):
@@ -106,7 +103,7 @@ def _read(expressions: "Expressions", node: ast.Call, callee: Type) -> Arguments
     return Arguments(node=node, positional=tuple(positional), keywords=keywords, spread=spread)
 
 
-def _result(expressions: "Expressions", callee: Type, arguments: Arguments) -> Type:
+def _result(expressions: ExpressionReader, callee: Type, arguments: Arguments) -> Type:
     frame = expressions.frame
     match callee:
         case ClassObject(cls=cls):
@@ -294,7 +291,7 @@ def _by_name(frame: Frame, name: str, arguments: Arguments) -> Type:
     return attribute(frame, receiver, chosen.value, chosen)
 
 
-def _package(expressions: "Expressions", name: str, arguments: Arguments) -> Type:
+def _package(expressions: ExpressionReader, name: str, arguments: Arguments) -> Type:
     """What functions of the standard library give that hand their arguments on."""
     last = name.rpartition(".")[2]
     positional = arguments.positional
@@ -313,7 +310,7 @@ def _package(expressions: "Expressions", name: str, arguments: Arguments) -> Typ
     return UNKNOWN if any(concerns_protocol(type_) for type_ in arguments.every) else FOREIGN
 
 
-def _grow(expressions: "Expressions", node: ast.Call, arguments: Arguments) -> None:
+def _grow(expressions: ExpressionReader, node: ast.Call, arguments: Arguments) -> None:
     """Remember what a list or set gets that a name stands for."""
     function = node.func
     if not isinstance(function, ast.Attribute) or not arguments.positional:
@@ -336,7 +333,7 @@ def _grow(expressions: "Expressions", node: ast.Call, arguments: Arguments) -> N
         store(expressions, function.value, grown)
 
 
-def store(expressions: "Expressions", target: ast.expr, value: Type) -> None:
+def store(expressions: ExpressionReader, target: ast.expr, value: Type) -> None:
     """Remember what a name or an attribute of a class of the user's now holds."""
     frame = expressions.frame
     if isinstance(target, ast.Name):

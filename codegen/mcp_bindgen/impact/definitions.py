@@ -2,10 +2,11 @@
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mcp_bindgen.impact.frame import Frame
 from mcp_bindgen.impact.project import Function
+from mcp_bindgen.impact.reader import StatementReader
 from mcp_bindgen.impact.surface import StubMethod
 from mcp_bindgen.impact.types import (
     FOREIGN,
@@ -22,18 +23,15 @@ from mcp_bindgen.impact.types import (
 )
 from mcp_bindgen.impact.uses import UseKind
 
-if TYPE_CHECKING:
-    from mcp_bindgen.impact.statements import Statements
-
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _KINDS = {"property": "property", "cached_property": "property", "staticmethod": "static", "classmethod": "class"}
 
 
-def define_function(statements: "Statements", node: Definition) -> None:
+def define_function(statements: StatementReader, node: Definition) -> None:
     """Read a function: its decorators, parameters and body, and what it returns."""
     frame = statements.frame
-    expressions = statements.expressions
+    expressions = statements.reader
     for decorator in node.decorator_list:
         expressions.type_of(decorator)
     qualname = f"{frame.qualname}.{node.name}" if frame.qualname else node.name
@@ -65,7 +63,7 @@ def define_function(statements: "Statements", node: Definition) -> None:
     )
     for name, type_ in _parameters(statements, node, key, handler):
         inner.env.bind(name, type_)
-    body = type(statements)(inner)
+    body = statements.within(inner)
     body.block(node.body)
     if returns is None:
         facts = frame.project.facts
@@ -90,20 +88,20 @@ def _decorators(node: Definition) -> Iterator[str]:
 
 
 def _parameters(
-    statements: "Statements", node: Definition, key: tuple[str, str], handler: StubMethod | None
+    statements: StatementReader, node: Definition, key: tuple[str, str], handler: StubMethod | None
 ) -> Iterator[tuple[str, Type]]:
     frame = statements.frame
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     defaults = [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]
     for default in defaults:
-        statements.expressions.type_of(default)
+        statements.reader.type_of(default)
     in_class = frame.class_ is not None and frame.qualname == frame.class_.name
     static = "staticmethod" in _decorators(node)
     expected = list(handler.signatures[0].parameters.values()) if handler is not None else []
     for i, argument in enumerate(every):
         if argument.annotation is not None:
-            type_ = statements.expressions.annotation(argument.annotation)
+            type_ = statements.reader.annotation(argument.annotation)
         elif in_class and i == 0 and not static and frame.class_ is not None:
             is_class = "classmethod" in _decorators(node) or node.name in ("__new__", "__init_subclass__")
             type_ = frame.class_ if is_class else UserInstance(frame.class_.module, frame.class_.name)
@@ -114,16 +112,16 @@ def _parameters(
         yield argument.arg, type_
     if arguments.vararg is not None:
         annotation = arguments.vararg.annotation
-        yield arguments.vararg.arg, Many(statements.expressions.annotation(annotation) if annotation else UNKNOWN)
+        yield arguments.vararg.arg, Many(statements.reader.annotation(annotation) if annotation else UNKNOWN)
     if arguments.kwarg is not None:
         annotation = arguments.kwarg.annotation
-        yield arguments.kwarg.arg, Table(statements.expressions.annotation(annotation) if annotation else UNKNOWN)
+        yield arguments.kwarg.arg, Table(statements.reader.annotation(annotation) if annotation else UNKNOWN)
 
 
-def define_class(statements: "Statements", node: ast.ClassDef) -> None:
+def define_class(statements: StatementReader, node: ast.ClassDef) -> None:
     """Read a class: its bases, attributes and methods."""
     frame = statements.frame
-    expressions = statements.expressions
+    expressions = statements.reader
     for decorator in node.decorator_list:
         expressions.type_of(decorator)
     bases = tuple(expressions.type_of(base) for base in node.bases)
@@ -142,7 +140,7 @@ def define_class(statements: "Statements", node: ast.ClassDef) -> None:
         qualname=qualname,
         class_=class_,
     )
-    type(statements)(inner).block(node.body)
+    statements.within(inner).block(node.body)
     for name, type_ in inner.env.types.items():
         if "." not in name and frame.env.types.get(name) != type_:
             facts.learn(facts.attributes, (class_.module, f"{qualname}.{name}"), type_)

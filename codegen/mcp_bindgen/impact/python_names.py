@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Carrier, Finding, Subject, Travel
 from mcp_bindgen.diff.rule import Change, View
+from mcp_bindgen.diff.rules.definitions import BASE_REMOVED
+from mcp_bindgen.diff.rules.messages import METHOD_RENAMED, RESULT_ALTERNATIVE_ADDED, RESULT_ALTERNATIVE_REMOVED
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ir.nodes import Direction, Protocol, Struct
 
@@ -53,15 +55,15 @@ class PythonNames:
             finding: the change.
             new: the names of the other side; what it still has is not gone.
         """
-        if finding.rule.id == "method-renamed":
+        if finding.rule is METHOD_RENAMED:
             yield PythonName(RECORDS, finding.old)
-        elif finding.is_about_method or finding.rule.id.startswith("notification-method-"):
+        elif finding.is_about_method:
             yield from self._of_messages(finding, new)
-        elif finding.rule.id == "base-removed":
+        elif finding.rule is BASE_REMOVED:
             yield from self._of_definition(finding.old)
-        elif finding.rule.id == "result-alternative-added":
+        elif finding.rule is RESULT_ALTERNATIVE_ADDED:
             yield from (self.handler(carrier) for carrier in finding.carriers)
-        elif finding.rule.id == "result-alternative-removed":
+        elif finding.rule is RESULT_ALTERNATIVE_REMOVED:
             yield from self._of_definition(finding.old)
         else:
             yield from self._of_place(finding)
@@ -153,7 +155,7 @@ class PythonNames:
             concerned = {
                 receives if change is Change.WIDENS else not receives
                 for change in (Change.WIDENS, Change.NARROWS)
-                if change in finding.rule.change
+                if change in finding.change
             }
             for handler in sorted(concerned):
                 yield self.handler(carrier) if handler else self.stub(carrier)

@@ -5,19 +5,12 @@ from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.finding import Finding
-from mcp_bindgen.diff.source.compare import compare_definitions
-from mcp_bindgen.diff.wire.compare import compare
 from mcp_bindgen.impact.python_names import PythonNames
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.scan import scan
 from mcp_bindgen.impact.surface import Surface
 from mcp_bindgen.impact.touch import Touches
 from mcp_bindgen.ir.nodes import Protocol
-
-
-def compare_all(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
-    """Return all changes between two revisions, of messages and of definitions, without witnesses."""
-    return (*compare(old, new), *compare_definitions(old, new))
 
 
 def touches(findings: Sequence[Finding], old: Protocol, new: Protocol) -> Touches:

@@ -31,6 +31,15 @@ class Statements:
         self.frame = frame
         self.expressions = Expressions(frame)
 
+    @property
+    def reader(self) -> Expressions:
+        """The reader of the expressions of the frame."""
+        return self.expressions
+
+    def within(self, frame: Frame) -> "Statements":
+        """Return a reader of a frame inside this one."""
+        return Statements(frame)
+
     def block(self, body: Sequence[ast.stmt]) -> None:
         """Read statements in order."""
         for statement in body:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_bindgen.diff.finding import Carrier, Finding
+from mcp_bindgen.diff.rule import Rule
+from mcp_bindgen.diff.rules import annotations, definitions, messages, properties, values
 from mcp_bindgen.impact.python_names import RECORDS, PythonName, PythonNames
 from mcp_bindgen.impact.surface import CALLERS, HANDLERS, Surface
 from mcp_bindgen.impact.types import (
@@ -34,72 +36,72 @@ _PEERS = frozenset((UseKind.CALL, UseKind.HANDLE))
 """What a change of whole params or of a whole result touches; which of the two, its names say."""
 _METHODS = frozenset((UseKind.CALL, UseKind.HANDLE, UseKind.DELEGATE, UseKind.LOOKUP))
 
-TOUCHES: Mapping[str, frozenset[UseKind]] = {
-    "method-renamed": frozenset((UseKind.LOOKUP,)),
-    "request-method-removed": _METHODS,
-    "notification-method-removed": _METHODS,
+TOUCHES: Mapping[Rule, frozenset[UseKind]] = {
+    messages.METHOD_RENAMED: frozenset((UseKind.LOOKUP,)),
+    messages.REQUEST_METHOD_REMOVED: _METHODS,
+    messages.NOTIFICATION_METHOD_REMOVED: _METHODS,
     # Stubs hide other results from those who do not ask for them; who calls a handler himself sees them.
-    "result-alternative-added": frozenset((UseKind.DELEGATE,)),
-    "result-alternative-removed": _NAMES,
-    "jsonrpc-message-form-added": _NAMES,
-    "jsonrpc-message-form-removed": _NAMES,
-    "envelope-member-declared": _OMITS,
-    "envelope-member-undeclared": _READS | _PASSES,
-    "error-code-removed": _NAMES,
-    "error-code-renumbered": _NAMES,
-    "property-added-required": _OMITS,
-    "property-removed-optional": _READS | _PASSES,
-    "property-removed-required": _READS | _PASSES,
-    "property-now-required": _OMITS,
-    "property-now-optional": _READS | frozenset((UseKind.HANDLE,)),
-    "property-renamed": _READS | _PASSES,
-    "property-moved": _READS | _PASSES,
-    "property-constraint-added": _PASSES,
-    "property-constraint-dropped": _READS | _PASSES,
-    "property-removed-from-closed": _READS | _PASSES,
-    "capability-removed": _READS | _PASSES,
-    "additional-properties-closed": _READS | _PASSES,
-    "additional-properties-opened": _READS,
-    "union-member-added": _READS | _PEERS,
-    "union-member-removed": _PASSES | frozenset((UseKind.HANDLE,)),
-    "enum-value-added": _READS,
-    "enum-value-removed": _VALUES,
-    "enum-opened": _READS,
-    "enum-closed": _PASSES,
-    "const-changed": _VALUES,
-    "union-discriminator-changed": _VALUES,
-    "type-widened": _READS | _PEERS,
-    "type-narrowed": _PASSES | _PEERS,
-    "type-changed": _READS | _PASSES | _PEERS,
-    "integer-to-number": _READS,
-    "number-to-integer": _PASSES,
-    "nullable-added": _READS,
-    "nullable-removed": _PASSES,
-    "definition-removed": _NAMES,
-    "definition-renamed": _NAMES,
-    "definition-split": _NAMES,
-    "definition-merged": _NAMES,
-    "definition-name-reused": _NAMES,
+    messages.RESULT_ALTERNATIVE_ADDED: frozenset((UseKind.DELEGATE,)),
+    messages.RESULT_ALTERNATIVE_REMOVED: _NAMES,
+    messages.JSONRPC_MESSAGE_FORM_ADDED: _NAMES,
+    messages.JSONRPC_MESSAGE_FORM_REMOVED: _NAMES,
+    messages.ENVELOPE_MEMBER_DECLARED: _OMITS,
+    messages.ENVELOPE_MEMBER_UNDECLARED: _READS | _PASSES,
+    messages.ERROR_CODE_REMOVED: _NAMES,
+    messages.ERROR_CODE_RENUMBERED: _NAMES,
+    properties.PROPERTY_ADDED_REQUIRED: _OMITS,
+    properties.PROPERTY_REMOVED_OPTIONAL: _READS | _PASSES,
+    properties.PROPERTY_REMOVED_REQUIRED: _READS | _PASSES,
+    properties.PROPERTY_NOW_REQUIRED: _OMITS,
+    properties.PROPERTY_NOW_OPTIONAL: _READS | frozenset((UseKind.HANDLE,)),
+    properties.PROPERTY_RENAMED: _READS | _PASSES,
+    properties.PROPERTY_MOVED: _READS | _PASSES,
+    properties.PROPERTY_CONSTRAINT_ADDED: _PASSES,
+    properties.PROPERTY_CONSTRAINT_DROPPED: _READS | _PASSES,
+    properties.PROPERTY_REMOVED_FROM_CLOSED: _READS | _PASSES,
+    properties.CAPABILITY_REMOVED: _READS | _PASSES,
+    properties.ADDITIONAL_PROPERTIES_CLOSED: _READS | _PASSES,
+    properties.ADDITIONAL_PROPERTIES_OPENED: _READS,
+    values.UNION_MEMBER_ADDED: _READS | _PEERS,
+    values.UNION_MEMBER_REMOVED: _PASSES | frozenset((UseKind.HANDLE,)),
+    values.ENUM_VALUE_ADDED: _READS,
+    values.ENUM_VALUE_REMOVED: _VALUES,
+    values.ENUM_OPENED: _READS,
+    values.ENUM_CLOSED: _PASSES,
+    values.CONST_CHANGED: _VALUES,
+    values.UNION_DISCRIMINATOR_CHANGED: _VALUES,
+    values.TYPE_WIDENED: _READS | _PEERS,
+    values.TYPE_NARROWED: _PASSES | _PEERS,
+    values.TYPE_CHANGED: _READS | _PASSES | _PEERS,
+    values.INTEGER_TO_NUMBER: _READS,
+    values.NUMBER_TO_INTEGER: _PASSES,
+    values.NULLABLE_ADDED: _READS,
+    values.NULLABLE_REMOVED: _PASSES,
+    definitions.DEFINITION_REMOVED: _NAMES,
+    definitions.DEFINITION_RENAMED: _NAMES,
+    definitions.DEFINITION_SPLIT: _NAMES,
+    definitions.DEFINITION_MERGED: _NAMES,
+    definitions.DEFINITION_NAME_REUSED: _NAMES,
     # What the base stands for is smaller now, for those that take any of its kind.
-    "base-removed": _TAKES,
-    "ref-retargeted": _READS | _PASSES | frozenset((UseKind.HANDLE,)),
-    "type-inlined": _READS | _PASSES | frozenset((UseKind.HANDLE,)),
-    "object-declared": _READS | _PASSES,
-    "object-undeclared": _READS | _PASSES,
-    "member-added-required": _OMITS,
-    "member-removed-optional": _READS | _PASSES,
-    "member-removed-required": _READS | _PASSES,
-    "member-now-required": _OMITS,
-    "member-now-optional": _READS,
-    "member-type-changed": _READS | _PASSES,
-    "alias-changed": _NAMES,
-    "constant-removed": _NAMES,
+    definitions.BASE_REMOVED: _TAKES,
+    definitions.REF_RETARGETED: _READS | _PASSES | frozenset((UseKind.HANDLE,)),
+    definitions.TYPE_INLINED: _READS | _PASSES | frozenset((UseKind.HANDLE,)),
+    definitions.OBJECT_DECLARED: _READS | _PASSES,
+    definitions.OBJECT_UNDECLARED: _READS | _PASSES,
+    definitions.MEMBER_ADDED_REQUIRED: _OMITS,
+    definitions.MEMBER_REMOVED_OPTIONAL: _READS | _PASSES,
+    definitions.MEMBER_REMOVED_REQUIRED: _READS | _PASSES,
+    definitions.MEMBER_NOW_REQUIRED: _OMITS,
+    definitions.MEMBER_NOW_OPTIONAL: _READS,
+    definitions.MEMBER_TYPE_CHANGED: _READS | _PASSES,
+    definitions.ALIAS_CHANGED: _NAMES,
+    annotations.CONSTANT_REMOVED: _NAMES,
     # Code that uses it by its name follows.
-    "constant-changed": frozenset(),
+    annotations.CONSTANT_CHANGED: frozenset(),
 }
 """Rule -> the kinds of use that it touches; BUILD stands for building something without the member."""
 
-_BY_VALUE = ("enum-value-removed", "const-changed", "union-discriminator-changed")
+_BY_VALUE = (values.ENUM_VALUE_REMOVED, values.CONST_CHANGED, values.UNION_DISCRIMINATOR_CHANGED)
 _SCALARS = ("string", "integer", "number", "boolean")
 
 
@@ -124,10 +126,10 @@ class Touches:
         self.old, self._names = old
         self.new, self._new_names = new
         self._by_name: dict[PythonName, list[Finding]] = {}
-        self._heirs = {f.old: f.new for f in findings if f.rule.id == "definition-renamed"}
+        self._heirs = {f.old: f.new for f in findings if f.rule is definitions.DEFINITION_RENAMED}
         self._omitted: dict[PythonName, list[_Row]] = {}
         for finding in findings:
-            if finding.rule.id in TOUCHES:
+            if finding.rule in TOUCHES:
                 for name in dict.fromkeys(self._names.of_finding(finding, self._new_names)):
                     if self._is_real(name, finding):
                         for alike in dict.fromkeys((name, *self.old.alike(name))):
@@ -143,14 +145,14 @@ class Touches:
             kinds = {CALLERS: UseKind.CALL, HANDLERS: UseKind.HANDLE}
             needed = next((kind for owners, kind in kinds.items() if name.owner in owners), None)
             for finding in findings:
-                touched = TOUCHES[finding.rule.id] - _OMITS
+                touched = TOUCHES[finding.rule] - _OMITS
                 if touched and (needed is None or touched & {needed, UseKind.DELEGATE}):
                     yield finding, name
 
     @property
     def watched(self) -> frozenset[str]:
         """The attributes, arguments and methods that some change concerns."""
-        names = {name for name, found in self._by_name.items() if any(TOUCHES[f.rule.id] - _OMITS for f in found)}
+        names = {name for name, found in self._by_name.items() if any(TOUCHES[f.rule] - _OMITS for f in found)}
         return (
             frozenset(RECORDS if name.owner == RECORDS else name.member or name.owner for name in names)
             | {name.member or name.owner for name in self._omitted}
@@ -170,9 +172,9 @@ class Touches:
     def _is_real(self, name: PythonName, finding: Finding) -> bool:
         """Whether the bindings show the change: a Python class inherits less than its definition extends."""
         before = self._names.subject(finding)
-        if finding.rule.id == "base-removed":
+        if finding.rule is definitions.BASE_REMOVED:
             return self.old.inherits(before.definition, finding.old)
-        if finding.rule.id in ("type-inlined", "ref-retargeted"):
+        if finding.rule in (definitions.TYPE_INLINED, definitions.REF_RETARGETED):
             return not self._keeps_type(finding)
         if not before.member or name.owner in (RECORDS, *HANDLERS, *CALLERS):
             return True
@@ -192,7 +194,7 @@ class Touches:
         return one is not None and other is not None and one.type == other.type
 
     def _add(self, name: PythonName, finding: Finding) -> None:
-        if UseKind.BUILD in TOUCHES[finding.rule.id]:
+        if UseKind.BUILD in TOUCHES[finding.rule]:
             self._add_omitted(name, finding)
         self._by_name.setdefault(name, []).append(finding)
 
@@ -229,7 +231,7 @@ class Touches:
             return
         for name in self._inherited(use.name):
             for finding in self._by_name.get(name, ()):
-                if use.kind in TOUCHES[finding.rule.id] and _fits(use, finding):
+                if use.kind in TOUCHES[finding.rule] and _fits(use, finding):
                     yield finding
 
     def _inherited(self, name: PythonName) -> Iterator[PythonName]:
@@ -242,10 +244,10 @@ class Touches:
 
 def _fits(use: Use, finding: Finding) -> bool:
     """Whether a use of a value is one of the value that the change is about."""
-    if finding.rule.id in _BY_VALUE:
+    if finding.rule in _BY_VALUE:
         value = use.value
         return isinstance(value, str | int | float | bool) and spell(Literal(values=(value,))) == finding.old
-    if finding.rule.id == "union-member-removed" and use.given is not None:
+    if finding.rule is values.UNION_MEMBER_REMOVED and use.given is not None:
         return any(_may_be(member, finding.old) for member in members(_inside(use.given, finding.place)))
     return True
 

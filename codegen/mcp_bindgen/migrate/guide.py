@@ -11,8 +11,9 @@ from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.diff.report.model import Cause, Report, causes
 from mcp_bindgen.diff.rule import Rule
-from mcp_bindgen.diff.rules import CATALOGUE
-from mcp_bindgen.diff.wire.examples import Samples
+from mcp_bindgen.diff.rules import CATALOGUE, messages, properties
+from mcp_bindgen.diff.rules.definitions import DEFINITION_RENAMED
+from mcp_bindgen.diff.wire.examples import Examples
 from mcp_bindgen.impact.python_names import RECORDS, PythonName
 from mcp_bindgen.impact.surface import CALLERS, HANDLERS
 from mcp_bindgen.impact.touch import TOUCHES, Touches
@@ -33,28 +34,21 @@ _ROLES = ((Pair.OLD_CLIENT, "client", "server"), (Pair.NEW_CLIENT, "server", "cl
 _RANK = {rule.id: number for number, rule in enumerate(CATALOGUE)}
 
 NEWS = {
-    "request-method-added": "Requests",
-    "notification-method-added": "Notifications",
-    "result-alternative-added": "Other results",
-    "capability-added": "Capabilities",
-    "property-added-optional": "Optional members",
+    messages.REQUEST_METHOD_ADDED: "Requests",
+    messages.NOTIFICATION_METHOD_ADDED: "Notifications",
+    messages.RESULT_ALTERNATIVE_ADDED: "Other results",
+    properties.CAPABILITY_ADDED: "Capabilities",
+    properties.PROPERTY_ADDED_OPTIONAL: "Optional properties",
 }
 """Rule -> what the guide calls what it finds, where it says what is new."""
-TO_RECEIVERS = {
-    "request-method-added": "Answer it, if only with the error for methods that you do not know (-32601).",
-    "jsonrpc-message-form-added": "Take it.",
-    "property-removed-required": "Do without it.",
-    "property-now-optional": "Accept its absence.",
-}
-"""Rule -> what a receiver has to do, where the advice of the rule is for the sender."""
 
 
 class Guide:
     """Writes the guide from one revision to another."""
 
-    def __init__(self, report: Report, samples: Samples, touches: Touches) -> None:
+    def __init__(self, report: Report, examples: Examples, touches: Touches) -> None:
         self._report = report
-        self._samples = samples
+        self._examples = examples
         self._touches = touches
         self._old, self._new = report.old.label, report.new.label
 
@@ -108,7 +102,7 @@ class Guide:
         """Return what a role has to do; some advice is for the sender, and has a counterpart for the receiver."""
         to_them = Travel.TO_SERVER if pair is Pair.OLD_CLIENT else Travel.TO_CLIENT
         receives = to_them not in _travels(found, pair)
-        return TO_RECEIVERS.get(rule.id, rule.advice) if receives else rule.advice
+        return rule.to_receivers or rule.advice if receives else rule.advice
 
     def _role(self, pair: Pair, ours: str, theirs: str) -> Iterator[str]:
         yield from ("", f"## For {ours} authors", "")
@@ -148,7 +142,7 @@ class Guide:
         return f"- {'; '.join(parts)}"
 
     def _messages(self, cause: Cause, pair: Pair) -> Iterator[str]:
-        shown = (self._samples.pair(judged.finding, pair) for judged in cause.findings)
+        shown = (self._examples.pair(judged.finding, pair) for judged in cause.findings)
         before, after = next((both for both in shown if both != (None, None)), (None, None))
         if before is None and after is None:
             return
@@ -181,7 +175,7 @@ class Guide:
     def _news(self) -> Iterator[str]:
         rows: list[str] = []
         for rule, title in NEWS.items():
-            found = [judged for judged in self._report.findings if judged.rule.id == rule]
+            found = [judged for judged in self._report.findings if judged.rule is rule]
             names = list(dict.fromkeys(name for cause in causes(found) for name in _names(cause)))
             if names:
                 shown = ", ".join(code(name) for name in names[:MAX_NEW])
@@ -213,12 +207,12 @@ def _travels(found: Sequence[Cause], pair: Pair) -> set[Travel]:
         for cause in found
         for judged in cause.findings
         for carrier in judged.finding.carriers
-        if pair in breaks(judged.rule.change, carrier.travel)
+        if pair in breaks(judged.finding.change, carrier.travel)
     }
 
 
 def _plain(finding: Finding, name: PythonName) -> str:
-    renamed = finding.rule.id == "definition-renamed"
+    renamed = finding.rule is DEFINITION_RENAMED
     return f"{code(str(name))} is {code(finding.new)}" if renamed else code(str(name))
 
 
@@ -226,7 +220,7 @@ def _member(rule: Rule, name: PythonName) -> str:
     """Spell what code does with a member: look it up, pass it, call it, read it."""
     if name.owner == RECORDS:
         return f'"{name.member}"'
-    if UseKind.BUILD in TOUCHES[rule.id]:
+    if UseKind.BUILD in TOUCHES[rule]:
         return f"{name.member}=..."
     return f"{name.member}()" if name.owner in (*CALLERS, *HANDLERS) else name.member
 

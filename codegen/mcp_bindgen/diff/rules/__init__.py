@@ -1,18 +1,31 @@
-"""The catalogue: every kind of change that a comparison can find."""
+"""The rules: every kind of change that a comparison can find, each as a value beside the check that finds it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import ModuleType
 
-from mcp_bindgen.diff.rule import Rule
+from mcp_bindgen.diff.rule import Reading, Rule
 from mcp_bindgen.diff.rules import annotations, contracts, definitions, messages, properties, values
 
-CATALOGUE: tuple[Rule, ...] = (
-    *messages.RULES,
-    *properties.RULES,
-    *values.RULES,
-    *definitions.RULES,
-    *annotations.RULES,
-    *contracts.RULES,
+
+def rules_of(module: ModuleType) -> tuple[Rule, ...]:
+    """Return the rules of a module, in the order in which it defines them."""
+    return tuple(value for value in vars(module).values() if isinstance(value, Rule))
+
+
+CATALOGUE: tuple[Rule, ...] = tuple(
+    rule for module in (messages, properties, values, definitions, annotations, contracts) for rule in rules_of(module)
 )
 """All rules, in the order in which a report lists causes of equal weight."""
 
 RULES: Mapping[str, Rule] = {rule.id: rule for rule in CATALOGUE}
+
+_BY_SITE: Mapping[type[object] | None, tuple[Rule, ...]] = {
+    site: tuple(rule for rule in CATALOGUE if rule.site is site) for site in {rule.site for rule in CATALOGUE}
+}
+
+
+def judge(site: object) -> Iterator[tuple[Rule, Reading]]:
+    """Iterate over what changed at a site: the rule that finds it, and what each side says."""
+    for rule in _BY_SITE[type(site)]:
+        if rule.check:
+            yield from ((rule, reading) for reading in rule.check.readings(site))

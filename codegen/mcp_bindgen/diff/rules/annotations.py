@@ -1,124 +1,168 @@
 """Rules on what a schema says beside its types: descriptions, deprecations, constants, its dialect, its revision."""
 
-from mcp_bindgen.diff.rule import Change, Rule, Severity, View
+import re
+from collections import Counter
+from collections.abc import Callable
 
-RULES = (
-    Rule(
-        id="deprecated-added",
-        purpose="Something is deprecated that was not.",
-        change=Change.NONE,
-        advice="Plan to do without it.",
-        view=View.SOURCE,
-        mirror="deprecated-removed",
-    ),
-    Rule(
-        id="deprecated-removed",
-        purpose="Something is no longer deprecated.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        view=View.SOURCE,
-        mirror="deprecated-added",
-    ),
-    Rule(
-        id="description-added",
-        purpose="Something is described that was not.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        view=View.SOURCE,
-        mirror="description-removed",
-    ),
-    Rule(
-        id="description-removed",
-        purpose="Something is no longer described.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        view=View.SOURCE,
-        mirror="description-added",
-    ),
-    Rule(
-        id="description-changed",
-        purpose="A description has other words, and as many requirements.",
-        change=Change.NONE,
-        advice="Read the new one.",
-        view=View.SOURCE,
-        mirror="description-changed",
-    ),
-    Rule(
-        id="description-requirements-changed",
-        purpose="A description says MUST, SHOULD or MAY another number of times.",
-        change=Change.NONE,
-        advice="Read what is asked of you now.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        mirror="description-requirements-changed",
-    ),
-    Rule(
-        id="description-links-changed",
-        purpose="Only the revision in the links of a description is another.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        view=View.SOURCE,
-        mirror="description-links-changed",
-    ),
-    Rule(
-        id="constant-added",
-        purpose="A constant exists that did not, which is no code of an error.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        view=View.SOURCE,
-        mirror="constant-removed",
-    ),
-    Rule(
-        id="constant-removed",
-        purpose="A constant is gone, which is no code of an error.",
-        change=Change.NONE,
-        advice="Remove imports of it.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="constant-added",
-    ),
-    Rule(
-        id="constant-changed",
-        purpose="A constant has another value, which is no code of an error.",
-        change=Change.NONE,
-        advice="Use it by its name.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="constant-changed",
-    ),
-    Rule(
-        id="dialect-changed",
-        purpose="The schema is written in another dialect of JSON Schema.",
-        change=Change.NONE,
-        advice="Read it with a validator that knows the dialect.",
-        view=View.SOURCE,
-        mirror="dialect-changed",
-    ),
-    Rule(
-        id="definitions-container-renamed",
-        purpose="The definitions stand under another keyword.",
-        change=Change.NONE,
-        advice="Change JSON pointers into the schema.",
-        view=View.SOURCE,
-        mirror="definitions-container-renamed",
-    ),
-    Rule(
-        id="protocol-version-changed",
-        purpose="It is another revision: peers that negotiate do not mix the two.",
-        change=Change.NONE,
-        advice="Negotiate the revision.",
-        view=View.SOURCE,
-        mirror="protocol-version-changed",
-    ),
-    Rule(
-        id="same-revision-changed",
-        purpose="The text of a revision is another under the same date.",
-        change=Change.NONE,
-        advice="Record the sha256 of the file that you read.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        mirror="same-revision-changed",
-    ),
+from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, on
+from mcp_bindgen.diff.sites import ConstantSite, DeprecationSite, Feature, SchemaSite, TextSite
+
+MAX_EXCERPT = 80
+"""How many characters of a description a finding shows, starting near the first difference."""
+CONTEXT = 20
+"""How many of them may precede it."""
+
+_REQUIREMENT = re.compile(r"\b(?:(?:MUST|SHALL|SHOULD)(?: NOT)?|MAY)\b")
+"""The words of RFC 2119 that MCP uses; as RFC 8174 has it, only in capitals do they ask for something."""
+_REVISION_IN_LINK = re.compile(r"(?<=/)(?:\d{4}-\d{2}-\d{2}|draft|latest)(?![\w.-])")
+
+DEPRECATED_ADDED = Rule(
+    id="deprecated-added",
+    purpose="Something is now deprecated.",
+    advice="Plan to stop using it.",
+    check=on(DeprecationSite, lambda site: (NOTHING, "deprecated") if site.after and not site.before else None),
+    mirror="deprecated-removed",
+)
+DEPRECATED_REMOVED = Rule(
+    id="deprecated-removed",
+    purpose="Something is no longer deprecated.",
+    advice="Nothing to do.",
+    check=on(DeprecationSite, lambda site: ("deprecated", NOTHING) if site.before and not site.after else None),
+    mirror="deprecated-added",
+)
+
+
+def _requirements(site: TextSite) -> Reading | None:
+    before, after = Counter(_REQUIREMENT.findall(site.before)), Counter(_REQUIREMENT.findall(site.after))
+    return (_counted(before), _counted(after)) if before != after else None
+
+
+def _counted(words: Counter[str]) -> str:
+    return ", ".join(f"{word} {number}" for word, number in sorted(words.items())) or NOTHING
+
+
+def _described(site: TextSite) -> Reading | None:
+    is_new = not site.before and not _requirements(site)
+    return (NOTHING, _excerpt(site.after, 0)) if is_new and site.after else None
+
+
+def _undescribed(site: TextSite) -> Reading | None:
+    is_gone = not site.after and not _requirements(site)
+    return (_excerpt(site.before, 0), NOTHING) if is_gone and site.before else None
+
+
+def _reworded(*, links: bool) -> Callable[[TextSite], Reading | None]:
+    def read(site: TextSite) -> Reading | None:
+        old, new = site.before, site.after
+        if not old or not new or old == new or _requirements(site):
+            return None
+        if (_REVISION_IN_LINK.sub("", old) == _REVISION_IN_LINK.sub("", new)) is not links:
+            return None
+        start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        start = old.rfind(" ", 0, max(0, start - CONTEXT)) + 1
+        return _excerpt(old, start), _excerpt(new, start)
+
+    return read
+
+
+def _excerpt(text: str, start: int) -> str:
+    shown = text[start : start + MAX_EXCERPT]
+    return f"{'...' if start else ''}{shown}{'...' if start + MAX_EXCERPT < len(text) else ''}"
+
+
+DESCRIPTION_ADDED = Rule(
+    id="description-added",
+    purpose="A description was added.",
+    advice="Nothing to do.",
+    check=on(TextSite, _described),
+    mirror="description-removed",
+)
+DESCRIPTION_REMOVED = Rule(
+    id="description-removed",
+    purpose="A description was removed.",
+    advice="Nothing to do.",
+    check=on(TextSite, _undescribed),
+    mirror="description-added",
+)
+DESCRIPTION_CHANGED = Rule(
+    id="description-changed",
+    purpose="A description was reworded and has as many requirements as before.",
+    advice="Read the new one.",
+    check=on(TextSite, _reworded(links=False)),
+    mirror="description-changed",
+)
+DESCRIPTION_REQUIREMENTS_CHANGED = Rule(
+    id="description-requirements-changed",
+    purpose="A description says MUST, SHOULD or MAY a different number of times.",
+    advice="Read what is required now.",
+    check=on(TextSite, _requirements),
+    severity=Severity.WARNING,
+    mirror="description-requirements-changed",
+)
+DESCRIPTION_LINKS_CHANGED = Rule(
+    id="description-links-changed",
+    purpose="Links in a description point to another revision; nothing else changed.",
+    advice="Nothing to do.",
+    check=on(TextSite, _reworded(links=True)),
+    mirror="description-links-changed",
+)
+CONSTANT_ADDED = Rule(
+    id="constant-added",
+    purpose="A constant was added that is not an error code.",
+    advice="Nothing to do.",
+    check=on(ConstantSite, lambda site: (NOTHING, site.after) if site.after and not site.before else None),
+    mirror="constant-removed",
+)
+CONSTANT_REMOVED = Rule(
+    id="constant-removed",
+    purpose="A constant was removed that is not an error code.",
+    advice="Remove imports of it.",
+    check=on(ConstantSite, lambda site: (site.before, NOTHING) if site.before and not site.after else None),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="constant-added",
+)
+CONSTANT_CHANGED = Rule(
+    id="constant-changed",
+    purpose="A constant that is not an error code has another value.",
+    advice="Use it by its name.",
+    check=on(ConstantSite, lambda site: (site.before, site.after) if site.before and site.after else None),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="constant-changed",
+)
+
+
+def _feature(feature: Feature) -> Callable[[SchemaSite], Reading | None]:
+    return lambda site: (site.before, site.after) if site.feature is feature else None
+
+
+DIALECT_CHANGED = Rule(
+    id="dialect-changed",
+    purpose="The schema uses another dialect of JSON Schema.",
+    advice="Read it with a validator that supports the dialect.",
+    check=on(SchemaSite, _feature(Feature.DIALECT)),
+    mirror="dialect-changed",
+)
+DEFINITIONS_CONTAINER_RENAMED = Rule(
+    id="definitions-container-renamed",
+    purpose="The definitions are kept under another keyword.",
+    advice="Change JSON pointers into the schema.",
+    check=on(SchemaSite, _feature(Feature.CONTAINER)),
+    mirror="definitions-container-renamed",
+)
+PROTOCOL_VERSION_CHANGED = Rule(
+    id="protocol-version-changed",
+    purpose="The revision is another: peers that negotiate do not mix the two.",
+    advice="Negotiate the revision.",
+    check=on(SchemaSite, _feature(Feature.REVISION)),
+    mirror="protocol-version-changed",
+)
+SAME_REVISION_CHANGED = Rule(
+    id="same-revision-changed",
+    purpose="The text of a revision changed without a new date.",
+    advice="Record the sha256 of the file that you read.",
+    check=on(SchemaSite, _feature(Feature.TEXT)),
+    severity=Severity.WARNING,
+    mirror="same-revision-changed",
 )

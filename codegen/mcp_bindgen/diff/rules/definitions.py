@@ -1,211 +1,243 @@
 """Rules on definitions: which exist, under which name, and what the Python classes made of them look like.
 
-None of them shows in a message. Members of definitions that messages carry have wire rules of their own; the rules on
-members here are for definitions that no message carries in both revisions, such as abstract bases and envelopes.
+None of them shows in a message. Properties of definitions that messages carry have wire rules; the rules on properties
+here are for definitions that no message carries in both revisions, such as abstract bases and envelopes.
 """
 
-from mcp_bindgen.diff.rule import Change, Rule, Severity, View
+from collections.abc import Callable
 
-RULES = (
-    Rule(
-        id="definition-added",
-        purpose="A definition exists that did not.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        view=View.SOURCE,
-        mirror="definition-removed",
-    ),
-    Rule(
-        id="definition-removed",
-        purpose="A definition is gone, and with it the class of its name.",
-        change=Change.NONE,
-        advice="Remove imports of it.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="definition-added",
-    ),
-    Rule(
-        id="definition-renamed",
-        purpose="A definition has another name.",
-        change=Change.NONE,
-        advice="Import it under its new name.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="definition-renamed",
-    ),
-    Rule(
-        id="definition-split",
-        purpose="What one definition said is said by several now.",
-        change=Change.NONE,
-        advice="Use the one of them that fits.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="definition-merged",
-    ),
-    Rule(
-        id="definition-merged",
-        purpose="What several definitions said is said by one now.",
-        change=Change.NONE,
-        advice="Use the one that is left.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="definition-split",
-    ),
-    Rule(
-        id="definition-name-reused",
-        purpose="A name means something else now; code that uses it may go wrong without an error.",
-        change=Change.NONE,
-        advice="Look at every use of the name.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="definition-name-reused",
-    ),
-    Rule(
-        id="base-added",
-        purpose="A definition extends one that it did not.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        view=View.SOURCE,
-        mirror="base-removed",
-    ),
-    Rule(
-        id="base-removed",
-        purpose="A definition no longer extends another one.",
-        change=Change.NONE,
-        advice="Name both where either is taken.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="base-added",
-    ),
-    Rule(
-        id="type-named",
-        purpose="A type that stood inline is a definition.",
-        change=Change.NONE,
-        advice="Nothing to do: the class keeps its name, unless a finding of its own says that it does not.",
-        view=View.SOURCE,
-        mirror="type-inlined",
-    ),
-    Rule(
-        id="type-inlined",
-        purpose="A type that was a definition stands inline.",
-        change=Change.NONE,
-        advice="Use the class of the member where the old one is gone.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="type-named",
-    ),
-    Rule(
-        id="ref-retargeted",
-        purpose="A place refers to another definition, which says the same.",
-        change=Change.NONE,
-        advice="Construct the class of the new name there, and write it in annotations.",
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="ref-retargeted",
-    ),
-    Rule(
-        id="object-declared",
-        purpose="An object whose members were free has declared ones: a dict became a class.",
-        change=Change.NONE,
-        advice="Construct the class; read its attributes.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="object-undeclared",
-    ),
-    Rule(
-        id="object-undeclared",
-        purpose="An object that had declared members has free ones: a class became a dict.",
-        change=Change.NONE,
-        advice="Build a dict; read its keys.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="object-declared",
-    ),
-    Rule(
-        id="member-added-optional",
-        purpose="A definition that no message carries has one more member, which a constructor does not ask for.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        view=View.SOURCE,
-        mirror="member-removed-optional",
-    ),
-    Rule(
-        id="member-added-required",
-        purpose="A definition that no message carries has one more member, which a constructor demands.",
-        change=Change.NONE,
-        advice="Pass it.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="member-removed-required",
-    ),
-    Rule(
-        id="member-removed-optional",
-        purpose="A definition that no message carries lacks a member, for which a constructor did not ask.",
-        change=Change.NONE,
-        advice="Stop using the attribute.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="member-added-optional",
-    ),
-    Rule(
-        id="member-removed-required",
-        purpose="A definition that no message carries lacks a member, which a constructor demanded.",
-        change=Change.NONE,
-        advice="Stop using the attribute.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="member-added-required",
-    ),
-    Rule(
-        id="member-now-required",
-        purpose="A constructor demands what it did not, of a definition that no message carries.",
-        change=Change.NONE,
-        advice="Pass it.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="member-now-optional",
-    ),
-    Rule(
-        id="member-now-optional",
-        purpose="An attribute may be None, of a definition that no message carries.",
-        change=Change.NONE,
-        advice="Check it for None.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="member-now-required",
-    ),
-    Rule(
-        id="member-type-changed",
-        purpose="A member is of another type, of a definition that no message carries.",
-        change=Change.NONE,
-        advice="Look at every use of the attribute.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="member-type-changed",
-    ),
-    Rule(
-        id="alias-changed",
-        purpose="A name stands for another type, and no message carries it.",
-        change=Change.NONE,
-        advice="Look at every use of the name.",
-        severity=Severity.WARNING,
-        view=View.SOURCE,
-        breaks_source=True,
-        mirror="alias-changed",
-    ),
+from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, on
+from mcp_bindgen.diff.sites import AliasSite, BaseSite, DefinitionSite, Fate, Reference, ReferenceSite, UnsentSite
+from mcp_bindgen.ir.nodes import Field, Literal
+from mcp_bindgen.ir.spell import spell
+
+
+def _fate(fate: Fate) -> Callable[[DefinitionSite], Reading | None]:
+    return lambda site: (site.before, site.after) if site.fate is fate else None
+
+
+DEFINITION_ADDED = Rule(
+    id="definition-added",
+    purpose="A definition was added.",
+    advice="Nothing to do.",
+    check=on(DefinitionSite, _fate(Fate.ADDED)),
+    mirror="definition-removed",
+)
+DEFINITION_REMOVED = Rule(
+    id="definition-removed",
+    purpose="A definition was removed, and with it the class of its name.",
+    advice="Remove imports of it.",
+    check=on(DefinitionSite, _fate(Fate.REMOVED)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="definition-added",
+)
+DEFINITION_RENAMED = Rule(
+    id="definition-renamed",
+    purpose="A definition has a new name.",
+    advice="Import it under its new name.",
+    check=on(DefinitionSite, _fate(Fate.RENAMED)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="definition-renamed",
+)
+DEFINITION_SPLIT = Rule(
+    id="definition-split",
+    purpose="A definition was split into several.",
+    advice="Use the one that fits.",
+    check=on(DefinitionSite, _fate(Fate.SPLIT)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="definition-merged",
+)
+DEFINITION_MERGED = Rule(
+    id="definition-merged",
+    purpose="Several definitions were merged into one.",
+    advice="Use the remaining one.",
+    check=on(DefinitionSite, _fate(Fate.MERGED)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="definition-split",
+)
+DEFINITION_NAME_REUSED = Rule(
+    id="definition-name-reused",
+    purpose="A name now means something else; code that uses it may go wrong without an error.",
+    advice="Check every use of the name.",
+    check=on(DefinitionSite, _fate(Fate.REUSED)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="definition-name-reused",
+)
+BASE_ADDED = Rule(
+    id="base-added",
+    purpose="A definition extends another base.",
+    advice="Nothing to do.",
+    check=on(BaseSite, lambda site: (NOTHING, site.after) if site.after else None),
+    mirror="base-removed",
+)
+BASE_REMOVED = Rule(
+    id="base-removed",
+    purpose="A definition no longer extends a base.",
+    advice="Name both classes where either is accepted.",
+    check=on(BaseSite, lambda site: (site.before, NOTHING) if site.before else None),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="base-added",
+)
+
+
+def _reference(kind: Reference) -> Callable[[ReferenceSite], Reading | None]:
+    return lambda site: (site.before, site.after) if site.kind is kind else None
+
+
+TYPE_NAMED = Rule(
+    id="type-named",
+    purpose="An inline type became a definition.",
+    advice="Nothing to do: the class keeps its name, unless another finding says that it does not.",
+    check=on(ReferenceSite, _reference(Reference.NAMED)),
+    mirror="type-inlined",
+)
+TYPE_INLINED = Rule(
+    id="type-inlined",
+    purpose="A definition became an inline type.",
+    advice="Where the old class was removed, use the class of the property.",
+    check=on(ReferenceSite, _reference(Reference.INLINED)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="type-named",
+)
+REF_RETARGETED = Rule(
+    id="ref-retargeted",
+    purpose="A place refers to another definition with the same content.",
+    advice="Use the class of the new name there, in constructor calls and annotations.",
+    check=on(ReferenceSite, _reference(Reference.RETARGETED)),
+    breaks_source=True,
+    mirror="ref-retargeted",
+)
+OBJECT_DECLARED = Rule(
+    id="object-declared",
+    purpose="An object with free properties now declares some: a dict became a class.",
+    advice="Construct the class; read its attributes.",
+    check=on(ReferenceSite, _reference(Reference.DECLARED)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="object-undeclared",
+)
+OBJECT_UNDECLARED = Rule(
+    id="object-undeclared",
+    purpose="An object with declared properties now has free ones: a class became a dict.",
+    advice="Build a dict; read its keys.",
+    check=on(ReferenceSite, _reference(Reference.UNDECLARED)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="object-declared",
+)
+
+
+def _is_demanded(field: Field) -> bool:
+    """Whether a constructor demands the property: it fills in a constant itself."""
+    return field.required and not (isinstance(field.type, Literal) and len(field.type.values) == 1)
+
+
+def _added(*, demanded: bool) -> Callable[[UnsentSite], Reading | None]:
+    def read(site: UnsentSite) -> Reading | None:
+        new = site.after if site.before is None else None
+        return (NOTHING, spell(new.type)) if new and _is_demanded(new) is demanded else None
+
+    return read
+
+
+def _removed(*, demanded: bool) -> Callable[[UnsentSite], Reading | None]:
+    def read(site: UnsentSite) -> Reading | None:
+        old = site.before if site.after is None else None
+        return (spell(old.type), NOTHING) if old and _is_demanded(old) is demanded else None
+
+    return read
+
+
+def _now(*, required: bool) -> Callable[[UnsentSite], Reading | None]:
+    readings = ("optional", "required") if required else ("required", "optional")
+
+    def read(site: UnsentSite) -> Reading | None:
+        before, after = site.before, site.after
+        is_changed = before and after and before.required is not required and after.required is required
+        return readings if is_changed else None
+
+    return read
+
+
+def _retyped(site: UnsentSite) -> Reading | None:
+    is_both = site.retyped and site.before and site.after
+    return (spell(site.before.type), spell(site.after.type)) if is_both and site.before and site.after else None
+
+
+MEMBER_ADDED_OPTIONAL = Rule(
+    id="member-added-optional",
+    purpose="A definition that no message carries has another property, which its constructor does not demand.",
+    advice="Nothing to do.",
+    check=on(UnsentSite, _added(demanded=False)),
+    mirror="member-removed-optional",
+)
+MEMBER_ADDED_REQUIRED = Rule(
+    id="member-added-required",
+    purpose="A definition that no message carries has another property, which its constructor demands.",
+    advice="Pass it.",
+    check=on(UnsentSite, _added(demanded=True)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="member-removed-required",
+)
+MEMBER_REMOVED_OPTIONAL = Rule(
+    id="member-removed-optional",
+    purpose="A definition that no message carries lost a property that its constructor did not demand.",
+    advice="Stop using the attribute.",
+    check=on(UnsentSite, _removed(demanded=False)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="member-added-optional",
+)
+MEMBER_REMOVED_REQUIRED = Rule(
+    id="member-removed-required",
+    purpose="A definition that no message carries lost a property that its constructor demanded.",
+    advice="Stop using the attribute.",
+    check=on(UnsentSite, _removed(demanded=True)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="member-added-required",
+)
+MEMBER_NOW_REQUIRED = Rule(
+    id="member-now-required",
+    purpose="The constructor of a definition that no message carries now demands a property.",
+    advice="Pass it.",
+    check=on(UnsentSite, _now(required=True)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="member-now-optional",
+)
+MEMBER_NOW_OPTIONAL = Rule(
+    id="member-now-optional",
+    purpose="An attribute of a definition that no message carries may now be None.",
+    advice="Check it for None.",
+    check=on(UnsentSite, _now(required=False)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="member-now-required",
+)
+MEMBER_TYPE_CHANGED = Rule(
+    id="member-type-changed",
+    purpose="A property of a definition that no message carries has another type.",
+    advice="Check every use of the attribute.",
+    check=on(UnsentSite, _retyped),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="member-type-changed",
+)
+ALIAS_CHANGED = Rule(
+    id="alias-changed",
+    purpose="An alias that no message carries stands for another type.",
+    advice="Check every use of the name.",
+    check=on(AliasSite, lambda site: (site.before, site.after)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="alias-changed",
 )

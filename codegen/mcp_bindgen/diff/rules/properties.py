@@ -1,143 +1,217 @@
-"""Rules on the members of objects."""
+"""Rules on the properties of objects that messages carry."""
 
-from mcp_bindgen.diff.rule import Change, Rule, Severity
+from collections.abc import Callable
 
-RULES = (
-    Rule(
-        id="property-added-optional",
-        purpose="An optional member exists that did not.",
-        change=Change.NONE,
-        advice="Nothing to do.",
-        mirror="property-removed-optional",
-        one_sided=True,
-    ),
-    Rule(
-        id="property-added-required",
-        purpose="A member must be sent that did not exist.",
-        change=Change.NARROWS,
-        advice="Always send it.",
-        breaks_source=True,
-        mirror="property-removed-required",
-        one_sided=True,
-    ),
-    Rule(
-        id="property-removed-optional",
-        purpose="An optional member is gone; who sends it is not heard.",
-        change=Change.NONE,
-        advice="Do not rely on it.",
-        severity=Severity.WARNING,
-        breaks_source=True,
-        mirror="property-added-optional",
-        one_sided=True,
-    ),
-    Rule(
-        id="property-removed-required",
-        purpose="A member that had to be sent is gone.",
-        change=Change.WIDENS,
-        advice="Keep sending it to peers of the old revision.",
-        breaks_source=True,
-        mirror="property-added-required",
-        one_sided=True,
-    ),
-    Rule(
-        id="property-now-required",
-        purpose="An optional member must be sent now.",
-        change=Change.NARROWS,
-        advice="Always send it.",
-        breaks_source=True,
-        mirror="property-now-optional",
-    ),
-    Rule(
-        id="property-now-optional",
-        purpose="A member that had to be sent may be absent now.",
-        change=Change.WIDENS,
-        advice="Keep sending it; accept its absence.",
-        breaks_source=True,
-        mirror="property-now-required",
-    ),
-    Rule(
-        id="property-renamed",
-        purpose="A member has another name.",
-        change=Change.BOTH,
-        advice="Accept both names.",
-        breaks_source=True,
-        mirror="property-renamed",
-    ),
-    Rule(
-        id="additional-properties-closed",
-        purpose="Members that are not declared are refused now.",
-        change=Change.NARROWS,
-        advice="Send declared members only.",
-        breaks_source=True,
-        mirror="additional-properties-opened",
-    ),
-    Rule(
-        id="additional-properties-opened",
-        purpose="Members that are not declared are taken now.",
-        change=Change.WIDENS,
-        advice="Ignore members that you do not know.",
-        breaks_source=True,
-        mirror="additional-properties-closed",
-    ),
-    Rule(
-        id="property-moved",
-        purpose="A member stands in an object beside it now, or came out of one.",
-        change=Change.BOTH,
-        advice="Accept both places.",
-        breaks_source=True,
-        mirror="property-moved",
-    ),
-    Rule(
-        id="property-constraint-added",
-        purpose="A keyword of an open JSON Schema has a declared shape that it had not.",
-        change=Change.NARROWS,
-        advice="Send only what the shape admits.",
-        breaks_source=True,
-        mirror="property-constraint-dropped",
-        one_sided=True,
-    ),
-    Rule(
-        id="property-constraint-dropped",
-        purpose="A keyword of an open JSON Schema has no declared shape any more: it may be anything.",
-        change=Change.WIDENS,
-        advice="Look at what came before you use it.",
-        breaks_source=True,
-        mirror="property-constraint-added",
-        one_sided=True,
-    ),
-    Rule(
-        id="property-added-to-closed",
-        purpose="A closed object has another member, which a peer of the old revision refuses.",
-        change=Change.WIDENS,
-        advice="Send it to peers of the new revision only.",
-        mirror="property-removed-from-closed",
-        one_sided=True,
-    ),
-    Rule(
-        id="property-removed-from-closed",
-        purpose="A closed object has lost a member, which is refused now.",
-        change=Change.NARROWS,
-        advice="Stop sending it to peers of the new revision.",
-        breaks_source=True,
-        mirror="property-added-to-closed",
-        one_sided=True,
-    ),
-    Rule(
-        id="capability-added",
-        purpose="A peer can declare a capability that it could not.",
-        change=Change.NONE,
-        advice="Declare it if you have it.",
-        mirror="capability-removed",
-        one_sided=True,
-    ),
-    Rule(
-        id="capability-removed",
-        purpose="A capability can no longer be declared.",
-        change=Change.NONE,
-        advice="Do not count on what it stood for.",
-        severity=Severity.WARNING,
-        breaks_source=True,
-        mirror="capability-added",
-        one_sided=True,
-    ),
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, on
+from mcp_bindgen.diff.sites import Ground, MoveSite, PropertySite, RestSite
+from mcp_bindgen.ir.spell import spell
+
+_Read = Callable[[PropertySite], Reading | None]
+
+
+def _added(*grounds: Ground, required: bool) -> _Read:
+    def read(site: PropertySite) -> Reading | None:
+        new = site.after if site.before is None else None
+        return (NOTHING, spell(new.type)) if new and new.required is required and site.ground in grounds else None
+
+    return read
+
+
+def _removed(*grounds: Ground, required: bool) -> _Read:
+    def read(site: PropertySite) -> Reading | None:
+        old = site.before if site.after is None else None
+        return (spell(old.type), NOTHING) if old and old.required is required and site.ground in grounds else None
+
+    return read
+
+
+def _now(*, required: bool) -> _Read:
+    readings = ("optional", "required") if required else ("required", "optional")
+
+    def read(site: PropertySite) -> Reading | None:
+        before, after = site.before, site.after
+        if before is None or after is None or before.required == after.required:
+            return None
+        return readings if after.required is required else None
+
+    return read
+
+
+def _renamed(site: PropertySite) -> Reading | None:
+    before, after = site.before, site.after
+    if before is None or after is None or before.wire_name == after.wire_name:
+        return None
+    return before.wire_name, after.wire_name
+
+
+def _to_closed(site: PropertySite) -> Reading | None:
+    is_new = site.ground is Ground.CLOSED and site.before is None
+    return (NOTHING, spell(site.after.type)) if is_new and site.after else None
+
+
+def _from_closed(site: PropertySite) -> Reading | None:
+    is_gone = site.ground is Ground.CLOSED and site.after is None
+    return (spell(site.before.type), NOTHING) if is_gone and site.before else None
+
+
+PROPERTY_ADDED_OPTIONAL = Rule(
+    id="property-added-optional",
+    purpose="An optional property was added.",
+    advice="Nothing to do.",
+    check=on(PropertySite, _added(Ground.OPEN, required=False)),
+    mirror="property-removed-optional",
+    one_sided=True,
+)
+PROPERTY_ADDED_REQUIRED = Rule(
+    id="property-added-required",
+    purpose="A required property was added.",
+    change=Change.NARROWS,
+    advice="Always send it.",
+    to_receivers="Accept its absence from peers of the old revision.",
+    check=on(PropertySite, _added(*Ground, required=True)),
+    breaks_source=True,
+    mirror="property-removed-required",
+    one_sided=True,
+)
+PROPERTY_REMOVED_OPTIONAL = Rule(
+    id="property-removed-optional",
+    purpose="An optional property was removed. Peers that still send it are ignored.",
+    advice="Do not rely on it.",
+    check=on(PropertySite, _removed(Ground.OPEN, required=False)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="property-added-optional",
+    one_sided=True,
+)
+PROPERTY_REMOVED_REQUIRED = Rule(
+    id="property-removed-required",
+    purpose="A required property was removed.",
+    change=Change.WIDENS,
+    advice="Keep sending it to peers of the old revision.",
+    to_receivers="Accept its absence.",
+    check=on(PropertySite, _removed(*Ground, required=True)),
+    breaks_source=True,
+    mirror="property-added-required",
+    one_sided=True,
+)
+PROPERTY_NOW_REQUIRED = Rule(
+    id="property-now-required",
+    purpose="An optional property became required.",
+    change=Change.NARROWS,
+    advice="Always send it.",
+    to_receivers="Accept its absence from peers of the old revision.",
+    check=on(PropertySite, _now(required=True)),
+    breaks_source=True,
+    mirror="property-now-optional",
+)
+PROPERTY_NOW_OPTIONAL = Rule(
+    id="property-now-optional",
+    purpose="A required property became optional.",
+    change=Change.WIDENS,
+    advice="Keep sending it to peers of the old revision.",
+    to_receivers="Accept its absence.",
+    check=on(PropertySite, _now(required=False)),
+    breaks_source=True,
+    mirror="property-now-required",
+)
+PROPERTY_RENAMED = Rule(
+    id="property-renamed",
+    purpose="A property has a new name.",
+    change=Change.BOTH,
+    advice="Send each peer the name that its revision uses.",
+    to_receivers="Accept both names.",
+    check=on(PropertySite, _renamed),
+    breaks_source=True,
+    mirror="property-renamed",
+)
+ADDITIONAL_PROPERTIES_CLOSED = Rule(
+    id="additional-properties-closed",
+    purpose="Undeclared properties are now refused.",
+    change=Change.NARROWS,
+    advice="Send declared properties only.",
+    to_receivers="Ignore undeclared properties of peers of the old revision.",
+    check=on(RestSite, lambda site: ("open", "closed") if site.before and not site.after else None),
+    breaks_source=True,
+    mirror="additional-properties-opened",
+)
+ADDITIONAL_PROPERTIES_OPENED = Rule(
+    id="additional-properties-opened",
+    purpose="Undeclared properties are now accepted.",
+    change=Change.WIDENS,
+    advice="Send declared properties only to peers of the old revision.",
+    to_receivers="Ignore properties that you do not know.",
+    check=on(RestSite, lambda site: ("closed", "open") if site.after and not site.before else None),
+    breaks_source=True,
+    mirror="additional-properties-closed",
+)
+PROPERTY_MOVED = Rule(
+    id="property-moved",
+    purpose="A property moved into a neighbouring object, or out of one.",
+    change=Change.BOTH,
+    advice="Send each peer the property where its revision expects it.",
+    to_receivers="Accept both places.",
+    check=on(MoveSite, lambda site: (site.before, site.after)),
+    breaks_source=True,
+    mirror="property-moved",
+)
+PROPERTY_CONSTRAINT_ADDED = Rule(
+    id="property-constraint-added",
+    purpose="A keyword of an open JSON Schema now has a declared shape.",
+    change=Change.NARROWS,
+    advice="Send only what the shape admits.",
+    to_receivers="Expect anything from peers of the old revision.",
+    check=on(PropertySite, _added(Ground.SCHEMA, required=False)),
+    breaks_source=True,
+    mirror="property-constraint-dropped",
+    one_sided=True,
+)
+PROPERTY_CONSTRAINT_DROPPED = Rule(
+    id="property-constraint-dropped",
+    purpose="A keyword of an open JSON Schema no longer has a declared shape: it may be anything.",
+    change=Change.WIDENS,
+    advice="Keep to the old shape for peers of the old revision.",
+    to_receivers="Check its type before you use it.",
+    check=on(PropertySite, _removed(Ground.SCHEMA, required=False)),
+    breaks_source=True,
+    mirror="property-constraint-added",
+    one_sided=True,
+)
+PROPERTY_ADDED_TO_CLOSED = Rule(
+    id="property-added-to-closed",
+    purpose="A closed object has another property, which a peer of the old revision refuses.",
+    change=Change.WIDENS,
+    advice="Send it only to peers of the new revision.",
+    to_receivers="Accept it.",
+    check=on(PropertySite, _to_closed),
+    mirror="property-removed-from-closed",
+    one_sided=True,
+)
+PROPERTY_REMOVED_FROM_CLOSED = Rule(
+    id="property-removed-from-closed",
+    purpose="A closed object lost a property, which is now refused.",
+    change=Change.NARROWS,
+    advice="Stop sending it to peers of the new revision.",
+    to_receivers="Keep accepting it from peers of the old revision.",
+    check=on(PropertySite, _from_closed),
+    breaks_source=True,
+    mirror="property-added-to-closed",
+    one_sided=True,
+)
+CAPABILITY_ADDED = Rule(
+    id="capability-added",
+    purpose="A peer can declare another capability.",
+    advice="Declare it if your program has it.",
+    check=on(PropertySite, _added(Ground.CAPABILITIES, required=False)),
+    mirror="capability-removed",
+    one_sided=True,
+)
+CAPABILITY_REMOVED = Rule(
+    id="capability-removed",
+    purpose="A capability can no longer be declared.",
+    advice="Do not count on what it stood for.",
+    check=on(PropertySite, _removed(Ground.CAPABILITIES, required=False)),
+    severity=Severity.WARNING,
+    breaks_source=True,
+    mirror="capability-added",
+    one_sided=True,
 )

@@ -1,171 +1,393 @@
-"""Rules on the values that a member may have."""
+"""Rules on the values that a property may have."""
 
-from mcp_bindgen.diff.rule import Change, Rule, Severity
+from collections.abc import Callable, Iterable, Iterator
 
-RULES = (
-    Rule(
-        id="union-member-added",
-        purpose="A value may have a form that it could not have.",
-        change=Change.WIDENS,
-        advice="Accept forms that you do not know.",
-        breaks_source=True,
-        mirror="union-member-removed",
-    ),
-    Rule(
-        id="union-member-removed",
-        purpose="A form of a value is gone.",
-        change=Change.NARROWS,
-        advice="Stop sending it to peers of the new revision.",
-        breaks_source=True,
-        mirror="union-member-added",
-    ),
-    Rule(
-        id="enum-value-added",
-        purpose="A closed set has a new value.",
-        change=Change.WIDENS,
-        advice="Accept values that you do not know.",
-        breaks_source=True,
-        mirror="enum-value-removed",
-    ),
-    Rule(
-        id="enum-value-removed",
-        purpose="A value is no longer in a closed set.",
-        change=Change.NARROWS,
-        advice="Stop sending it to peers of the new revision.",
-        breaks_source=True,
-        mirror="enum-value-added",
-    ),
-    Rule(
-        id="enum-opened",
-        purpose="A closed set of strings takes any string now.",
-        change=Change.WIDENS,
-        advice="Accept values that you do not know.",
-        breaks_source=True,
-        mirror="enum-closed",
-    ),
-    Rule(
-        id="enum-closed",
-        purpose="Only listed strings are taken now.",
-        change=Change.NARROWS,
-        advice="Send nothing else to peers of the new revision.",
-        breaks_source=True,
-        mirror="enum-opened",
-    ),
-    Rule(
-        id="const-changed",
-        purpose="A constant has another value.",
-        change=Change.BOTH,
-        advice="Accept both.",
-        breaks_source=True,
-        mirror="const-changed",
-    ),
-    Rule(
-        id="type-widened",
-        purpose="More kinds of values are taken than were.",
-        change=Change.WIDENS,
-        advice="Accept them.",
-        breaks_source=True,
-        mirror="type-narrowed",
-    ),
-    Rule(
-        id="type-narrowed",
-        purpose="Fewer kinds of values are taken than were.",
-        change=Change.NARROWS,
-        advice="Send only those that are left.",
-        breaks_source=True,
-        mirror="type-widened",
-    ),
-    Rule(
-        id="type-changed",
-        purpose="A value is of another type.",
-        change=Change.BOTH,
-        advice="Accept both.",
-        breaks_source=True,
-        mirror="type-changed",
-    ),
-    Rule(
-        id="integer-to-number",
-        purpose="Fractions are taken where they were not.",
-        change=Change.WIDENS,
-        advice="Accept fractions.",
-        breaks_source=True,
-        mirror="number-to-integer",
-    ),
-    Rule(
-        id="number-to-integer",
-        purpose="Fractions are no longer taken.",
-        change=Change.NARROWS,
-        advice="Send whole numbers.",
-        breaks_source=True,
-        mirror="integer-to-number",
-    ),
-    Rule(
-        id="nullable-added",
-        purpose="null is taken where it was not.",
-        change=Change.WIDENS,
-        advice="Accept null.",
-        breaks_source=True,
-        mirror="nullable-removed",
-    ),
-    Rule(
-        id="nullable-removed",
-        purpose="null is no longer taken.",
-        change=Change.NARROWS,
-        advice="Leave the member out.",
-        breaks_source=True,
-        mirror="nullable-added",
-    ),
-    Rule(
-        id="constraint-added",
-        purpose="A bound exists that did not.",
-        change=Change.NARROWS,
-        advice="Stay within it.",
-        mirror="constraint-removed",
-    ),
-    Rule(
-        id="constraint-removed",
-        purpose="A bound is gone.",
-        change=Change.WIDENS,
-        advice="Do not rely on it.",
-        mirror="constraint-added",
-    ),
-    Rule(
-        id="constraint-changed",
-        purpose="A bound has another value.",
-        change=Change.BOTH,
-        advice="Stay within both.",
-        mirror="constraint-changed",
-    ),
-    Rule(
-        id="union-discriminator-changed",
-        purpose="The constant by which a form of a value is known has another value.",
-        change=Change.BOTH,
-        advice="Accept both.",
-        breaks_source=True,
-        mirror="union-discriminator-changed",
-    ),
-    Rule(
-        id="format-added",
-        purpose="Strings are said to be of a format; nobody has to check it.",
-        change=Change.NONE,
-        advice="Send strings of that format.",
-        severity=Severity.WARNING,
-        mirror="format-removed",
-    ),
-    Rule(
-        id="format-removed",
-        purpose="Strings are no longer said to be of a format; nobody had to check it.",
-        change=Change.NONE,
-        advice="Do not count on it.",
-        severity=Severity.WARNING,
-        mirror="format-added",
-    ),
-    Rule(
-        id="format-changed",
-        purpose="Strings are said to be of another format; nobody has to check it.",
-        change=Change.NONE,
-        advice="Accept both.",
-        severity=Severity.WARNING,
-        mirror="format-changed",
-    ),
+from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, each, on
+from mcp_bindgen.diff.sites import BoundSite, FormSite, TypeSite
+from mcp_bindgen.diff.types.scalars import fits
+from mcp_bindgen.ir.nodes import ANY, NULL, Kind, Literal, Primitive, TypeRef
+from mcp_bindgen.ir.spell import spell, spell_bounds
+
+_ReadForm = Callable[[FormSite], Reading | None]
+
+
+def _form_added(*, null: bool) -> _ReadForm:
+    def read(site: FormSite) -> Reading | None:
+        is_new = site.before is None and site.after is not None and (site.after == NULL) is null
+        return (NOTHING, spell(site.after)) if is_new and site.after else None
+
+    return read
+
+
+def _form_removed(*, null: bool) -> _ReadForm:
+    def read(site: FormSite) -> Reading | None:
+        is_gone = site.after is None and site.before is not None and (site.before == NULL) is null
+        return (spell(site.before), NOTHING) if is_gone and site.before else None
+
+    return read
+
+
+UNION_MEMBER_ADDED = Rule(
+    id="union-member-added",
+    purpose="A value may take another form.",
+    change=Change.WIDENS,
+    advice="Send it only to peers of the new revision.",
+    to_receivers="Accept forms that you do not know.",
+    check=on(FormSite, _form_added(null=False)),
+    breaks_source=True,
+    mirror="union-member-removed",
+)
+UNION_MEMBER_REMOVED = Rule(
+    id="union-member-removed",
+    purpose="A value can no longer take this form.",
+    change=Change.NARROWS,
+    advice="Stop sending it to peers of the new revision.",
+    to_receivers="Keep accepting it from peers of the old revision.",
+    check=on(FormSite, _form_removed(null=False)),
+    breaks_source=True,
+    mirror="union-member-added",
+)
+NULLABLE_ADDED = Rule(
+    id="nullable-added",
+    purpose="null is now accepted.",
+    change=Change.WIDENS,
+    advice="Do not send null to peers of the old revision.",
+    to_receivers="Accept null.",
+    check=on(FormSite, _form_added(null=True)),
+    breaks_source=True,
+    mirror="nullable-removed",
+)
+NULLABLE_REMOVED = Rule(
+    id="nullable-removed",
+    purpose="null is no longer accepted.",
+    change=Change.NARROWS,
+    advice="Leave the property out instead.",
+    to_receivers="Keep accepting null from peers of the old revision.",
+    check=on(FormSite, _form_removed(null=True)),
+    breaks_source=True,
+    mirror="nullable-added",
+)
+
+# Types that have forms in common, or none
+
+
+def _spelled(forms: tuple[TypeRef, ...]) -> str:
+    """Spell a type, with its bounds where it is a scalar."""
+    if len(forms) != 1:
+        return " | ".join(map(spell, forms))
+    bounds = spell_bounds(forms[0]) if isinstance(forms[0], Primitive) else ""
+    return f"{spell(forms[0])} ({bounds})" if bounds else spell(forms[0])
+
+
+def _scalars(site: TypeSite) -> Iterator[tuple[Primitive | Literal, Primitive | Literal]]:
+    """Iterate over the one pair of scalar types at a site, if it is one."""
+    match site.before, site.after:
+        case (Primitive() | Literal() as before,), (Primitive() | Literal() as after,):
+            yield before, after
+        case _:
+            return
+
+
+def _contains(open_: Primitive | Literal, closed: Primitive | Literal) -> bool:
+    """Whether a scalar type admits all values of a closed set."""
+    if not isinstance(open_, Primitive) or not isinstance(closed, Literal):
+        return False
+    return all(fits(value, open_) for value in closed.values)
+
+
+def _opened(*, strings: bool) -> Callable[[TypeSite], Reading | None]:
+    def read(site: TypeSite) -> Reading | None:
+        for before, after in _scalars(site):
+            if _contains(after, before) and (_kind(after) is Kind.STRING) is strings and after != ANY:
+                return spell(before), _spelled(site.after)
+        return None
+
+    return read
+
+
+def _closed(*, strings: bool) -> Callable[[TypeSite], Reading | None]:
+    def read(site: TypeSite) -> Reading | None:
+        for before, after in _scalars(site):
+            if _contains(before, after) and (_kind(before) is Kind.STRING) is strings and before != ANY:
+                return _spelled(site.before), spell(after)
+        return None
+
+    return read
+
+
+def _kind(type_: TypeRef) -> Kind | None:
+    return type_.kind if isinstance(type_, Primitive) else None
+
+
+def _widened(site: TypeSite) -> Reading | None:
+    if site.after == (ANY,) != site.before:
+        return " | ".join(map(spell, site.before)), spell(ANY)
+    return _opened(strings=False)(site)
+
+
+def _narrowed(site: TypeSite) -> Reading | None:
+    if site.before == (ANY,) != site.after:
+        return spell(ANY), " | ".join(map(spell, site.after))
+    return _closed(strings=False)(site)
+
+
+_NUMBERS = {Kind.INTEGER, Kind.NUMBER}
+
+
+def _number(old: Kind, new: Kind) -> Callable[[TypeSite], Reading | None]:
+    def read(site: TypeSite) -> Reading | None:
+        for before, after in _scalars(site):
+            if (_kind(before), _kind(after)) == (old, new):
+                return spell(before), spell(after)
+        return None
+
+    return read
+
+
+def _changed(site: TypeSite) -> Reading | None:
+    if (ANY,) in (site.before, site.after):
+        return None
+    for before, after in _scalars(site):
+        if isinstance(before, Literal) and isinstance(after, Literal):
+            return None
+        if _contains(before, after) or _contains(after, before):
+            return None
+        kinds = _kind(before), _kind(after)
+        if kinds[0] is not None and (kinds[0] is kinds[1] or {*kinds} == _NUMBERS):
+            return None
+    return _spelled(site.before), _spelled(site.after)
+
+
+def _values(site: TypeSite) -> tuple[list[Literal], list[Literal]]:
+    """Return the values that left a closed set and those that came into it, none if a side is no closed set."""
+    for before, after in _scalars(site):
+        if isinstance(before, Literal) and isinstance(after, Literal):
+            old, new = ([Literal(values=(value,)) for value in side.values] for side in (before, after))
+            return [value for value in old if value not in new], [value for value in new if value not in old]
+    return [], []
+
+
+def _is_constant(site: TypeSite) -> bool:
+    return all(isinstance(side[0], Literal) and len(side[0].values) == 1 for side in (site.before, site.after))
+
+
+def _constant(*, selects: bool) -> Callable[[TypeSite], Reading | None]:
+    def read(site: TypeSite) -> Reading | None:
+        gone, come = _values(site)
+        is_changed = gone and come and _is_constant(site) and site.selects is selects
+        return (spell(gone[0]), spell(come[0])) if is_changed else None
+
+    return read
+
+
+def _come(site: TypeSite) -> Iterable[Reading]:
+    return () if _is_constant(site) else ((NOTHING, spell(value)) for value in _values(site)[1])
+
+
+def _gone(site: TypeSite) -> Iterable[Reading]:
+    return () if _is_constant(site) else ((spell(value), NOTHING) for value in _values(site)[0])
+
+
+ENUM_VALUE_ADDED = Rule(
+    id="enum-value-added",
+    purpose="A closed set of values has another value.",
+    change=Change.WIDENS,
+    advice="Send it only to peers of the new revision.",
+    to_receivers="Accept values that you do not know.",
+    check=each(TypeSite, _come),
+    breaks_source=True,
+    mirror="enum-value-removed",
+)
+ENUM_VALUE_REMOVED = Rule(
+    id="enum-value-removed",
+    purpose="A closed set lost a value.",
+    change=Change.NARROWS,
+    advice="Stop sending it to peers of the new revision.",
+    to_receivers="Keep accepting it from peers of the old revision.",
+    check=each(TypeSite, _gone),
+    breaks_source=True,
+    mirror="enum-value-added",
+)
+ENUM_OPENED = Rule(
+    id="enum-opened",
+    purpose="A closed set of strings now admits any string.",
+    change=Change.WIDENS,
+    advice="Send only the listed strings to peers of the old revision.",
+    to_receivers="Accept values that you do not know.",
+    check=on(TypeSite, _opened(strings=True)),
+    breaks_source=True,
+    mirror="enum-closed",
+)
+ENUM_CLOSED = Rule(
+    id="enum-closed",
+    purpose="Only listed strings are now accepted.",
+    change=Change.NARROWS,
+    advice="Send nothing else to peers of the new revision.",
+    to_receivers="Keep accepting other strings from peers of the old revision.",
+    check=on(TypeSite, _closed(strings=True)),
+    breaks_source=True,
+    mirror="enum-opened",
+)
+CONST_CHANGED = Rule(
+    id="const-changed",
+    purpose="A constant has another value.",
+    change=Change.BOTH,
+    advice="Send each peer the value that its revision uses.",
+    to_receivers="Accept both values.",
+    check=on(TypeSite, _constant(selects=False)),
+    breaks_source=True,
+    mirror="const-changed",
+)
+UNION_DISCRIMINATOR_CHANGED = Rule(
+    id="union-discriminator-changed",
+    purpose="The constant that tells the forms of a union apart has another value.",
+    change=Change.BOTH,
+    advice="Send each peer the value that its revision uses.",
+    to_receivers="Accept both values.",
+    check=on(TypeSite, _constant(selects=True)),
+    breaks_source=True,
+    mirror="union-discriminator-changed",
+)
+TYPE_WIDENED = Rule(
+    id="type-widened",
+    purpose="More types of values are accepted.",
+    change=Change.WIDENS,
+    advice="Send peers of the old revision only the types that they know.",
+    to_receivers="Accept the new types.",
+    check=on(TypeSite, _widened),
+    breaks_source=True,
+    mirror="type-narrowed",
+)
+TYPE_NARROWED = Rule(
+    id="type-narrowed",
+    purpose="Fewer types of values are accepted.",
+    change=Change.NARROWS,
+    advice="Send only the remaining types.",
+    to_receivers="Keep accepting the other types from peers of the old revision.",
+    check=on(TypeSite, _narrowed),
+    breaks_source=True,
+    mirror="type-widened",
+)
+TYPE_CHANGED = Rule(
+    id="type-changed",
+    purpose="A value has another type.",
+    change=Change.BOTH,
+    advice="Send each peer the type that its revision expects.",
+    to_receivers="Accept both types.",
+    check=on(TypeSite, _changed),
+    breaks_source=True,
+    mirror="type-changed",
+)
+INTEGER_TO_NUMBER = Rule(
+    id="integer-to-number",
+    purpose="Fractions are now accepted.",
+    change=Change.WIDENS,
+    advice="Send whole numbers to peers of the old revision.",
+    to_receivers="Accept fractions.",
+    check=on(TypeSite, _number(Kind.INTEGER, Kind.NUMBER)),
+    breaks_source=True,
+    mirror="number-to-integer",
+)
+NUMBER_TO_INTEGER = Rule(
+    id="number-to-integer",
+    purpose="Fractions are no longer accepted.",
+    change=Change.NARROWS,
+    advice="Send whole numbers.",
+    to_receivers="Keep accepting fractions from peers of the old revision.",
+    check=on(TypeSite, _number(Kind.NUMBER, Kind.INTEGER)),
+    breaks_source=True,
+    mirror="integer-to-number",
+)
+
+# Formats and bounds
+
+
+def _formats(site: TypeSite) -> Reading | None:
+    """Return the formats of both sides where they differ, if both are scalars of one kind."""
+    for before, after in _scalars(site):
+        if isinstance(before, Primitive) and isinstance(after, Primitive) and before.kind is after.kind:
+            return (before.format or NOTHING, after.format or NOTHING) if before.format != after.format else None
+    return None
+
+
+def _format(*, was: bool, is_: bool) -> Callable[[TypeSite], Reading | None]:
+    def read(site: TypeSite) -> Reading | None:
+        readings = _formats(site)
+        return readings if readings and tuple(side != NOTHING for side in readings) == (was, is_) else None
+
+    return read
+
+
+FORMAT_ADDED = Rule(
+    id="format-added",
+    purpose="A string now has a format, which nobody has to check.",
+    advice="Send strings of that format.",
+    check=on(TypeSite, _format(was=False, is_=True)),
+    severity=Severity.WARNING,
+    mirror="format-removed",
+)
+FORMAT_REMOVED = Rule(
+    id="format-removed",
+    purpose="A string no longer has a format, which nobody had to check.",
+    advice="Do not count on it.",
+    check=on(TypeSite, _format(was=True, is_=False)),
+    severity=Severity.WARNING,
+    mirror="format-added",
+)
+FORMAT_CHANGED = Rule(
+    id="format-changed",
+    purpose="A string has another format, which nobody has to check.",
+    advice="Accept both.",
+    check=on(TypeSite, _format(was=True, is_=True)),
+    severity=Severity.WARNING,
+    mirror="format-changed",
+)
+
+
+def _bound(*, was: bool, is_: bool) -> Callable[[BoundSite], Reading | None]:
+    def read(site: BoundSite) -> Reading | None:
+        if (site.before is not None, site.after is not None) != (was, is_):
+            return None
+        return site.before.text if site.before else NOTHING, site.after.text if site.after else NOTHING
+
+    return read
+
+
+def _moved(site: object) -> Change:
+    """Say what a bound does that both sides have: whether it admits less now, or more."""
+    if not isinstance(site, BoundSite) or not site.before or not site.after:
+        return Change.BOTH
+    before, after = site.before.inwards, site.after.inwards
+    if before is None or after is None:
+        return Change.BOTH
+    return Change.NARROWS if after > before else Change.WIDENS
+
+
+CONSTRAINT_ADDED = Rule(
+    id="constraint-added",
+    purpose="A bound was added.",
+    change=Change.NARROWS,
+    advice="Stay within it.",
+    to_receivers="Expect values beyond it from peers of the old revision.",
+    check=on(BoundSite, _bound(was=False, is_=True)),
+    mirror="constraint-removed",
+)
+CONSTRAINT_REMOVED = Rule(
+    id="constraint-removed",
+    purpose="A bound was removed.",
+    change=Change.WIDENS,
+    advice="Stay within it for peers of the old revision.",
+    to_receivers="Do not rely on it.",
+    check=on(BoundSite, _bound(was=True, is_=False)),
+    mirror="constraint-added",
+)
+CONSTRAINT_CHANGED = Rule(
+    id="constraint-changed",
+    purpose="A bound has another value.",
+    change=Change.BOTH,
+    advice="Stay within both.",
+    to_receivers="Accept what either bound admits.",
+    check=on(BoundSite, _bound(was=True, is_=True)),
+    change_at=_moved,
+    mirror="constraint-changed",
 )

@@ -1,25 +1,15 @@
 """Compare what two revisions say beside their types: descriptions, deprecations, dialect, date."""
 
 import json
-import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.inputs import UNNAMED
-from mcp_bindgen.diff.source.matched import NOTHING, Matched, declared_fields, is_inline, is_typescript
+from mcp_bindgen.diff.rules import judge
+from mcp_bindgen.diff.sites import ConstantSite, DeprecationSite, Feature, SchemaSite, TextSite
+from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline, is_typescript
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
-
-MAX_EXCERPT = 80
-"""How many characters of a description a finding shows, beginning near the first one that changed."""
-CONTEXT = 20
-"""How many of them may stand before it."""
-
-_REQUIREMENT = re.compile(r"\b(?:(?:MUST|SHALL|SHOULD)(?: NOT)?|MAY)\b")
-"""The words of RFC 2119 that MCP uses; as RFC 8174 has it, only in capitals do they ask for something."""
-_REVISION_IN_LINK = re.compile(r"(?<=/)(?:\d{4}-\d{2}-\d{2}|draft|latest)(?![\w.-])")
-
 
 _ERROR_CODES = range(-32768, -31999)
 """What JSON-RPC reserves for codes of errors (specification of JSON-RPC 2.0, section 5.1)."""
@@ -45,13 +35,12 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
     tags = _has_tags(sides.old, sides.new)
     for old, new in sides.pairs():
         for before, after in _said(old, new, sides):
-            if tags and before.deprecated != after.deprecated:
-                words = ["deprecated" if side.deprecated else NOTHING for side in (before, after)]
-                rule = "deprecated-added" if after.deprecated else "deprecated-removed"
-                yield sides.finding(rule, words[0], words[1], before.subject, after.subject)
-            if prose and before.doc != after.doc and not _is_lost(before, after, sides):
-                rule, *words = _reworded(before.doc, after.doc)
-                yield sides.finding(rule, words[0], words[1], before.subject, after.subject)
+            if tags:
+                site = DeprecationSite(before=before.deprecated, after=after.deprecated)
+                yield from sides.findings(site, before.subject, after.subject)
+            if prose and not _is_lost(before, after, sides):
+                text = TextSite(before=before.doc, after=after.doc)
+                yield from sides.findings(text, before.subject, after.subject)
 
 
 def _said(old: Definition, new: Definition, sides: Matched) -> Iterator[tuple[Said, Said]]:
@@ -103,30 +92,6 @@ def _deprecates(protocol: Protocol) -> bool:
     )
 
 
-def _reworded(old: str, new: str) -> tuple[str, str, str]:
-    """Return the rule that two descriptions fall under, and what to show of them."""
-    before, after = Counter(_REQUIREMENT.findall(old)), Counter(_REQUIREMENT.findall(new))
-    if before != after:
-        return "description-requirements-changed", _counted(before), _counted(after)
-    if not old or not new:
-        rule = "description-removed" if old else "description-added"
-        return rule, _excerpt(old, 0) or NOTHING, _excerpt(new, 0) or NOTHING
-    start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    start = old.rfind(" ", 0, max(0, start - CONTEXT)) + 1
-    linked = _REVISION_IN_LINK.sub("", old) == _REVISION_IN_LINK.sub("", new)
-    rule = "description-links-changed" if linked else "description-changed"
-    return rule, _excerpt(old, start), _excerpt(new, start)
-
-
-def _excerpt(text: str, start: int) -> str:
-    shown = text[start : start + MAX_EXCERPT]
-    return f"{'...' if start else ''}{shown}{'...' if start + MAX_EXCERPT < len(text) else ''}"
-
-
-def _counted(words: Counter[str]) -> str:
-    return ", ".join(f"{word} {number}" for word, number in sorted(words.items())) or NOTHING
-
-
 def compare_files(sides: Matched, *, changed: bool) -> Iterator[Finding]:
     """Iterate over the changes of the schema as a file: its dialect, its container, the revision that it is.
 
@@ -134,17 +99,22 @@ def compare_files(sides: Matched, *, changed: bool) -> Iterator[Finding]:
     """
     old, new = sides.old, sides.new
     if old.dialect and new.dialect and old.dialect != new.dialect:
-        yield sides.general("dialect-changed", "$schema", old.dialect, new.dialect, "/$schema")
+        yield from _general(Feature.DIALECT, "$schema", (old.dialect, new.dialect), "/$schema")
     if old.container and new.container and old.container != new.container:
-        rule = "definitions-container-renamed"
-        yield sides.general(rule, new.container, old.container, new.container, f"/{new.container}")
+        yield from _general(Feature.CONTAINER, new.container, (old.container, new.container), f"/{new.container}")
     yield from _constants(sides)
     if UNNAMED in (old.revision, new.revision):
         return
     if old.revision != new.revision:
-        yield sides.general("protocol-version-changed", "revision", old.revision, new.revision)
+        yield from _general(Feature.REVISION, "revision", (old.revision, new.revision))
     elif changed and _digests(old) != _digests(new):
-        yield sides.general("same-revision-changed", "revision", _digests(old), _digests(new))
+        yield from _general(Feature.TEXT, "revision", (_digests(old), _digests(new)))
+
+
+def _general(feature: Feature, place: str, readings: tuple[str, str], pointer: str = "") -> Iterator[Finding]:
+    """Let the rules judge what the schema says of itself."""
+    for rule, (old, new) in judge(SchemaSite(feature=feature, before=readings[0], after=readings[1])):
+        yield Finding(rule=rule, place=place, old=old, new=new, pointer=pointer)
 
 
 def _constants(sides: Matched) -> Iterator[Finding]:
@@ -154,11 +124,10 @@ def _constants(sides: Matched) -> Iterator[Finding]:
     before, after = ({c.name: json.dumps(c.value) for c in side.constants} for side in (sides.old, sides.new))
     codes = {c.name for side in (sides.old, sides.new) for c in side.constants if c.value in _ERROR_CODES}
     for name in sorted((before.keys() | after.keys()) - codes - {_REVISION}):
-        was, is_ = before.get(name, NOTHING), after.get(name, NOTHING)
-        verb = "added" if name not in before else "removed" if name not in after else "changed"
-        if was != is_:
+        if before.get(name) != after.get(name):
+            site = ConstantSite(before=before.get(name), after=after.get(name))
             subjects = [Subject(definition=name) if name in side else None for side in (before, after)]
-            yield replace(sides.finding(f"constant-{verb}", was, is_, subjects[0], subjects[1]), pointer="")
+            yield from (replace(finding, pointer="") for finding in sides.findings(site, *subjects))
 
 
 def _digests(protocol: Protocol) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from mcp_bindgen.diff.finding import Finding, Subject
-from mcp_bindgen.diff.source.matched import NOTHING, Matched, is_typescript
+from mcp_bindgen.diff.sites import BaseSite
+from mcp_bindgen.diff.source.matched import Matched, is_typescript
 from mcp_bindgen.ir.names import lineage
 from mcp_bindgen.ir.nodes import Protocol, Struct
 
@@ -21,9 +22,9 @@ def compare_bases(sides: Matched) -> Iterator[Finding]:
             after = lineage(new.name, sides.new.definitions)
             subjects = Subject(definition=old.name), Subject(definition=new.name)
             for base in _nearest(_lost(before, after, sides.matching.pairs), sides.old):
-                yield sides.finding("base-removed", base, NOTHING, *subjects)
+                yield from sides.findings(BaseSite(before=base, after=None), *subjects)
             for base in _nearest(_lost(after, before, [(b, a) for a, b in sides.matching.pairs]), sides.new):
-                yield sides.finding("base-added", NOTHING, base, *subjects)
+                yield from sides.findings(BaseSite(before=None, after=base), *subjects)
 
 
 def _lost(bases: Iterable[str], others: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -6,13 +6,14 @@ of their own (``member-now-required`` and the like): a wire rule would promise t
 
 from collections.abc import Iterator
 
-from mcp_bindgen.diff.finding import Finding, Subject
-from mcp_bindgen.diff.source.matched import NOTHING, Matched
+from mcp_bindgen.diff.finding import FRAMES, Finding, Subject
+from mcp_bindgen.diff.rule import NOTHING
+from mcp_bindgen.diff.sites import AliasSite, UnsentSite
+from mcp_bindgen.diff.source.matched import Matched
 from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.types.leaves import leaves
-from mcp_bindgen.diff.wire.frames import FRAMES
 from mcp_bindgen.ir.names import lineage, method_constant, references
-from mcp_bindgen.ir.nodes import Alias, Definition, Field, Literal, MapOf, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.nodes import Alias, Definition, Field, MapOf, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell
 
 _RESULTS = ("ClientResult", "ServerResult")
@@ -51,7 +52,8 @@ class Bodies:
                 yield from self._structs(old, new)
             elif isinstance(old, Alias) and isinstance(new, Alias) and not self._same(old, new):
                 subjects = Subject(definition=old.name), Subject(definition=new.name)
-                yield self._sides.finding("alias-changed", *self._difference(old.type, new.type), *subjects)
+                before, after = self._difference(old.type, new.type)
+                yield from self._sides.findings(AliasSite(before=before, after=after), *subjects)
 
     def _difference(self, old: TypeRef, new: TypeRef) -> tuple[str, str]:
         """Spell two types, or where both are unions only the members that the other lacks."""
@@ -66,7 +68,7 @@ class Bodies:
         before, after = ({f.wire_name: f for f in side.fields} for side in (old, new))
         for name in sorted(before.keys() | after.keys()):
             if not self._is_of_bases(old, new, name):
-                yield from self._members(before.get(name), after.get(name), old.name, new.name)
+                yield from self._property(before.get(name), after.get(name), old.name, new.name)
 
     def _is_of_bases(self, old: Struct, new: Struct, name: str) -> bool:
         """Whether both sides have the member, or lack it, as their bases do: then it is the bases that are compared."""
@@ -81,31 +83,18 @@ class Bodies:
         ancestors = lineage(old.name, self._sides.old.definitions)
         return any((ancestor, after) in self._pairs for ancestor in ancestors)
 
-    def _members(self, old: Field | None, new: Field | None, before: str, after: str) -> Iterator[Finding]:
+    def _property(self, old: Field | None, new: Field | None, before: str, after: str) -> Iterator[Finding]:
         here = Subject(definition=before, member=old.wire_name) if old else None
         there = Subject(definition=after, member=new.wire_name) if new else None
-        if old is None or new is None:
-            needed = any(_is_demanded(side) for side in (old, new) if side)
-            rule = f"member-{'added' if new else 'removed'}-{'required' if needed else 'optional'}"
-            words = [spell(side.type) if side else NOTHING for side in (old, new)]
-            yield self._sides.finding(rule, words[0], words[1], here, there)
-            return
-        if old.required != new.required:
-            words = ["required" if side.required else "optional" for side in (old, new)]
-            rule = "member-now-required" if new.required else "member-now-optional"
-            yield self._sides.finding(rule, words[0], words[1], here, there)
-        if not self._equality.same(old.type, new.type) and not self._became(old.type, new.type):
-            yield self._sides.finding("member-type-changed", spell(old.type), spell(new.type), here, there)
+        retyped = bool(
+            old and new and not self._equality.same(old.type, new.type) and not self._became(old.type, new.type)
+        )
+        yield from self._sides.findings(UnsentSite(before=old, after=new, retyped=retyped), here, there)
 
     def _became(self, old: TypeRef, new: TypeRef) -> bool:
         """Whether a dict became a class or a class a dict, which has a rule of its own."""
         kinds = {type(self._sides.old.resolve(old)), type(self._sides.new.resolve(new))}
         return kinds == {Struct, MapOf}
-
-
-def _is_demanded(field: Field) -> bool:
-    """Whether a constructor wants the member: a constant it fills in itself."""
-    return field.required and not (isinstance(field.type, Literal) and len(field.type.values) == 1)
 
 
 def _owner(struct: Struct, name: str, protocol: Protocol) -> str:

@@ -7,12 +7,22 @@ has carriers. Definitions are matched first: by name, by the place they stand at
 from collections.abc import Iterator, Mapping
 
 from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.rule import NOTHING
+from mcp_bindgen.diff.rules.definitions import (
+    DEFINITION_ADDED,
+    DEFINITION_REMOVED,
+    DEFINITION_RENAMED,
+    REF_RETARGETED,
+    TYPE_INLINED,
+    TYPE_NAMED,
+)
+from mcp_bindgen.diff.sites import DefinitionSite, Fate
 from mcp_bindgen.diff.source.annotations import compare_annotations, compare_files
 from mcp_bindgen.diff.source.bases import compare_bases
 from mcp_bindgen.diff.source.bodies import Bodies
-from mcp_bindgen.diff.source.matched import NOTHING, Matched, in_order, is_inline
+from mcp_bindgen.diff.source.matched import Matched, in_order, is_inline
 from mcp_bindgen.diff.source.matching import match_definitions
-from mcp_bindgen.diff.source.references import INLINE, compare_sites
+from mcp_bindgen.diff.source.references import INLINE, compare_references
 from mcp_bindgen.ir.nodes import Alias, Protocol
 from mcp_bindgen.ir.spell import spell
 
@@ -23,7 +33,7 @@ def compare_definitions(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
     bodies = Bodies(sides)
     findings = [
         *_existence(sides),
-        *compare_sites(sides),
+        *compare_references(sides),
         *bodies.compare(),
         *compare_bases(sides),
         *compare_annotations(sides),
@@ -42,11 +52,11 @@ def _is_in_both_halves(finding: Finding, sides: Matched) -> bool:
     """
     ends = (finding.before, sides.old), (finding.after, sides.new)
     named = [subject for subject, side in ends if subject and not is_inline(side.definitions[subject.definition])]
-    if finding.rule.id in ("definition-added", "definition-removed", "definition-renamed"):
+    if finding.rule in (DEFINITION_ADDED, DEFINITION_REMOVED, DEFINITION_RENAMED):
         return len(named) == sum(subject is not None for subject, _ in ends)
-    if finding.rule.id in ("type-named", "type-inlined"):
+    if finding.rule in (TYPE_NAMED, TYPE_INLINED):
         return INLINE in (finding.old, finding.new)
-    return finding.rule.id != "ref-retargeted" and not any(s.member == "_meta" for s, _ in ends if s)
+    return finding.rule is not REF_RETARGETED and not any(s.member == "_meta" for s, _ in ends if s)
 
 
 def _existence(sides: Matched) -> Iterator[Finding]:
@@ -57,20 +67,24 @@ def _existence(sides: Matched) -> Iterator[Finding]:
     come = {name for name in sides.new.definitions if name not in sides.old.definitions}
     renamed = [(a, b) for a, b in matching.pairs if a in gone | reused and b in come | reused]
     for a, b in renamed:
-        yield sides.finding("definition-renamed", a, b, Subject(definition=a), Subject(definition=b))
+        yield from _fate(sides, Fate.RENAMED, (a, b), a, b)
     for name in matching.reused:
-        subject = Subject(definition=name)
-        yield sides.finding("definition-name-reused", _kind(sides.old, name), _kind(sides.new, name), subject, subject)
+        yield from _fate(sides, Fate.REUSED, (_kind(sides.old, name), _kind(sides.new, name)), name, name)
     for name, parts in matching.splits.items():
-        subject = Subject(definition=name)
-        yield sides.finding("definition-split", name, " | ".join(parts), subject, None)
+        yield from _fate(sides, Fate.SPLIT, (name, " | ".join(parts)), name, None)
     for name, parts in matching.merges.items():
-        subject = Subject(definition=name)
-        yield sides.finding("definition-merged", " | ".join(parts), name, None, subject)
+        yield from _fate(sides, Fate.MERGED, (" | ".join(parts), name), None, name)
     for name in gone - {a for a, _ in renamed} - matching.splits.keys() - _parts(matching.merges):
-        yield sides.finding("definition-removed", name, NOTHING, Subject(definition=name), None)
+        yield from _fate(sides, Fate.REMOVED, (name, NOTHING), name, None)
     for name in come - {b for _, b in renamed} - matching.merges.keys() - _parts(matching.splits):
-        yield sides.finding("definition-added", NOTHING, name, None, Subject(definition=name))
+        yield from _fate(sides, Fate.ADDED, (NOTHING, name), None, name)
+
+
+def _fate(
+    sides: Matched, fate: Fate, readings: tuple[str, str], before: str | None, after: str | None
+) -> Iterator[Finding]:
+    subjects = [Subject(definition=name) if name else None for name in (before, after)]
+    yield from sides.findings(DefinitionSite(fate=fate, before=readings[0], after=readings[1]), *subjects)
 
 
 def _parts(groups: Mapping[str, tuple[str, ...]]) -> set[str]:

@@ -3,14 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from mcp_bindgen.diff.finding import Finding, Subject
-from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.source.matching import Matching
 from mcp_bindgen.diff.source.pointers import Pointers
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
-
-NOTHING = "-"
-"""What a finding shows of the side that has nothing of the kind."""
 
 
 class Matched:
@@ -31,23 +28,20 @@ class Matched:
         """Whether one side was read from a schema.json alone and the other was not."""
         return is_typescript(self.old) != is_typescript(self.new)
 
-    def finding(self, rule: str, old: str, new: str, before: Subject | None, after: Subject | None) -> Finding:
-        """Write down a change of a definition or of a member; the place is called as the new side calls it."""
+    def findings(self, site: object, before: Subject | None, after: Subject | None) -> Iterator[Finding]:
+        """Let the rules judge a definition or a property; the place is called as the new side calls it."""
         subject, pointers = (after, self._pointers[1]) if after else (before, self._pointers[0])
         assert subject is not None, "a finding is about something"
-        return Finding(
-            rule=RULES[rule],
-            place=f"{subject.definition}.{subject.member}" if subject.member else subject.definition,
-            old=old,
-            new=new,
-            before=before,
-            after=after,
-            pointer=pointers.of(subject.definition, subject.member),
-        )
-
-    def general(self, rule: str, place: str, old: str, new: str, pointer: str = "") -> Finding:
-        """Write down a change of a revision as a whole."""
-        return Finding(rule=RULES[rule], place=place, old=old, new=new, pointer=pointer)
+        for rule, (old, new) in judge(site):
+            yield Finding(
+                rule=rule,
+                place=f"{subject.definition}.{subject.member}" if subject.member else subject.definition,
+                old=old,
+                new=new,
+                before=before,
+                after=after,
+                pointer=pointers.of(subject.definition, subject.member),
+            )
 
 
 def declared_fields(old: Struct, new: Struct) -> Iterator[tuple[Field, Field]]:

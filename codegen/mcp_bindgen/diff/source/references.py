@@ -7,6 +7,7 @@ though the same values pass.
 from collections.abc import Iterator, Sequence
 
 from mcp_bindgen.diff.finding import Finding, Subject
+from mcp_bindgen.diff.sites import Reference, ReferenceSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline
 from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.types.leaves import leaves
@@ -17,7 +18,7 @@ INLINE = "inline object"
 """What a finding shows of an object without a name."""
 
 
-def compare_sites(sides: Matched) -> Iterator[Finding]:
+def compare_references(sides: Matched) -> Iterator[Finding]:
     """Iterate over the changes of how types are referred to, in all definitions that both sides have."""
     comparison = _Comparison(sides)
     for old, new in sides.pairs():
@@ -68,25 +69,26 @@ class _Comparison:
             return
         if is_inline(a) or is_inline(b):
             if same:
-                yield self._note("type-named" if is_inline(a) else "type-inlined", a.name, b.name, at)
+                sides = (INLINE, b.name) if is_inline(a) else (a.name, INLINE)
+                yield from self._refer(Reference.NAMED if is_inline(a) else Reference.INLINED, sides, at)
             else:
                 yield from self._objects(old, new, at)
         elif not same and a.name != b.name:
             if self._equality.same(old, new):
-                yield self._note("ref-retargeted", a.name, b.name, at)
+                yield from self._refer(Reference.RETARGETED, (a.name, b.name), at)
             else:
                 yield from self._objects(old, new, at)
 
-    def _note(self, rule: str, old: str, new: str, at: Sequence[Subject]) -> Finding:
-        sides = {"type-named": (INLINE, new), "type-inlined": (old, INLINE)}.get(rule, (old, new))
-        return self._sides.finding(rule, *sides, at[0], at[1])
+    def _refer(self, kind: Reference, readings: tuple[str, str], at: Sequence[Subject]) -> Iterator[Finding]:
+        site = ReferenceSite(kind=kind, before=readings[0], after=readings[1])
+        yield from self._sides.findings(site, at[0], at[1])
 
     def _named(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
         """Compare a type that stands inline with a reference, and other types that are not spelled alike."""
         names = [isinstance(t, Ref) and not is_inline(p.definitions[t.name]) for t, p in self._both(old, new)]
         if names[0] != names[1] and (self._equality.same(old, new) or self._overlap(old, new)):
-            rule = "type-named" if names[1] else "type-inlined"
-            yield self._sides.finding(rule, spell(old), spell(new), at[0], at[1])
+            kind = Reference.NAMED if names[1] else Reference.INLINED
+            yield from self._refer(kind, (spell(old), spell(new)), at)
         else:
             yield from self._objects(old, new, at)
 
@@ -112,8 +114,8 @@ class _Comparison:
     def _objects(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
         declared, undeclared = self._dict_and_class(old, new)
         if declared or undeclared:
-            rule = "object-declared" if declared else "object-undeclared"
-            yield self._sides.finding(rule, spell(old), spell(new), at[0], at[1])
+            kind = Reference.DECLARED if declared else Reference.UNDECLARED
+            yield from self._refer(kind, (spell(old), spell(new)), at)
 
 
 def _structs(type_: TypeRef, protocol: Protocol) -> list[Struct]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from mcp_bindgen.diff.types.shapes import fits
+from mcp_bindgen.diff.types.scalars import fits
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,

@@ -1,18 +1,19 @@
-"""Collects what a comparison notes: each change once, with all the messages that carry it."""
+"""Collects what a comparison sees: each change once, with all the messages that carry it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, breaks
-from mcp_bindgen.diff.rule import Change
-from mcp_bindgen.diff.rules import RULES
+from mcp_bindgen.diff.rule import NOTHING, Change, Rule
+from mcp_bindgen.diff.rules import judge
 from mcp_bindgen.diff.wire.spot import Spot
 
-Key = tuple[str, str, str, str, str]
+Gate = Callable[[Carrier, Pair, frozenset[str]], str]
+"""What keeps a pair of peers from a message that leads to a change by those capabilities, empty if nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class _Way:
     """How a message leads to a change, and the capabilities without which it does not."""
 
     steps: tuple[Step, ...]
@@ -20,65 +21,54 @@ class Way:
 
 
 @dataclass(slots=True)
-class Entry:
+class _Entry:
     """One change, where it was seen first, and the ways to it."""
 
+    rule: Rule
+    effect: Change | None
     spot: Spot
     old: str
     new: str
-    ways: dict[Carrier, Way] = field(default_factory=dict[Carrier, Way])
+    ways: dict[Carrier, _Way] = field(default_factory=dict[Carrier, _Way])
 
 
 class Changes:
-    """What was noted so far."""
+    """What was seen so far."""
 
     def __init__(self) -> None:
-        self._entries: dict[Key, Entry] = {}
-        self._retracted: dict[Key, set[Carrier]] = {}
+        self._entries: dict[tuple[str, ...], _Entry] = {}
 
-    def note(self, rule: str, old: str, new: str, spot: Spot) -> None:
-        """Note a change; the readings are ``-`` where a side has nothing of the kind."""
-        entry = self._entries.setdefault(_key(rule, old, new, spot), Entry(spot, old, new))
-        known = entry.ways.get(spot.carrier)
-        if known is None or spot.needs < known.needs:
-            entry.ways[spot.carrier] = Way(spot.way, spot.needs)
+    def see(self, site: object, spot: Spot) -> None:
+        """Let the rules judge a site, and keep what they find."""
+        for rule, (old, new) in judge(site):
+            key = (rule.id, spot.before.place, old, new, spot.after.place)
+            effect = rule.change_at(site) if rule.change_at else None
+            entry = self._entries.setdefault(key, _Entry(rule, effect, spot, old, new))
+            known = entry.ways.get(spot.carrier)
+            if known is None or spot.needs < known.needs:
+                entry.ways[spot.carrier] = _Way(spot.way, spot.needs)
 
-    def retract(self, rule: str, old: str, new: str, spot: Spot) -> None:
-        """Take a change back, as far as this message carries it: another one says what happened."""
-        self._retracted.setdefault(_key(rule, old, new, spot), set()).add(spot.carrier)
-
-    def findings(self, gate: Callable[[Carrier, Pair, frozenset[str]], str]) -> Iterator[Finding]:
-        """Iterate over the changes as findings, in a stable order.
-
-        Args:
-            gate: what keeps a pair of peers from a message that leads there by those capabilities, empty if nothing.
-        """
-        for key, entry in sorted(self._entries.items(), key=lambda item: item[0]):
-            left = {c: w for c, w in entry.ways.items() if c not in self._retracted.get(key, ())}
-            if entry.ways and not left:
-                continue
-            rule, spot = RULES[key[0]], entry.spot
+    def findings(self, gate: Gate) -> Iterator[Finding]:
+        """Iterate over the changes as findings, in a stable order."""
+        for _, entry in sorted(self._entries.items(), key=lambda item: item[0]):
+            rule, spot = entry.rule, entry.spot
+            is_new, is_gone = (rule.one_sided and reading == NOTHING for reading in (entry.old, entry.new))
             yield Finding(
                 rule=rule,
                 place=spot.before.place,
                 now=spot.after.place,
                 old=entry.old,
                 new=entry.new,
-                before=None if entry.old == "-" and rule.one_sided else spot.before.subject,
-                after=None if entry.new == "-" and rule.one_sided else spot.after.subject,
-                pointer=spot.before.pointer if entry.new == "-" and rule.one_sided else spot.after.pointer,
-                carriers={carrier: left[carrier].steps for carrier in sorted(left)},
-                gates=_gates(rule.change, left, gate),
+                effect=entry.effect,
+                before=None if is_new else spot.before.subject,
+                after=None if is_gone else spot.after.subject,
+                pointer=spot.before.pointer if is_gone else spot.after.pointer,
+                carriers={carrier: entry.ways[carrier].steps for carrier in sorted(entry.ways)},
+                gates=_gates(rule.change if entry.effect is None else entry.effect, entry.ways, gate),
             )
 
 
-def _key(rule: str, old: str, new: str, spot: Spot) -> Key:
-    return (rule, spot.before.place, old, new, spot.after.place)
-
-
-def _gates(
-    change: Change, ways: Mapping[Carrier, Way], gate: Callable[[Carrier, Pair, frozenset[str]], str]
-) -> dict[Pair, str]:
+def _gates(change: Change, ways: Mapping[Carrier, _Way], gate: Gate) -> dict[Pair, str]:
     """Return what keeps each pair apart: only if nothing leads to the break around it."""
     found: dict[Pair, str] = {}
     for pair in Pair:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Travel
+from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, PropertySite
 from mcp_bindgen.diff.wire.changes import Changes
 from mcp_bindgen.diff.wire.frames import compare_errors, compare_frames, compare_result_types
 from mcp_bindgen.diff.wire.gates import Gates
 from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
-from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
+from mcp_bindgen.ir.nodes import Direction, Field, Method, Protocol, Ref, Struct
 
 TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
     Direction.CLIENT_TO_SERVER: (Travel.TO_SERVER,),
@@ -22,7 +23,7 @@ _BACK = {Travel.TO_SERVER: Travel.TO_CLIENT, Travel.TO_CLIENT: Travel.TO_SERVER}
 _ENVELOPE = ("id", "jsonrpc")
 
 
-def compare(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
+def compare_messages(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
     """Return all changes between two revisions that a message can show, each once, in a stable order."""
     changes = Changes()
     sides = Sides(old, new)
@@ -58,16 +59,13 @@ def _identity(method: Method) -> tuple[str, bool, Direction]:
 class _Methods:
     def __init__(self, sides: Sides, changes: Changes) -> None:
         self._sides = sides
-        self._changes = changes
-        self._walk = Walk(sides, changes)
+        self._see = changes.see
+        self._walk = Walk(sides, changes.see)
 
     def method(self, before: Method | None, after: Method | None) -> None:
         """Compare one method: whether it exists on each way, then what its messages carry."""
         for travel in Travel:
-            if before and after and before.name != after.name and _sends(before, travel):
-                self._changes.note("method-renamed", before.name, after.name, _spot(before, after, travel))
-            elif _kind(before, travel) != _kind(after, travel):
-                self._existence(before, after, travel)
+            self._existence(_sent(before, travel), _sent(after, travel), travel)
         if before is None or after is None or before.is_request != after.is_request:
             return
         self._envelope(before, after)
@@ -76,12 +74,14 @@ class _Methods:
             self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
 
     def _existence(self, before: Method | None, after: Method | None, travel: Travel) -> None:
-        """Note that a message is gone and that one has come; a request that became a notification is both."""
-        if before and _sends(before, travel):
-            rule = f"{_kind(before, travel)}-method-removed"
-            self._changes.note(rule, before.name, "-", _spot(before, before, travel))
-        if after and _sends(after, travel):
-            self._changes.note(f"{_kind(after, travel)}-method-added", "-", after.name, _spot(after, after, travel))
+        """Compare whether a method is sent that way; a request that became a notification is gone and another came."""
+        if before and after and before.is_request == after.is_request:
+            self._see(MethodSite(before=before, after=after), _spot(before, after, travel))
+            return
+        if before:
+            self._see(MethodSite(before=before, after=None), _spot(before, before, travel))
+        if after:
+            self._see(MethodSite(before=None, after=after), _spot(after, after, travel))
 
     def _envelope(self, before: Method, after: Method) -> None:
         """Compare what the definition of the message says of its frame, which it travels in in any case."""
@@ -92,27 +92,16 @@ class _Methods:
             {f.wire_name for f in d.fields if f.wire_name in _ENVELOPE} for d in definitions if isinstance(d, Struct)
         ]
         for name in sorted(declared[0] ^ declared[1]):
-            rule, readings = "envelope-member-declared", ("-", name)
-            if name in declared[0]:
-                rule, readings = "envelope-member-undeclared", (name, "-")
+            site = EnvelopeSite(before=name * (name in declared[0]), after=name * (name in declared[1]))
             for travel in _shared(before, after):
-                self._changes.note(rule, *readings, _spot(before, after, travel, name))
+                self._see(site, _spot(before, after, travel, name))
 
     def _params(self, before: Method, after: Method, travel: Travel) -> None:
         spot = _spot(before, after, travel, "params")
-        if before.params is None and after.params is None:
-            return
-        if before.params is None or after.params is None:
-            verb, need = ("removed", before.params_required) if before.params else ("added", after.params_required)
-            rule = f"property-{verb}-{'required' if need else 'optional'}"
-            self._changes.note(rule, before.params or "-", after.params or "-", spot)
-            return
-        if before.params_required != after.params_required:
-            words = {True: "required", False: "optional"}
-            readings = words[before.params_required], words[after.params_required]
-            self._changes.note(f"property-now-{readings[1]}", *readings, spot)
-        inside = Spot(before=root(before.params), after=root(after.params), carrier=spot.carrier)
-        self._walk.types(Ref(name=before.params), Ref(name=after.params), inside)
+        self._see(PropertySite(before=_params_of(before), after=_params_of(after)), spot)
+        if before.params and after.params:
+            inside = Spot(before=root(before.params), after=root(after.params), carrier=spot.carrier)
+            self._walk.types(Ref(name=before.params), Ref(name=after.params), inside)
 
     def _results(self, before: Method, after: Method, carrier: Carrier) -> None:
         if before.result is None or after.result is None:
@@ -127,10 +116,17 @@ class _Methods:
                 self._walk.types(a, b, Spot(before=root(a.name), after=root(b.name), carrier=carrier).member(a, b))
         for ref in others[0]:
             if ref not in [pair[0] for pair in pairs]:
-                self._changes.note("result-alternative-removed", ref.name, "-", _answered(spot, ref))
+                self._see(AlternativeSite(before=ref, after=None), _answered(spot, ref))
         for ref in others[1]:
             if ref not in [pair[1] for pair in pairs]:
-                self._changes.note("result-alternative-added", "-", ref.name, _answered(spot, ref))
+                self._see(AlternativeSite(before=None, after=ref), _answered(spot, ref))
+
+
+def _params_of(method: Method) -> Field | None:
+    """Return the params of a message as the property that they are."""
+    if method.params is None:
+        return None
+    return Field(wire_name="params", type=Ref(name=method.params), required=method.params_required)
 
 
 def _shared(before: Method, after: Method) -> tuple[Travel, ...]:
@@ -148,13 +144,8 @@ def _spot(before: Method, after: Method, travel: Travel, member: str = "") -> Sp
     return Spot(before=root(before.message, member), after=root(after.message, member), carrier=carrier)
 
 
-def _sends(method: Method, travel: Travel) -> bool:
-    """Whether the method is a message of its own on that way; an embedded request is part of a result."""
-    return method.direction is not Direction.EMBEDDED and travel in TRAVELS[method.direction]
-
-
-def _kind(method: Method | None, travel: Travel) -> str:
-    """What the method is on that way: a request, a notification, or nothing."""
-    if method is None or not _sends(method, travel):
-        return ""
-    return "request" if method.is_request else "notification"
+def _sent(method: Method | None, travel: Travel) -> Method | None:
+    """Return the method if it is a message of its own on that way; an embedded request is part of a result."""
+    if method is None or method.direction is Direction.EMBEDDED or travel not in TRAVELS[method.direction]:
+        return None
+    return method

@@ -14,7 +14,7 @@ from mcp_bindgen.ir.nodes import Method, Protocol, Ref, Union
 MAX_CANDIDATES = 200
 
 
-class Samples:
+class Examples:
     """Finds for a message that proves a break what the other revision has in its place."""
 
     def __init__(self, old: Protocol, new: Protocol) -> None:
@@ -30,7 +30,7 @@ class Samples:
         if witness is None or finding.is_about_method:
             return None, None
         for carrier, way in sorted(finding.carriers.items()):
-            if pair not in breaks(finding.rule.change, carrier.travel):
+            if pair not in breaks(finding.change, carrier.travel):
                 continue
             from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
             other = self._new if from_old else self._old

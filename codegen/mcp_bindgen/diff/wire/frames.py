@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mcp_bindgen.diff.finding import Carrier, Travel
+from mcp_bindgen.diff.finding import FRAMES, Carrier, Travel
+from mcp_bindgen.diff.sites import ErrorSite, FrameSite, ResultTypeSite
 from mcp_bindgen.diff.types.leaves import forms, leaves
 from mcp_bindgen.diff.wire.changes import Changes
 from mcp_bindgen.diff.wire.spot import Spot, root, through
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ir.nodes import Definition, Literal, Protocol, Ref, Struct
-from mcp_bindgen.ir.spell import spell
 
-FRAMES = "JSONRPCMessage"
-"""The union of all frames."""
 FRAME = "message"
 """The part of a message that is all of it."""
 _PER_METHOD = ("params", "result")
@@ -32,7 +30,7 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
     old, new = forms(root_, sides.old), forms(root_, sides.new)
     pairs = sides.likeness.pairs(old, new)
     for travel in Travel:
-        walk = Walk(sides, changes, skipped=_PER_METHOD)
+        walk = Walk(sides, changes.see, skipped=_PER_METHOD)
         spot = Spot(before=root(FRAMES), after=root(FRAMES), carrier=Carrier("", FRAME, travel))
         for a, b in pairs:
             inside = spot.member(a, b)
@@ -40,10 +38,10 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
             walk.differing(a, b, replace(inside, before=ends[0], after=ends[1]))
         for leaf in old:
             if leaf not in [pair[0] for pair in pairs]:
-                changes.note("jsonrpc-message-form-removed", spell(leaf), "-", spot)
+                changes.see(FrameSite(before=leaf, after=None), spot)
         for leaf in new:
             if leaf not in [pair[1] for pair in pairs]:
-                changes.note("jsonrpc-message-form-added", "-", spell(leaf), spot)
+                changes.see(FrameSite(before=None, after=leaf), spot)
 
 
 def compare_errors(old: Protocol, new: Protocol, changes: Changes) -> None:
@@ -53,12 +51,9 @@ def compare_errors(old: Protocol, new: Protocol, changes: Changes) -> None:
     gone = {name: code for name, code in before.items() if code not in after.values()}
     come = {name: code for name, code in after.items() if code not in before.values()}
     for name in sorted(gone.keys() | come.keys()):
-        was, is_ = gone.get(name), come.get(name)
-        verb = "added" if was is None else "removed" if is_ is None else "renumbered"
-        old_code, new_code = ("-" if code is None else str(code) for code in (was, is_))
+        site = ErrorSite(before=gone.get(name), after=come.get(name))
         for travel in Travel:
-            spot = Spot(before=root(name), after=root(name), carrier=Carrier("", "error", travel))
-            changes.note(f"error-code-{verb}", old_code, new_code, spot)
+            changes.see(site, Spot(before=root(name), after=root(name), carrier=Carrier("", "error", travel)))
 
 
 def _is_code(value: object) -> bool:
@@ -91,9 +86,9 @@ def compare_result_types(sides: Sides, changes: Changes) -> None:
             continue
         spot = Spot(before=root(union), after=root(union), carrier=Carrier("", "result", travel))
         for name in sorted(listed[0] - listed[1]):
-            changes.note("result-type-removed", name, "-", spot)
+            changes.see(ResultTypeSite(before=name, after=None), spot)
         for name in sorted(listed[1] - listed[0]):
-            changes.note("result-type-added", "-", name, spot)
+            changes.see(ResultTypeSite(before=None, after=name), spot)
 
 
 def _results(union: str, protocol: Protocol) -> set[str] | None:

@@ -1,33 +1,28 @@
-"""Compare two types that stand at the same place of a message, down to their scalars."""
+"""Compare two types that stand at the same place of a message, down to their scalars.
+
+The walk finds out what belongs together; whether something changed there, the rules say.
+"""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol as Interface
+from typing import TypeAlias
 
-from mcp_bindgen.diff.finding import Carrier, Travel
-from mcp_bindgen.diff.types.leaves import forms, selectors
-from mcp_bindgen.diff.types.likeness import Likeness
-from mcp_bindgen.diff.types.shapes import Changed, bound_changes, scalar_changes
-from mcp_bindgen.diff.wire.objects import Objects
+from mcp_bindgen.diff.finding import Carrier, Subject, Travel
+from mcp_bindgen.diff.rules import judge
+from mcp_bindgen.diff.sites import FormSite, MoveSite, PropertySite, RestSite, TypeSite
+from mcp_bindgen.diff.types.leaves import forms, rest_of, selectors
+from mcp_bindgen.diff.types.likeness import Likeness, renamed
+from mcp_bindgen.diff.types.scalars import bound_sites
+from mcp_bindgen.diff.wire.pairing import Object, Pairing
 from mcp_bindgen.diff.wire.spot import Spot, root, through
-from mcp_bindgen.ir.nodes import ANY, NULL, ListOf, Literal, MapOf, Primitive, Protocol, Struct, TypeRef
-from mcp_bindgen.ir.spell import spell
+from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Struct, TypeRef
 
 MAX_VISITS = 8
-"""How often the same two types are compared at one member, where aliases of aliases may stand without end."""
+"""How often the same two types are compared at one property, where aliases of aliases may stand without end."""
 
-
-class Notes(Interface):
-    """Who is told of changes."""
-
-    def note(self, rule: str, old: str, new: str, spot: Spot) -> None:
-        """Take a change."""
-        ...
-
-    def retract(self, rule: str, old: str, new: str, spot: Spot) -> None:
-        """Take a change back."""
-        ...
+See: TypeAlias = Callable[[object, Spot], None]
+"""Takes each site that a walk comes to, and where that is."""
 
 
 class Sides:
@@ -43,7 +38,7 @@ class Sides:
         self._depth = 0
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
-        """Whether a comparison of two types would note nothing.
+        """Whether no rule would find anything between two types.
 
         A type that refers to itself is taken as the same until a change is found. If one is, all that was concluded
         meanwhile is forgotten, since it may rest on that.
@@ -56,7 +51,7 @@ class Sides:
         self._assumed.append(key)
         self._depth += 1
         try:
-            Walk(self, _Refusal()).differing(old, new, _NOWHERE)
+            Walk(self, _refuse_changes).differing(old, new, _NOWHERE)
         except _ChangedError:
             for assumed in self._assumed[assumed_before:]:
                 if self._same[assumed]:
@@ -73,26 +68,28 @@ class _ChangedError(Exception):
     """Two types are not the same."""
 
 
-class _Refusal:
-    def note(self, rule: str, old: str, new: str, spot: Spot) -> None:
+def _refuse_changes(site: object, spot: Spot) -> None:
+    for _ in judge(site):
         raise _ChangedError
-
-    def retract(self, rule: str, old: str, new: str, spot: Spot) -> None:
-        """Nothing was noted."""
 
 
 _NOWHERE = Spot(before=root(""), after=root(""), carrier=Carrier("", "", Travel.TO_SERVER))
 
 
 class Walk:
-    """Compares types, and tells the notes what changed; members of the names that are `skipped` are passed over."""
+    """Compares types, each pair of structs once for each message that carries them.
 
-    def __init__(self, sides: Sides, notes: Notes, skipped: tuple[str, ...] = ()) -> None:
+    Properties of the names that are `skipped` are passed over.
+    """
+
+    def __init__(self, sides: Sides, see: See, skipped: tuple[str, ...] = ()) -> None:
         self._sides = sides
-        self._notes = notes
-        self._objects = Objects(sides, notes, self.types, skipped)
+        self._see = see
+        self._skipped = frozenset(skipped)
         self._within: set[tuple[object, ...]] = set()
         self._visits: Counter[tuple[object, ...]] = Counter()
+        self._entered: set[tuple[Carrier, str, str, frozenset[str]]] = set()
+        self._moved: set[tuple[Carrier, str, str]] = set()
 
     def types(self, old: TypeRef, new: TypeRef, spot: Spot) -> None:
         """Compare two types at a spot."""
@@ -101,10 +98,9 @@ class Walk:
 
     def differing(self, old: TypeRef, new: TypeRef, spot: Spot) -> None:
         """Compare two types that are not known to be the same."""
-        before, after = through(spot.before, old, self._sides.old), through(spot.after, new, self._sides.new)
-        spot = replace(spot, before=before, after=after)
-        # An alias that refers to itself is looked into once at each member; structs are guarded by `Objects`.
-        circle = (spot.carrier, old, new, before.subject, after.subject)
+        spot = self._through(spot, old, new)
+        # An alias that refers to itself is looked into once at each property; structs are guarded by `_entered`.
+        circle = (spot.carrier, old, new, spot.before.subject, spot.after.subject)
         if circle in self._within or self._visits[circle] >= MAX_VISITS:
             return
         self._visits[circle] += 1
@@ -112,68 +108,158 @@ class Walk:
         self._forms(forms(old, self._sides.old), forms(new, self._sides.new), spot)
         self._within.remove(circle)
 
-    def _forms(self, old: tuple[TypeRef, ...], new: tuple[TypeRef, ...], spot: Spot) -> None:
-        if len(old) == len(new) == 1:
-            self._single(old[0], new[0], spot)
-        elif old == (ANY,) or new == (ANY,):
-            self._notes.note("type-narrowed" if old == (ANY,) else "type-widened", _all(old), _all(new), spot)
-        else:
-            self._unions(old, new, spot)
-
-    def _unions(self, old: tuple[TypeRef, ...], new: tuple[TypeRef, ...], spot: Spot) -> None:
-        pairs = self._sides.likeness.pairs(old, new)
-        if not pairs:
-            self._notes.note("type-changed", _all(old), _all(new), spot)
-            return
-        for leaf, partner in pairs:
-            self._single(leaf, partner, self._into(leaf, partner, spot))
-        for leaf in old:
-            if leaf not in [pair[0] for pair in pairs]:
-                rule = "nullable-removed" if leaf == NULL else "union-member-removed"
-                self._notes.note(rule, spell(leaf), "-", self._needing(leaf, self._sides.old, spot))
-        for leaf in new:
-            if leaf not in [pair[1] for pair in pairs]:
-                rule = "nullable-added" if leaf == NULL else "union-member-added"
-                self._notes.note(rule, "-", spell(leaf), self._needing(leaf, self._sides.new, spot))
-
-    def _into(self, old: TypeRef, new: TypeRef, spot: Spot) -> Spot:
-        spot = spot.member(old, new)
+    def _through(self, spot: Spot, old: TypeRef, new: TypeRef) -> Spot:
         before, after = through(spot.before, old, self._sides.old), through(spot.after, new, self._sides.new)
         return replace(spot, before=before, after=after)
 
-    def _needing(self, leaf: TypeRef, protocol: Protocol, spot: Spot) -> Spot:
-        """Return the spot of a form that only one side has, with the capabilities that what it must hold needs."""
-        inside = replace(spot.member(leaf, leaf), before=spot.before, after=spot.after)
-        struct = protocol.resolve(leaf)
-        if not isinstance(struct, Struct):
-            return inside
-        names = [f"{struct.name}.{f.wire_name}" for f in struct.fields if f.required]
-        return replace(
-            inside, needs=spot.needs | {protocol.capabilities[n] for n in names if n in protocol.capabilities}
-        )
+    def _forms(self, old: tuple[TypeRef, ...], new: tuple[TypeRef, ...], spot: Spot) -> None:
+        if len(old) == len(new) == 1:
+            self._single(old[0], new[0], spot)
+            return
+        pairs = [] if (ANY,) in (old, new) else self._sides.likeness.pairs(old, new)
+        if not pairs:
+            self._see(TypeSite(before=old, after=new), spot)
+            return
+        for leaf, partner in pairs:
+            self._single(leaf, partner, self._through(spot.member(leaf, partner), leaf, partner))
+        for leaf in old:
+            if leaf not in [pair[0] for pair in pairs]:
+                self._see(FormSite(before=leaf, after=None), needing(spot, leaf, self._sides.old))
+        for leaf in new:
+            if leaf not in [pair[1] for pair in pairs]:
+                self._see(FormSite(before=None, after=leaf), needing(spot, leaf, self._sides.new))
 
     def _single(self, old: TypeRef, new: TypeRef, spot: Spot) -> None:
         before, after = self._sides.old.resolve(old), self._sides.new.resolve(new)
         match before, after:
             case (Struct() | MapOf()), (Struct() | MapOf()):
-                self._objects.compare(before, after, spot)
+                self._objects(before, after, spot)
             case ListOf(), ListOf():
-                self._changes(bound_changes(before.bounds, after.bounds), spot)
+                for site in bound_sites(before.bounds, after.bounds):
+                    self._see(site, spot)
                 self.types(before.item, after.item, spot.item())
-            case _ if ANY in (before, after):
-                if before != after:
-                    self._notes.note("type-narrowed" if before == ANY else "type-widened", spell(old), spell(new), spot)
-            case (Primitive() | Literal()), (Primitive() | Literal()):
-                self._changes(scalar_changes(before, after), spot)
             case _:
-                self._notes.note("type-changed", spell(old), spell(new), spot)
+                sides = ((end.subject.definition, end.subject.member) for end in (spot.before, spot.after))
+                selects = all(side in self._sides.selectors for side in sides)
+                self._see(TypeSite(before=(old,), after=(new,), selects=selects), spot)
+                self._scalar_bounds(before, after, spot)
 
-    def _changes(self, changes: Iterable[Changed], spot: Spot) -> None:
-        for rule, old, new in changes:
-            sides = ((end.subject.definition, end.subject.member) for end in (spot.before, spot.after))
-            selects = rule == "const-changed" and all(side in self._sides.selectors for side in sides)
-            self._notes.note("union-discriminator-changed" if selects else rule, old, new, spot)
+    def _scalar_bounds(self, old: object, new: object, spot: Spot) -> None:
+        if isinstance(old, Primitive) and isinstance(new, Primitive):
+            kinds = {old.kind, new.kind}
+            if len(kinds) == 1 or all(kind in ("integer", "number") for kind in kinds):
+                kind = old.kind if len(kinds) == 1 else Primitive(kind=max(kinds)).kind
+                for site in bound_sites(old.bounds, new.bounds, kind):
+                    self._see(site, spot)
+
+    def _objects(self, old: Object, new: Object, spot: Spot) -> None:
+        if isinstance(old, Struct) and isinstance(new, Struct):
+            key = (spot.carrier, old.name, new.name, spot.needs)
+            if key in self._entered:
+                return
+            self._entered.add(key)
+        pairing, spot_inside = Pairing(old, new, self._skipped), inside(old, new, spot)
+        bounds = [side.bounds if isinstance(side, MapOf) else UNBOUNDED for side in (old, new)]
+        for site in bound_sites(bounds[0], bounds[1]):
+            self._see(site, spot)
+        renames = renamed(pairing.gone(), pairing.come(), self._sides.same)
+        for was, is_ in renames.items():
+            both = PropertySite(before=pairing.before[was], after=pairing.after[is_])
+            self._see(both, spot_inside.field(was, is_))
+        done = {*renames, *renames.values()}
+        done |= self._moves(pairing, spot_inside, done)
+        for name in sorted({*pairing.before, *pairing.after} - done):
+            self._property(name, pairing, spot_inside)
+        self._rest(pairing, spot_inside.value())
+
+    def _property(self, name: str, pairing: Pairing, spot: Spot) -> None:
+        before, after = pairing.before.get(name), pairing.after.get(name)
+        spot = self._needing(name, pairing, spot)
+        if before and after:
+            self._see(PropertySite(before=before, after=after), spot)
+            self.types(before.type, after.type, spot)
+        elif (spot.carrier, spot.before.place, spot.after.place) not in self._moved:
+            self._declared(name, before, after, pairing, spot)
+
+    def _declared(self, name: str, before: Field | None, after: Field | None, pairing: Pairing, spot: Spot) -> None:
+        """Compare a property that one side declares with what the other admits undeclared."""
+        undeclared = pairing.undeclared(name)
+        protocols = self._sides.old, self._sides.new
+        ground = pairing.ground(name, protocols, in_capabilities=spot.in_capabilities)
+        self._see(PropertySite(before=before, after=after, ground=ground), spot)
+        if undeclared is not None and forms(undeclared, protocols[before is not None]) != (ANY,):
+            self.types(before.type if before else undeclared, after.type if after else undeclared, spot)
+
+    def _needing(self, name: str, pairing: Pairing, spot: Spot) -> Spot:
+        """Return the spot of a property, with the capability that it needs: one that was used without needs none."""
+        sides = (
+            (self._sides.old, pairing.old, pairing.before),
+            (self._sides.new, pairing.new, pairing.after),
+        )
+        paths = [
+            protocol.capabilities.get(f"{side.name}.{name}", "") if isinstance(side, Struct) else ""
+            for protocol, side, declared in sides
+            if name in declared
+        ]
+        spot = spot.field(name, name)
+        return replace(spot, needs=spot.needs | set(paths)) if all(paths) else spot
+
+    def _rest(self, pairing: Pairing, spot: Spot) -> None:
+        """Compare what may stand beside the declared properties."""
+        old, new = rest_of(pairing.old), rest_of(pairing.new)
+        if old is not None and new is not None:
+            self.types(old, new, spot)
+        else:
+            self._see(RestSite(before=old is not None, after=new is not None), spot)
+
+    def _moves(self, pairing: Pairing, spot: Spot, known: set[str]) -> set[str]:
+        """Compare properties that went into an object beside them, or came out of one; return their names outside."""
+        found: set[str] = set()
+        for beside in sorted(pairing.before.keys() & pairing.after.keys()):
+            types = pairing.before[beside].type, pairing.after[beside].type
+            old, new = forms(types[0], self._sides.old), forms(types[1], self._sides.new)
+            before, after = self._sides.old.resolve(old[0]), self._sides.new.resolve(new[0])
+            is_object = isinstance(before, Struct | MapOf) and isinstance(after, Struct | MapOf)
+            if len(old) > 1 or len(new) > 1 or not is_object:
+                continue
+            assert isinstance(before, Struct | MapOf) and isinstance(after, Struct | MapOf)
+            deeper = inside(before, after, self._through(spot.field(beside, beside), *types))
+            for outer, inner, inwards in pairing.moves(Pairing(before, after), self._sides.same):
+                if outer.wire_name in {*found, *known}:
+                    continue
+                found.add(outer.wire_name)
+                in_ = deeper.field(inner.wire_name, inner.wire_name)
+                out = spot.field(outer.wire_name, outer.wire_name)
+                path = f"{beside}.{inner.wire_name}"
+                paths = (outer.wire_name, path) if inwards else (path, outer.wire_name)
+                place = replace(out, after=in_.after) if inwards else replace(out, before=in_.before)
+                self._see(MoveSite(before=paths[0], after=paths[1]), place)
+                self._moved.add((spot.carrier, in_.before.place, in_.after.place))
+        return found
 
 
-def _all(leaves: tuple[TypeRef, ...]) -> str:
-    return " | ".join(spell(leaf) for leaf in leaves)
+def needing(spot: Spot, form: TypeRef, protocol: Protocol) -> Spot:
+    """Return the spot of a form that only one side has, with the capabilities that its required properties need."""
+    within = replace(spot.member(form, form), before=spot.before, after=spot.after)
+    struct = protocol.resolve(form)
+    if not isinstance(struct, Struct):
+        return within
+    names = [f"{struct.name}.{f.wire_name}" for f in struct.fields if f.required]
+    paths = {protocol.capabilities[name] for name in names if name in protocol.capabilities}
+    return replace(within, needs=spot.needs | paths)
+
+
+def inside(old: Object, new: Object, spot: Spot) -> Spot:
+    """Return the spot within two objects: named after the structs, or the struct, that they are."""
+    first = next((side for side in (old, new) if isinstance(side, Struct)), None)
+    if first is None:
+        return spot
+    named = [side.name if isinstance(side, Struct) else first.name for side in (old, new)]
+    if isinstance(new, Struct) and not isinstance(old, Struct):
+        named = [new.name, new.name]
+    ends = [
+        replace(end, place=name, subject=Subject(definition=name) if isinstance(side, Struct) else end.subject)
+        for end, name, side in zip((spot.before, spot.after), named, (old, new), strict=True)
+    ]
+    is_capabilities = any(name.endswith("Capabilities") for name in named)
+    return replace(spot, before=ends[0], after=ends[1], in_capabilities=spot.in_capabilities or is_capabilities)

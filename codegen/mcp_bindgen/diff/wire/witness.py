@@ -14,16 +14,17 @@ from typing import Any
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.protocols import Validator
 
-from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Travel, breaks
+from mcp_bindgen.diff.finding import FRAMES, Carrier, Finding, Pair, Step, Travel, breaks
+from mcp_bindgen.diff.rules.properties import PROPERTY_MOVED
 from mcp_bindgen.diff.wire.builder import ANY_KEY, Builder
 from mcp_bindgen.diff.wire.compare import TRAVELS, renamed_methods
-from mcp_bindgen.diff.wire.frames import FRAME, FRAMES
+from mcp_bindgen.diff.wire.frames import FRAME
 from mcp_bindgen.emit.json_schema import json_schema, reference
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, TypeRef, Union
 
 MAX_CANDIDATES = 200
 
-_ELSEWHERE = ("property-moved",)
+_ELSEWHERE = (PROPERTY_MOVED,)
 """Rules whose change is refused at another place than where the way leads."""
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -59,7 +60,7 @@ class Witnesses:
         numbers = tuple(float(number) for number in _NUMBER.findall(f"{finding.old} {finding.new}")[:10])
         valid = 0
         for carrier, way in sorted(finding.carriers.items()):
-            if pair not in breaks(finding.rule.change, carrier.travel):
+            if pair not in breaks(finding.change, carrier.travel):
                 continue
             from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
             sender, receiver = (self._old, self._new) if from_old else (self._new, self._old)
@@ -70,7 +71,7 @@ class Witnesses:
                     if finding.is_about_method:
                         refused = not receiver.accepts(carrier, message, whole=True)
                     else:
-                        refused = receiver.refuses(carrier, message, () if finding.rule.id in _ELSEWHERE else steps)
+                        refused = receiver.refuses(carrier, message, () if finding.rule in _ELSEWHERE else steps)
                     if refused:
                         return message, valid
         return None, valid

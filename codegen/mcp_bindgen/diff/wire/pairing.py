@@ -1,0 +1,85 @@
+"""Two objects that stand at the same place: which of their properties belong together, and what kind they are of."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from mcp_bindgen.diff.sites import Ground
+from mcp_bindgen.diff.types.leaves import forms, members, rest_of
+from mcp_bindgen.ir.nodes import ANY, Field, Literal, MapOf, Protocol, Struct, TypeRef
+
+Object = Struct | MapOf
+Same = Callable[[TypeRef, TypeRef], bool]
+"""Whether an old and a new type admit the same values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Two objects and the properties that each declares, but for some that are compared elsewhere."""
+
+    old: Object
+    new: Object
+    skipped: frozenset[str] = frozenset()
+
+    @property
+    def before(self) -> Mapping[str, Field]:
+        """The properties that the old object declares."""
+        return {name: field for name, field in members(self.old).items() if name not in self.skipped}
+
+    @property
+    def after(self) -> Mapping[str, Field]:
+        """The properties that the new object declares."""
+        return {name: field for name, field in members(self.new).items() if name not in self.skipped}
+
+    def gone(self) -> list[Field]:
+        """Return the properties that only the old object declares."""
+        return [self.before[name] for name in sorted(self.before.keys() - self.after.keys())]
+
+    def come(self) -> list[Field]:
+        """Return the properties that only the new object declares."""
+        return [self.after[name] for name in sorted(self.after.keys() - self.before.keys())]
+
+    def undeclared(self, name: str) -> TypeRef | None:
+        """Return the type by which the side that does not declare a property admits it, None if it refuses it."""
+        return rest_of(self.new if name in self.before else self.old)
+
+    def ground(self, name: str, protocols: tuple[Protocol, Protocol], *, in_capabilities: bool) -> Ground:
+        """Say what kind of object a property belongs to that only one side declares."""
+        lacking, having, protocol = (
+            (self.new, self.old, protocols[1]) if name in self.before else (self.old, self.new, protocols[0])
+        )
+        undeclared = rest_of(lacking)
+        if undeclared is None and rest_of(having) is None:
+            return Ground.CLOSED
+        if undeclared is not None and forms(undeclared, protocol) != (ANY,):
+            return Ground.OPEN
+        if in_capabilities:
+            return Ground.CAPABILITIES
+        is_indexed = isinstance(lacking, MapOf) or lacking.indexed
+        return Ground.SCHEMA if is_indexed and self._holds_schema() else Ground.OPEN
+
+    def _holds_schema(self) -> bool:
+        """Whether the object is a JSON Schema, whose properties are keywords of that language, declared or not."""
+        return any(_is_schema(name, field) for side in (self.before, self.after) for name, field in side.items())
+
+    def moves(self, inner: "Pairing", same: Same) -> Iterator[tuple[Field, Field, bool]]:
+        """Iterate over the properties that went into an object beside them, or came out of it.
+
+        Yields:
+            The property outside, the property inside, and whether it went inwards.
+        """
+        for outside, inside, inwards in ((self.gone(), inner.come(), True), (self.come(), inner.gone(), False)):
+            for outer in outside:
+                found = next((field for field in inside if _is_moved(outer, field, same, inwards=inwards)), None)
+                if found is not None:
+                    yield outer, found, inwards
+
+
+def _is_moved(outer: Field, inner: Field, same: Same, *, inwards: bool) -> bool:
+    """Whether a property outside is one inside; `_meta` puts a prefix before the name."""
+    if outer.wire_name != inner.wire_name.rpartition("/")[2] or outer.required != inner.required:
+        return False
+    return same(outer.type, inner.type) if inwards else same(inner.type, outer.type)
+
+
+def _is_schema(name: str, field: Field) -> bool:
+    return name == "$schema" or (name == "type" and field.type == Literal(values=("object",)))
