@@ -4,9 +4,11 @@ Two algebras end in them: the shapes that the front ends read (`ingest.shapes`) 
 representation (`ir.nodes`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
+
+from mcp_bindgen.diagnostics import Location
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -45,7 +47,26 @@ UNBOUNDED = Bounds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Primitive:
+class Opaque:
+    """Something that a schema says of a value and that no type here can express: its text, and where it stands."""
+
+    text: str
+    where: Location
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Type:
+    """What every type has in common.
+
+    `opaque` is what the schema says beyond the type: the type alone accepts every value that the schema does. It is
+    ignored where types are compared.
+    """
+
+    opaque: Opaque | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Primitive(Type):
     """A scalar, or any value.
 
     `format` is an annotation (uri, byte, ...). `known` lists the values that the schema names for an open string:
@@ -59,7 +80,7 @@ class Primitive:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Literal:
+class Literal(Type):
     """A closed set of constants, in the order of the schema; one value is a constant.
 
     As in JSON and unlike in Python, true is not equal to 1.
@@ -78,7 +99,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ref:
+class Ref(Type):
     """A reference to a definition by its name."""
 
     name: str

@@ -5,17 +5,19 @@ taken from the shipped structure, provided that it says the same.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.capabilities import read_capabilities
+from mcp_bindgen.ingest.directions import read_directions
 from mcp_bindgen.ingest.docs import read_docs
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.revisions import released, shipped_source
-from mcp_bindgen.ingest.shapes import Declaration
+from mcp_bindgen.ingest.shapes import NEVER, Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
@@ -23,15 +25,21 @@ from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.capabilities import CapabilityBook, add_capabilities
 from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document
-from mcp_bindgen.ir.methods import derive_methods
-from mcp_bindgen.ir.nodes import Constant, Era, Erratum, Method, Protocol, Source
+from mcp_bindgen.ir.methods import Senders, derive_methods
+from mcp_bindgen.ir.nodes import Constant, Direction, Era, Erratum, Method, Protocol, Source
+from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.merge.build import build
+from mcp_bindgen.merge.compare import Difference
 from mcp_bindgen.merge.lower import lower
 from mcp_bindgen.merge.params import add_meta
 from mcp_bindgen.merge.reconcile import Reconciled, reconcile
 from mcp_bindgen.paths import shipped
 
 REVISION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MAX_ALIKE = 4
+"""At how many places a difference of one kind between schema.ts and schema.json is reported."""
+MAX_TEXT = 120
+"""How much of a type a warning quotes."""
 MAX_MISSING = 5
 """How many undocumented names a warning lists."""
 
@@ -62,7 +70,7 @@ def load_released(revision: str) -> Protocol:
         raise InputError.at(Location(source=revision), f"no such revision; the released ones are {known}")
     diagnostics = Diagnostics()
     halves = read_halves([shipped_source(revision, kind) for kind in SourceKind], diagnostics)
-    return _protocol(revision, halves, _merge(halves, diagnostics), diagnostics)
+    return _protocol(revision, halves, _merge(halves, diagnostics), _senders(shipped_structure=True), diagnostics)
 
 
 def load_sources(sources: Sequence[SourceText], revision: str | None, diagnostics: Diagnostics) -> Protocol:
@@ -85,12 +93,29 @@ def _load_sources(sources: Sequence[SourceText], revision: str | None, diagnosti
     if revision in released() and len(sources) == 1:
         return _with_shipped_half(revision, halves, diagnostics)
     merged = _merge(halves, diagnostics)
-    for difference in merged.unexpected:
-        where = Location(source=halves.where, pointer=difference.pointer)
+    _warn_of_differences(merged.unexpected, halves.where, diagnostics)
+    return _protocol(revision, halves, merged, _senders(), diagnostics)
+
+
+def _warn_of_differences(differences: Sequence[Difference], source: str, diagnostics: Diagnostics) -> None:
+    """Report what no rule expects: each place, or the first ones of many that differ in the same way."""
+    counts = Counter(difference.rule for difference in differences)
+    told: Counter[str] = Counter()
+    for difference in differences:
+        told[difference.rule] += 1
+        left = counts[difference.rule] - told[difference.rule]
+        if told[difference.rule] > MAX_ALIKE:
+            continue
+        more = f"; so at {left} more places" if told[difference.rule] == MAX_ALIKE and left else ""
         diagnostics.warning(
-            where, f"schema.ts says {difference.left!r}, schema.json {difference.right!r}; schema.ts is followed"
+            Location(source=source, pointer=difference.pointer),
+            f"schema.ts says {_cut(difference.left)}, schema.json {_cut(difference.right)}"
+            f" ({difference.rule}); schema.ts is followed{more}",
         )
-    return _protocol(revision, halves, merged, diagnostics)
+
+
+def _cut(text: str) -> str:
+    return repr(text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}...")
 
 
 def read_halves(sources: Sequence[SourceText], diagnostics: Diagnostics) -> Halves:
@@ -126,7 +151,7 @@ def _with_shipped_half(revision: str, halves: Halves, diagnostics: Diagnostics) 
     whole = read_halves([*halves.sources, shipped_source(revision, other)], diagnostics)
     merged = _merge(whole, diagnostics)
     if not merged.unexpected:
-        return _protocol(revision, whole, merged, diagnostics)
+        return _protocol(revision, whole, merged, _senders(), diagnostics)
     first = merged.unexpected[0]
     where = Location(source=halves.sources[0].name, pointer=first.pointer if halves.schema else "")
     more = f" and at {len(merged.unexpected) - 1} more places" if len(merged.unexpected) > 1 else ""
@@ -135,7 +160,7 @@ def _with_shipped_half(revision: str, halves: Halves, diagnostics: Diagnostics) 
         f"differs from the shipped {other.value} of {revision} at {first.pointer}{more}"
         f" ({first.left!r} in schema.ts, {first.right!r} in schema.json); this file is used alone",
     )
-    return _protocol(revision, halves, _merge(halves, diagnostics), diagnostics)
+    return _protocol(revision, halves, _merge(halves, diagnostics), _senders(), diagnostics)
 
 
 def _merge(halves: Halves, diagnostics: Diagnostics) -> Reconciled:
@@ -144,18 +169,20 @@ def _merge(halves: Halves, diagnostics: Diagnostics) -> Reconciled:
         return reconcile(halves.typescript, halves.schema, diagnostics)
     declarations: Mapping[str, Declaration] = {}
     if halves.typescript:
-        declarations = lower(halves.typescript, {}, diagnostics)
+        declarations = lower(halves.typescript, {})
     elif halves.schema:
         declarations = halves.schema.declarations
     return Reconciled(declarations=declarations, errata=(), unexpected=())
 
 
-def _protocol(revision: str, halves: Halves, merged: Reconciled, diagnostics: Diagnostics) -> Protocol:
+def _protocol(
+    revision: str, halves: Halves, merged: Reconciled, senders: Senders, diagnostics: Diagnostics
+) -> Protocol:
     definitions = build(merged.declarations, halves.where, diagnostics)
     diagnostics.raise_errors()
-    methods = derive_methods(definitions, halves.where, diagnostics)
+    methods = derive_methods(definitions, halves.where, senders, diagnostics)
     diagnostics.raise_errors()
-    era = _era(methods, halves.where)
+    era = _era(methods, halves.where, diagnostics)
     errata: tuple[Erratum, ...] = ()
     if era is Era.LEGACY and halves.typescript:
         definitions, errata = add_meta(definitions)
@@ -170,12 +197,22 @@ def _protocol(revision: str, halves: Halves, merged: Reconciled, diagnostics: Di
         dialect=halves.schema.dialect if halves.schema else "",
         container=halves.schema.container if halves.schema else "",
     )
+    _warn_of_opaque_facts(protocol, diagnostics)
     protocol, missing = document(add_capabilities(protocol, capability_book()), doc_book())
     if missing:
         more = f" and {len(missing) - MAX_MISSING} more" if len(missing) > MAX_MISSING else ""
         names = ", ".join(missing[:MAX_MISSING])
         diagnostics.warning(Location(source=halves.where), f"nothing describes {names}{more}; they go undocumented")
     return protocol
+
+
+def _warn_of_opaque_facts(protocol: Protocol, diagnostics: Diagnostics) -> None:
+    for fact in opaque_facts(protocol):
+        if fact.opaque.text == NEVER:
+            message = f"{fact.name} must be absent, which no type says; any value is accepted"
+        else:
+            message = f"{fact.name}: no type expresses {_cut(fact.opaque.text)}; {fact.accepted} is accepted"
+        diagnostics.warning(fact.opaque.where, message)
 
 
 def _constants(typescript: TypeScriptDocument | None) -> tuple[Constant, ...]:
@@ -185,16 +222,40 @@ def _constants(typescript: TypeScriptDocument | None) -> tuple[Constant, ...]:
     return tuple(Constant(name=n, value=v, doc=docs.get(n, "")) for n, v in typescript.constants.items())
 
 
-def _era(methods: Sequence[Method], source: str) -> Era:
+def _era(methods: Sequence[Method], source: str, diagnostics: Diagnostics) -> Era:
     names = {method.name for method in methods}
+    where = Location(source=source)
+    if not methods:
+        raise InputError.at(
+            where,
+            "no schema of MCP: not one message was found in it (an object that requires a constant `method` and whose"
+            " name, or a base of which, ends in Request or Notification)",
+        )
     if "server/discover" in names:
         return Era.MODERN
-    if "initialize" in names:
-        return Era.LEGACY
-    where = Location(source=source)
-    raise InputError.at(
-        where, "no schema of MCP: it defines neither `initialize` (legacy) nor `server/discover` (modern)"
-    )
+    if "initialize" not in names:
+        diagnostics.warning(
+            where, "neither `initialize` (legacy) nor `server/discover` (modern) is a method; it is taken as legacy"
+        )
+    return Era.LEGACY
+
+
+def _senders(*, shipped_structure: bool = False) -> Senders:
+    """Return who sends what elsewhere; the shipped structure asks no other revision, so that none waits for itself."""
+    others: list[str] = [] if shipped_structure else list(released())[::-1]
+
+    def elsewhere(method: str) -> Direction | None:
+        methods = (each for other in others for each in load_released(other).methods)
+        return next((each.direction for each in methods if each.name == method), None)
+
+    return Senders(rows=direction_rows(), elsewhere=elsewhere)
+
+
+@cache
+def direction_rows() -> Mapping[str, Direction]:
+    """Return the shipped rows on who sends what no root union names (schema/directions.toml)."""
+    rows = read_directions((shipped("schema") / "directions.toml").read_text("utf-8"))
+    return {method: Direction(direction) for method, direction in rows.items()}
 
 
 @cache

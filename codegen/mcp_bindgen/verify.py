@@ -78,7 +78,7 @@ def _differences(shipped: Halves, given: Halves, diagnostics: Diagnostics) -> li
 def _lowered(
     typescript: TypeScriptDocument, schema: SchemaDocument, diagnostics: Diagnostics
 ) -> Mapping[str, Declaration]:
-    return lower(typescript, schema.declarations, diagnostics)
+    return lower(typescript, schema.declarations)
 
 
 def _compared(ours: Mapping[str, Declaration], theirs: Mapping[str, Declaration]) -> Iterator[Difference]:

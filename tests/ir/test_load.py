@@ -25,6 +25,7 @@ from support.samples import (
 )
 
 MALFORMED = Path(__file__).resolve().parents[1] / "golden" / "malformed"
+OPAQUE = Path(__file__).resolve().parents[1] / "golden" / "opaque"
 
 
 def official(revision: str) -> SourceText:
@@ -152,7 +153,7 @@ class TestTypeScript:
         protocol, found = load(json_source(HANDSHAKE), typescript_source(text))
         assert found == [
             "warning: #/$defs/InitializeRequestParams/properties/protocolVersion: schema.ts says 'boolean', schema.json"
-            " 'string'; schema.ts is followed"
+            " 'string' (type); schema.ts is followed"
         ]
         (erratum,) = (e for e in protocol.errata if e.contradiction)
         assert (erratum.json, erratum.typescript) == ("string", "boolean")
@@ -182,7 +183,8 @@ class TestRevisionNames:
 class TestRefusals:
     def test_what_is_no_schema_of_mcp(self) -> None:
         expected = [
-            "error: : no schema of MCP: it defines neither `initialize` (legacy) nor `server/discover` (modern)"
+            "error: : no schema of MCP: not one message was found in it (an object that requires a constant `method`"
+            " and whose name, or a base of which, ends in Request or Notification)"
         ]
         assert refusal(json_source({})) == expected
         assert refusal(typescript_source("")) == expected
@@ -194,7 +196,7 @@ class TestRefusals:
         ]
 
     def test_all_files_are_read_before_giving_up(self) -> None:
-        found = refusal(json_source({"A": {"not": {}}}), typescript_source("enum E {}"))
+        found = refusal(json_source({"A": {"type": "strnig"}}), typescript_source("type A = Missing;"))
         assert len(found) == 2
 
     @pytest.mark.parametrize(
@@ -217,21 +219,34 @@ def words_of(found: Diagnostics) -> str:
     return "".join(f"{line}\n" for line in lines(found))
 
 
+def sources_of(folder: Path) -> list[SourceText]:
+    """Read the files of a case: a schema.json, a schema.ts or both; diagnostics.txt holds what is said about them."""
+    kinds = {kind.value: kind for kind in SourceKind} | {"typescript.json": SourceKind.TYPESCRIPT}
+    paths = [path for path in sorted(folder.iterdir()) if path.name != "diagnostics.txt"]
+    return [SourceText(name=path.name, kind=kinds[path.name], data=path.read_bytes()) for path in paths]
+
+
+def stated_revision(sources: list[SourceText]) -> str | None:
+    return None if any(b"LATEST_PROTOCOL_VERSION" in source.data for source in sources) else "draft"
+
+
 @pytest.mark.parametrize("case", sorted(path.name for path in MALFORMED.iterdir()))
 def test_malformed_input(case: str) -> None:
-    """A folder per case: a schema.json, a schema.ts or both, and diagnostics.txt with all that is said about them."""
-    folder = MALFORMED / case
-    kinds = {kind.value: kind for kind in SourceKind} | {"typescript.json": SourceKind.TYPESCRIPT}
-    sources = [
-        SourceText(name=path.name, kind=kinds[path.name], data=path.read_bytes())
-        for path in sorted(folder.iterdir())
-        if path.name != "diagnostics.txt"
-    ]
-    dated = any(b"LATEST_PROTOCOL_VERSION" in source.data for source in sources)
+    sources = sources_of(MALFORMED / case)
     with pytest.raises(InputError) as raised:
-        load_sources(sources, None if dated else "draft", Diagnostics())
+        load_sources(sources, stated_revision(sources), Diagnostics())
     said = "".join(f"{diagnostic}\n" for diagnostic in raised.value.diagnostics)
-    assert said == (folder / "diagnostics.txt").read_text("utf-8")
+    assert said == (MALFORMED / case / "diagnostics.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("case", sorted(path.name for path in OPAQUE.iterdir()))
+def test_what_no_type_expresses_is_accepted_with_a_warning(case: str) -> None:
+    sources = sources_of(OPAQUE / case)
+    diagnostics = Diagnostics()
+    load_sources(sources, stated_revision(sources), diagnostics)
+    assert "".join(f"{diagnostic}\n" for diagnostic in diagnostics) == (OPAQUE / case / "diagnostics.txt").read_text(
+        "utf-8"
+    )
 
 
 class TestMissingWords:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.ingest.directions import read_directions
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
-from mcp_bindgen.ir.methods import PAIRINGS
+from mcp_bindgen.ir.methods import PAIRINGS, Senders, derive_methods
 from mcp_bindgen.ir.nodes import Alias, Direction, Method, Protocol, Struct, Union
 from mcp_bindgen.load import load_released, load_sources
 from support.official import seed_typescript
@@ -22,7 +23,6 @@ from support.samples import (
     json_source,
     lines,
     load,
-    refusal,
     typescript_source,
 )
 
@@ -286,14 +286,9 @@ class TestSeed:
         protocol = load_sources([read_source(str(seed_typescript()))], None, diagnostics)
         assert protocol.revision == "2024-11-05"
         assert {m.name: m for m in protocol.methods} == methods("2024-11-05")
-        assert any(
-            line.endswith(
-                "#/ListResourceTemplatesRequest: ListResourceTemplatesRequest is in none of ClientRequest,"
-                " ClientNotification, ServerRequest, ServerNotification; resources/templates/list is taken as"
-                " client_to_server, like every other resources/ method"
-            )
-            for line in lines(diagnostics)
-        )
+        (line,) = (line for line in lines(diagnostics) if "ListResourceTemplatesRequest" in line)
+        assert line.startswith("note: ")
+        assert line.endswith("resources/templates/list is client_to_server as in another revision")
 
 
 class TestRules:
@@ -312,15 +307,26 @@ class TestRules:
                 ),
             )
 
-    def test_two_messages_of_one_method_are_an_error(self) -> None:
-        text = HANDSHAKE_TS + message("AgainRequest", "initialize") + "interface AgainResult {}"
-        assert refusal(typescript_source(text)) == [
-            "error: #/AgainRequest: the method 'initialize' is that of InitializeRequest already"
-        ]
+    def test_of_two_messages_of_one_method_the_one_in_a_root_union_counts(self) -> None:
+        text = message("AgainRequest", "initialize") + "interface AgainResult {}" + HANDSHAKE_TS
+        protocol, found = load(typescript_source(text))
+        assert only(protocol, "initialize").message == "InitializeRequest"
+        assert found == ["note: #/AgainRequest: initialize is the method of InitializeRequest, too, which is used"]
 
-    def test_a_message_with_another_ending_is_an_error(self) -> None:
-        assert refusal(typescript_source(HANDSHAKE_TS + message("Event", "events/one"))) == [
-            "error: #/Event: a message is called ...Request or ...Notification; 'Event' has a method"
+    def test_a_base_says_what_kind_of_message_it_is(self) -> None:
+        text = HANDSHAKE_TS.replace("ClientRequest =", "ClientRequest = Ask |")
+        text += 'interface Request { method: string } interface Ask extends Request { method: "ask" } '
+        text += "interface AskResult {}"
+        protocol, found = load(typescript_source(text))
+        assert found == []
+        assert (only(protocol, "ask").message, only(protocol, "ask").result) == ("Ask", "AskResult")
+
+    def test_what_may_be_a_message_of_either_kind_is_left_out_with_a_warning(self) -> None:
+        protocol, found = load(typescript_source(HANDSHAKE_TS + message("Event", "events/one")))
+        assert [method.name for method in protocol.methods] == ["initialize"]
+        assert found == [
+            "warning: #/Event: Event has the method 'events/one', but neither its name nor its bases say whether it is"
+            " a request or a notification; it is not one of the messages"
         ]
 
     def test_a_copy_of_a_message_in_a_root_union_is_no_second_message(self) -> None:
@@ -331,10 +337,12 @@ class TestRules:
         assert (method.message, method.direction) == ("GoneNotification", Direction.CLIENT_TO_SERVER)
         assert (method.params, method.params_required, method.result) == (None, False, None)
 
-    def test_no_result_at_all_is_an_error(self) -> None:
+    def test_a_request_that_nothing_answers_is_left_out_with_a_warning(self) -> None:
         text = HANDSHAKE_TS + message("PingRequest", "ping") + "type ServerRequest = PingRequest;"
-        assert refusal(typescript_source(text)) == [
-            "error: #/PingRequest: neither PingResult nor EmptyResult is defined, so nothing answers it"
+        protocol, found = load(typescript_source(text))
+        assert [method.name for method in protocol.methods] == ["initialize"]
+        assert found == [
+            "warning: #/PingRequest: neither PingResult nor EmptyResult is defined, so nothing answers it: left out"
         ]
         protocol, found = load(typescript_source(text + " interface EmptyResult {}"))
         assert found == []
@@ -360,13 +368,39 @@ class TestRules:
         assert len(protocol.methods) == 1
 
     def test_nobody_says_who_sends_it(self) -> None:
-        text = HANDSHAKE_TS + message("PingRequest", "ping") + "interface PingResult {}"
+        text = HANDSHAKE_TS + message("AskRequest", "ask") + "interface AskResult {}"
         protocol, found = load(typescript_source(text))
-        assert only(protocol, "ping").direction is Direction.BOTH
+        assert only(protocol, "ask").direction is Direction.BOTH
         assert found == [
-            "warning: #/PingRequest: PingRequest is in none of ClientRequest, ClientNotification, ServerRequest,"
-            " ServerNotification; ping is taken as both, since nothing says who sends it"
+            "warning: #/AskRequest: AskRequest is in none of ClientRequest, ClientNotification, ServerRequest,"
+            " ServerNotification, so nothing says who sends ask: both sides may"
         ]
+
+    def test_another_revision_says_who_sends_it(self) -> None:
+        text = HANDSHAKE_TS + message("ListRootsRequest", "roots/list") + "interface ListRootsResult {}"
+        protocol, found = load(typescript_source(text))
+        assert only(protocol, "roots/list").direction in (Direction.SERVER_TO_CLIENT, Direction.EMBEDDED)
+        assert len(found) == 1 and found[0].startswith("note: #/ListRootsRequest: ")
+        assert found[0].endswith("as in another revision")
+
+    def test_a_row_says_who_sends_it(self) -> None:
+        rows = read_directions('["ask"]\ndirection = "server_to_client"\nreason = "the page on questions"')
+        definitions = load(typescript_source(HANDSHAKE_TS + message("AskRequest", "ask") + "interface AskResult {}"))[0]
+        senders = Senders(rows={"ask": Direction(rows["ask"])}, elsewhere=lambda _: None)
+        diagnostics = Diagnostics()
+        methods = derive_methods(definitions.definitions, "schema.ts", senders, diagnostics)
+        assert [method.direction for method in methods if method.name == "ask"] == [Direction.SERVER_TO_CLIENT]
+        assert list(diagnostics) == []
+
+    def test_a_row_needs_a_reason(self) -> None:
+        with pytest.raises(ValueError, match="the direction of ask has no reason"):
+            read_directions('["ask"]\ndirection = "both"')
+
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_a_released_revision_is_silent_about_directions(self, revision: str) -> None:
+        diagnostics = Diagnostics()
+        load_sources([shipped_source(revision, kind) for kind in SourceKind], revision, diagnostics)
+        assert not any("who sends" in line or "another revision" in line for line in lines(diagnostics))
 
     def test_a_request_inside_a_result_is_embedded(self) -> None:
         text = HANDSHAKE_TS + message("AskRequest", "ask") + "interface AskResult {}"
@@ -397,18 +431,28 @@ class TestRules:
         assert (method.params, method.paginated) == ("Either", False)
 
     @pytest.mark.parametrize("params", ["string", "object[]", "Initial", "Text"])
-    def test_params_that_are_no_object_are_an_error(self, params: str) -> None:
+    def test_params_that_are_not_an_object_are_not_typed(self, params: str) -> None:
         text = HANDSHAKE_TS.replace("params: InitializeRequestParams", f"params: {params}")
         text += "type Initial = string | InitializeRequestParams; type Text = string;"
-        assert refusal(typescript_source(text)) == [
-            "error: #/InitializeRequest: params are an object, or a named union of named objects"
+        protocol, found = load(typescript_source(text))
+        assert only(protocol, "initialize").params is None
+        assert found == [
+            "warning: #/InitializeRequest: its params are not a named object or union of objects; they are not typed"
         ]
 
-    def test_a_result_that_is_no_object_is_an_error(self) -> None:
+    def test_a_union_that_stands_inline_as_params_gets_a_name(self) -> None:
+        union = "InitializeRequestParams | { cursor: string }"
+        text = HANDSHAKE_TS.replace("params: InitializeRequestParams", f"params: {union}").replace(
+            "interface InitializeRequestParams", "interface Initial { x: string } interface InitializeRequestParams"
+        )
+        protocol, _ = load(typescript_source(text.replace("InitializeRequestParams |", "Initial |")))
+        assert only(protocol, "initialize").params == "InitializeRequestParams2"
+
+    def test_a_result_that_is_not_an_object_is_not_used(self) -> None:
         text = HANDSHAKE_TS.replace("interface InitializeResult", "type InitializeResult = string; interface Other")
-        assert refusal(typescript_source(text)) == [
-            "error: #/InitializeRequest: a result is an object; InitializeResult is none"
-        ]
+        protocol, found = load(typescript_source(text + "interface Result {}"))
+        assert only(protocol, "initialize").result == "Result"
+        assert found == ["warning: #/InitializeRequest: a result is an object; InitializeResult is not used"]
 
     @pytest.mark.parametrize("params", ["object", "{ [key: string]: unknown }"])
     def test_params_without_declared_members(self, params: str) -> None:

@@ -1,7 +1,6 @@
 """Building the IR: names of inline objects, inheritance, intersections, circles; and what holds for all revisions."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,7 +11,6 @@ from mcp_bindgen.ir.nodes import (
     NULL,
     STRING,
     Alias,
-    Definition,
     Kind,
     ListOf,
     Literal,
@@ -26,51 +24,8 @@ from mcp_bindgen.ir.nodes import (
 )
 from mcp_bindgen.load import load_released
 from mcp_bindgen.merge.build import build
-from mcp_bindgen.merge.lower import lower
-from support.samples import REVISIONS, lines, read_json, typescript_document
-
-
-def built(text: str) -> tuple[Mapping[str, Definition], list[str]]:
-    """Build the definitions of a schema.ts, without its JSON."""
-    diagnostics = Diagnostics()
-    definitions = build(lower(typescript_document(text), {}, diagnostics), "schema.ts", diagnostics)
-    return definitions, lines(diagnostics)
-
-
-def good(text: str) -> Mapping[str, Definition]:
-    definitions, found = built(text)
-    assert found == []
-    return definitions
-
-
-def errors(text: str) -> list[str]:
-    _, found = built(text)
-    assert found
-    assert all(line.startswith("error") for line in found)
-    return found
-
-
-def build_json(definitions: Mapping[str, Any]) -> tuple[Mapping[str, Definition], list[str]]:
-    declarations, found = read_json(definitions)
-    assert found == []
-    diagnostics = Diagnostics()
-    return build(declarations, "schema.json", diagnostics), lines(diagnostics)
-
-
-def struct(definitions: Mapping[str, Definition], name: str) -> Struct:
-    found = definitions[name]
-    assert isinstance(found, Struct)
-    return found
-
-
-def alias(definitions: Mapping[str, Definition], name: str) -> TypeRef:
-    found = definitions[name]
-    assert isinstance(found, Alias)
-    return found.type
-
-
-def shape(found: Struct) -> dict[str, tuple[TypeRef, bool]]:
-    return {field.wire_name: (field.type, field.required) for field in found.fields}
+from support.definitions import alias, build_json, built, errors, good, shape, struct
+from support.samples import REVISIONS, lines, read_json
 
 
 class TestInlineNames:
@@ -197,34 +152,6 @@ class TestInheritance:
         chain = "".join(f"interface A{n} extends A{n + 1} {{ m{n}: string }}\n" for n in range(60))
         definitions = good(chain + "interface A60 {}")
         assert len(struct(definitions, "A0").fields) == 60
-
-
-class TestIntersections:
-    def test_named_members_become_bases_and_the_others_members(self) -> None:
-        definitions = good("""type C = A & B & { c: string }; interface A { a: string } interface B { b: string }
-               interface D { d: A & { e: string } }""")
-        assert shape(struct(definitions, "C")) == {"a": (STRING, True), "b": (STRING, True), "c": (STRING, True)}
-        assert [base.name for base in struct(definitions, "C").bases] == ["A", "B"]
-        assert shape(struct(definitions, "D"))["d"] == (Ref(name="DD"), True)
-        assert list(shape(struct(definitions, "DD"))) == ["a", "e"]
-
-    def test_all_of_is_an_intersection(self) -> None:
-        part = {"type": "object", "properties": {"c": {"type": "string"}}, "required": ["c"]}
-        other = {"type": "object", "properties": {"a": {"type": "string"}}}
-        definitions, found = build_json({"A": other, "B": {"allOf": [{"$ref": "#/$defs/A"}, part]}})
-        assert found == []
-        assert shape(struct(definitions, "B")) == {"a": (STRING, False), "c": (STRING, True)}
-
-    def test_a_member_is_required_if_one_part_requires_it(self) -> None:
-        definitions = good("type C = A & B; interface A { x: string } interface B { x?: string }")
-        assert shape(struct(definitions, "C"))["x"] == (STRING, True)
-
-    @pytest.mark.parametrize("text", ["type A = string & { a: string };", "type A = (B | C) & { a: string };"])
-    def test_what_is_no_object_is_an_error(self, text: str) -> None:
-        found = errors(text + "interface B {} interface C {}")
-        assert len(found) == 1
-        assert found[0].startswith("error: #/A: ")
-        assert found[0].endswith("has no type in Python; an intersection joins object types")
 
 
 class TestCircles:

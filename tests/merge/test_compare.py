@@ -20,7 +20,7 @@ INTEGER = Primitive(kind=Kind.INTEGER)
 
 
 def declared(text: str) -> dict[str, Declaration]:
-    return lower(typescript_document(text), {}, Diagnostics())
+    return lower(typescript_document(text), {})
 
 
 def compared(left: str, right: str) -> list[Difference]:

@@ -1,14 +1,15 @@
 """The types of a schema as its file writes them: objects may be inline, intersections are not yet joined."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from mcp_bindgen.leaves import ANY, UNBOUNDED, Base, Bounds, Literal, Primitive, Ref
+from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.leaves import ANY, UNBOUNDED, Base, Bounds, Kind, Literal, Opaque, Primitive, Ref, Type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Array:
+class Array(Type):
     """An array whose items are all of one type."""
 
     item: "Shape"
@@ -16,7 +17,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Type):
     """An object without declared properties: every value is of one type."""
 
     value: "Shape"
@@ -24,14 +25,15 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnyOf:
-    """A value of at least one of the types."""
+class AnyOf(Type):
+    """A value of at least one of the types; of exactly one, if `exclusive` says where the schema asks for that."""
 
     members: "tuple[Shape, ...]"
+    exclusive: Opaque | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllOf:
+class AllOf(Type):
     """A value of all of the types."""
 
     members: "tuple[Shape, ...]"
@@ -49,7 +51,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Object:
+class Object(Type):
     """An object type with declared properties.
 
     `extra` is the type of the properties that are not declared; None closes the object. `indexed` is true if the
@@ -68,7 +70,7 @@ Shape: TypeAlias = Primitive | Literal | Ref | Array | Record | AnyOf | AllOf | 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """A named type as a front end read it; `pointer` is its place in the file it came from."""
+    """A named type as a front end read it; `pointer` is its place in a schema.json, `where` that in its own file."""
 
     name: str
     type: Shape
@@ -77,14 +79,49 @@ class Declaration:
     internal: bool = False
     category: str = ""
     pointer: str = ""
+    where: Location | None = field(default=None, compare=False)
 
 
 def any_of(members: Iterable[Shape]) -> Shape:
     """Make a union of the members, nested unions flattened and repetitions dropped."""
-    flat: dict[Shape, None] = {}
-    for member in members:
-        flat.update(dict.fromkeys(member.members if isinstance(member, AnyOf) else (member,)))
-    return next(iter(flat)) if len(flat) == 1 else AnyOf(members=tuple(flat))
+    flat: dict[Shape, Shape] = {}
+    opaque: Opaque | None = None
+    members = tuple(members)
+    for member in [member for member in members if not is_never(member)] or members:
+        nested = isinstance(member, AnyOf) and member.exclusive is None
+        opaque = both(opaque, member.opaque) if nested else opaque
+        for part in member.members if isinstance(member, AnyOf) and nested else (member,):
+            # Equal types may differ in what they leave unsaid.
+            flat[part] = with_opaque(flat[part], part.opaque) if part in flat else part
+    if len(flat) == 1:
+        return with_opaque(next(iter(flat.values())), opaque)
+    return AnyOf(members=tuple(flat.values()), opaque=opaque)
+
+
+NEVER = "never"
+"""The text of a type that no value has."""
+
+
+def never(where: Location) -> Primitive:
+    """Make the type that no value has, which only a property that must be absent can use."""
+    return Primitive(kind=Kind.ANY, opaque=Opaque(text=NEVER, where=where))
+
+
+def is_never(shape: Shape) -> bool:
+    """Whether no value has the type."""
+    return isinstance(shape, Primitive) and shape.opaque is not None and shape.opaque.text == NEVER
+
+
+def with_opaque(shape: Shape, opaque: Opaque | None) -> Shape:
+    """Return the type with something more that it leaves unsaid."""
+    return replace(shape, opaque=both(shape.opaque, opaque)) if opaque else shape
+
+
+def both(first: Opaque | None, second: Opaque | None) -> Opaque | None:
+    """Join what two places leave unsaid."""
+    if first is None or second is None or first.text == second.text:
+        return first or second
+    return Opaque(text=f"{first.text}, {second.text}", where=first.where)
 
 
 def references(shape: Shape) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TypeGuard, cast
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ingest.typescript import read_placed
 from mcp_bindgen.ingest.typescript_source import MAX_ERRORS
+from mcp_bindgen.ingest.typescript_syntax import one_line
 from mcp_bindgen.ingest.typescript_types import (
     Span,
     Tags,
@@ -31,7 +32,6 @@ FACT_TAGS = _KEYWORD_TAGS | _FLAG_TAGS
 """The tags that state structure; others (`example`, `see`) are prose."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
-_LAYOUT = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?:\s|//[^\n]*|/\*.*?\*/)+""", re.DOTALL)
 
 
 def dump_facts(facts: Mapping[str, object]) -> str:
@@ -51,6 +51,8 @@ def facts_from_document(document: TypeScriptDocument, text: str) -> dict[str, ob
 
 def _declaration_facts(declaration: TsDeclaration, data: bytes) -> dict[str, object]:
     facts: dict[str, object] = {"name": declaration.name, "kind": declaration.kind}
+    if declaration.parameters_span is not None:
+        facts["parameters"] = _spelling(declaration.parameters_span, data)
     if declaration.kind == "interface" and isinstance(declaration.body, TsObject):
         facts["extends"] = [_spelling(base.span, data) for base in declaration.extends]
         facts["members"] = _member_facts(declaration.body, data)
@@ -79,7 +81,7 @@ def _tag_facts(tags: Tags) -> dict[str, object]:
 
 def _spelling(span: Span, data: bytes) -> str:
     """Return what stands in a span, without comments, in one line."""
-    return _LAYOUT.sub(lambda match: match[1] or " ", data[slice(*span)].decode()).strip()
+    return one_line(data[slice(*span)].decode())
 
 
 def render_typescript(facts: object) -> str:
@@ -167,11 +169,11 @@ class _Renderer:
 
     def _declaration(self, declaration: object, where: Location) -> None:
         kind = declaration.get("kind") if _is_object(declaration) else None
-        if kind not in ("interface", "type"):
-            self._error(where, "must be an object whose 'kind' is 'interface' or 'type'")
+        if kind not in ("interface", "type", "enum"):
+            self._error(where, "must be an object whose 'kind' is 'interface', 'type' or 'enum'")
             return
         keys = ("name", "kind", "extends", "members") if kind == "interface" else ("name", "kind", "value")
-        facts = self._object(declaration, where, keys, "tags")
+        facts = self._object(declaration, where, keys, "tags", "parameters")
         if facts is None:
             return
         name = facts["name"]
@@ -179,11 +181,13 @@ class _Renderer:
             self._error(where.child("name"), "must be an identifier")
             return
         self._tags(facts, where, "")
-        if kind == "type":
-            self._line(f"export type {name} =", where)
-            self._line(f"  {self._text(facts['value'], where.child('value'))};", where.child("value"))
+        parameters = self._text(facts.get("parameters", ""), where.child("parameters"))
+        if kind != "interface":
+            self._line(f"export type {name}{parameters} =" if kind == "type" else f"export enum {name}", where)
+            end = ";" if kind == "type" else ""
+            self._line(f"  {self._text(facts['value'], where.child('value'))}{end}", where.child("value"))
             return
-        self._line(f"export interface {name}", where)
+        self._line(f"export interface {name}{parameters}", where)
         for number, (position, base) in enumerate(self._list(facts["extends"], where.child("extends"))):
             self._line(f"  {', ' if number else 'extends '}{self._text(base, position)}", position)
         self._line("{", where)

@@ -64,6 +64,12 @@ class SourceFile:
             self.diagnostics.error(self.place(0, None), f"more than {MAX_ERRORS} errors; the others are not listed")
         self.errors_left -= 1
 
+    def warning(self, node: Node, message: str) -> None:
+        """Note something that the reader of the output should know."""
+        if self.errors_left > 0:
+            self.diagnostics.warning(self.place(node.start_point.row + 1, None), message)
+            self.errors_left -= 1
+
     def doc(self, node: Node, *, plain_comments: bool = False) -> Doc:
         """Read the comment right before a node: the nearest `/** */`, or a plain `/* */` that touches a member."""
         chain, origin = self._comments_before(node.start_byte)

@@ -38,7 +38,6 @@ def read_literal(file: SourceFile, node: Node) -> Constant | None:
             value = _read_number(file, node.children[1])
             return -value if value is not None and node.children[0].type == "-" else value
         case _:
-            unsupported(file, node, " as a value")
             return None
 
 
@@ -85,38 +84,45 @@ def _unescape(escape: re.Match[str]) -> str:
     return "" if character in _LINE_BREAKS else _SIMPLE_ESCAPES.get(character, character)
 
 
+_LAYOUT = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?:\s|//[^\n]*|/\*.*?\*/)+""", re.DOTALL)
+
+
+def one_line(text: str) -> str:
+    """Return TypeScript in one line, without comments."""
+    return _LAYOUT.sub(lambda match: match[1] or " ", text).strip()
+
+
+MAX_SPELLED = 4000
+"""How many bytes of a type are kept as its text."""
+
+
+def spelled(file: SourceFile, node: Node) -> str:
+    """Return a node in one line, without comments; of a very long one, the beginning."""
+    end = min(node.end_byte, node.start_byte + MAX_SPELLED)
+    return one_line(file.data[node.start_byte : end].decode(errors="ignore"))
+
+
 _CONSTRUCTS = {
-    "index_type_query": "'keyof'",
-    "lookup_type": "an indexed access type",
-    "mapped_type_clause": "a mapped type",
-    "template_literal_type": "a template literal type",
-    "template_string": "a template literal",
-    "nested_type_identifier": "a qualified name",
-    "type_parameters": "a generic parameter list",
+    "import_statement": "an import",
+    "export_statement": "an export",
+    "import_alias": "an import",
     "internal_module": "a namespace",
-    "ambient_declaration": "'declare'",
+    "module": "a module",
+    "ambient_declaration": "a declaration",
+    "function_signature": "a function",
+    "generator_function_declaration": "a function",
     "undefined": "'undefined'",
     "html_comment": "an HTML comment",
 }
-_SELF_CONTAINED = " (the schema has to be one self-contained file)"
 
 
-def unsupported(file: SourceFile, node: Node, suffix: str = "") -> None:
-    """Note a construct that cannot be read, in words that its author would use."""
+def not_read(file: SourceFile, node: Node, suffix: str = "") -> None:
+    """Note something that says nothing about messages or cannot be understood, in words that its author would use."""
     if node.type == "expression_statement" and node.named_child_count == 1:
-        node = node.named_child(0)
-    name = node.type.replace("_", " ")
-    reason = ""
-    if node.type == "import_statement":
-        name, reason = "an import", _SELF_CONTAINED
-    elif node.type == "export_statement" and node.child_by_field_name("source") is not None:
-        name, reason = "a re-export", _SELF_CONTAINED
-    elif node.type == "export_statement":
-        name = "an export list or a default export"
-    elif node.type == "predefined_type" or not node.is_named:
-        name = f"'{file.text(node)}'"
-    elif node.type in _CONSTRUCTS:
-        name = _CONSTRUCTS[node.type]
+        node = node.named_children[0]
+    name = node.type.removesuffix("_declaration").replace("_", " ")
+    if node.type == "predefined_type" or not node.is_named:
+        name = f"'{file.text(node)[:40]}'"
     else:
-        name = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-    file.error(node, f"{name}{suffix} is not supported{reason}")
+        name = _CONSTRUCTS.get(node.type) or f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    file.warning(node, f"{name}{suffix} is not read")

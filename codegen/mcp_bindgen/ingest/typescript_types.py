@@ -5,10 +5,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.leaves import Kind, Opaque
 
 Constant: TypeAlias = str | int | float | bool
 Tags: TypeAlias = Mapping[str, str | bool]
-Keyword: TypeAlias = Literal["string", "number", "boolean", "null", "unknown", "any", "object"]
+Keyword: TypeAlias = Literal[
+    "string", "number", "boolean", "null", "unknown", "any", "object", "undefined", "never", "Date"
+]
 
 Span: TypeAlias = tuple[int, int]
 """Where something is written: first byte and end, counted in the UTF-8 form of the text."""
@@ -16,16 +19,21 @@ Span: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsKeyword:
-    """A type that TypeScript itself names."""
+    """A type that TypeScript itself names; a `Date` becomes a string when it is written as JSON."""
 
     name: Keyword
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsReference:
-    """A type that this file declares under a name."""
+    """A type that has a name, declared in this file, or one of TypeScript's own if it takes arguments: `Omit<A, "b">`.
+
+    `opaque` is the text of one with arguments.
+    """
 
     name: str
+    arguments: "tuple[TsType, ...]" = ()
+    opaque: Opaque | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +52,10 @@ class TsLiteral:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsArray:
-    """`T[]` or `Array<T>`."""
+    """`T[]` or `Array<T>`; a tuple is one of any of its items, and its text says the rest."""
 
     item: "TsType"
+    opaque: Opaque | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +74,14 @@ class TsIntersection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsObject:
-    """The body of an interface, an inline object, or `Record<string, T>`."""
+    """The body of an interface, an inline object, or `Record<string, T>`; its text says what is not in the members."""
 
     members: tuple["TsMember", ...]
     index: "TsType | None" = None
     """T of `[key: string]: T`."""
     index_span: Span | None = field(default=None, compare=False)
     """The index signature as a whole; None for a `Record`."""
+    opaque: Opaque | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +91,7 @@ class TsMember:
     name: str
     optional: bool
     type: "TsType"
-    tags: Tags = field(default_factory=dict[str, str | bool])
+    tags: Tags = field(default_factory=dict[str, str | bool], hash=False)
     doc: str = ""
     where: Location = field(compare=False)
     span: Span = field(compare=False)
@@ -93,33 +103,90 @@ class TsMember:
         return self.where.line or 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TsKeyof:
+    """`keyof T`."""
+
+    type: "TsType"
+    opaque: Opaque = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TsIndexed:
+    """`T["name"]` or `T[number]`."""
+
+    type: "TsType"
+    index: "TsType"
+    opaque: Opaque = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TsMapped:
+    """`{ [K in Keys]: T }`; `optional` is None where the members keep what `Keys` says of them."""
+
+    parameter: str
+    keys: "TsType"
+    value: "TsType"
+    optional: bool | None
+    opaque: Opaque = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TsOpaque:
+    """A type that cannot be read any further, such as a conditional one: its text, and what kind of value it takes."""
+
+    opaque: Opaque
+    kind: Kind = Kind.ANY
+
+
 TsType: TypeAlias = (
-    TsKeyword | TsReference | TsTypeof | TsLiteral | TsArray | TsUnion | TsIntersection | TsObject
+    TsKeyword
+    | TsReference
+    | TsTypeof
+    | TsLiteral
+    | TsArray
+    | TsUnion
+    | TsIntersection
+    | TsObject
+    | TsKeyof
+    | TsIndexed
+    | TsMapped
+    | TsOpaque
 )  # closed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TsExtends:
-    """One base of an interface, and the members that `Omit<Base, "a" | "b">` leaves out of it."""
+    """One base of an interface: a reference, perhaps with arguments, as in `Omit<Base, "a" | "b">`."""
 
-    name: str
-    omitted: tuple[str, ...] = ()
+    type: TsType
     span: Span = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TsDeclaration:
-    """An interface, whose body is a `TsObject`, or a type alias."""
+class TsParameter:
+    """A type parameter of a generic declaration; `default` is what it is where nothing is given for it."""
 
     name: str
-    kind: Literal["interface", "type"]
+    default: TsType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TsDeclaration:
+    """An interface, whose body is a `TsObject`, a type alias, or an enum, which is the union of its values."""
+
+    name: str
+    kind: Literal["interface", "type", "enum"]
+    parameters: tuple[TsParameter, ...] = ()
     extends: tuple[TsExtends, ...] = ()
     body: TsType
-    tags: Tags = field(default_factory=dict[str, str | bool])
+    tags: Tags = field(default_factory=dict[str, str | bool], hash=False)
     doc: str = ""
     where: Location = field(compare=False)
     span: Span = field(compare=False)
     """The body."""
+    parameters_span: Span | None = field(default=None, compare=False)
+    """The list of parameters."""
 
     @property
     def line(self) -> int:

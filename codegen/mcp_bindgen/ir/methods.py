@@ -1,15 +1,15 @@
 """Derive the table of methods from the definitions that carry a method constant.
 
 The unions of the schema (ClientRequest, ServerNotification, ...) say who sends a message, but not every message is in
-one: an embedded request travels inside a result, and early schema files forgot a member. Nothing is named here but
-those unions and the patterns by which MCP names its messages.
+one: an embedded request travels inside a result, and some schema files forget a member (see `Senders`). Nothing is
+named here but those unions and the patterns by which MCP names its messages.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ir.names import method_constant, reference, references
+from mcp_bindgen.ir.names import lineage, method_constant, reference, references
 from mcp_bindgen.ir.nodes import Alias, Definition, Direction, Field, MapOf, Method, Ref, Struct, TypeRef, Union
 
 _UNIONS: Mapping[str, Direction] = {
@@ -41,42 +41,83 @@ PAIRINGS = (
 """Rows that no rule can derive. One that applies to no released revision fails a test."""
 
 
-def derive_methods(definitions: Mapping[str, Definition], source: str, diagnostics: Diagnostics) -> tuple[Method, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Senders:
+    """Who sends the messages that no root union names.
+
+    `rows` are those of schema/directions.toml; `elsewhere` returns the direction that a method has in another revision,
+    or None.
+    """
+
+    rows: Mapping[str, Direction]
+    elsewhere: Callable[[str], Direction | None]
+
+
+def derive_methods(
+    definitions: Mapping[str, Definition], source: str, senders: Senders, diagnostics: Diagnostics
+) -> tuple[Method, ...]:
     """Derive one record per method, requests first, each kind sorted by name."""
-    derivation = _Derivation(definitions, source, diagnostics)
-    methods = [derivation.method(name, struct) for name, struct in derivation.messages.items()]
+    derivation = _Derivation(definitions, source, senders, diagnostics)
+    found = [derivation.method(name, struct) for name, struct in derivation.messages.items()]
+    methods = [method for method in found if method is not None]
     return tuple(sorted(methods, key=lambda method: (not method.is_request, method.name)))
 
 
 class _Derivation:
-    def __init__(self, definitions: Mapping[str, Definition], source: str, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self, definitions: Mapping[str, Definition], source: str, senders: Senders, diagnostics: Diagnostics
+    ) -> None:
         self._definitions = definitions
         self._diagnostics = diagnostics
         self._source = source
-        self.messages = self._messages()
+        self._rows = senders
+        found = self._candidates()
+        self._methods = {struct.name: method for method, structs in found.items() for struct in structs}
         self._senders = {root: set(self._members(root)) for root in _UNIONS}
+        self.messages = {method: self._message(method, structs) for method, structs in found.items()}
 
     def _where(self, name: str) -> Location:
         return Location(source=self._source, pointer=f"/{name}")
 
-    def _messages(self) -> dict[str, Struct]:
-        """Find the message of every method; a root union of one member may stand as a copy of it and is none."""
-        found: dict[str, Struct] = {}
+    def _candidates(self) -> dict[str, list[Struct]]:
+        """Find the messages of every method; a root union of one member may stand as a copy of it and is none."""
+        found: dict[str, list[Struct]] = {}
         for name, definition in self._definitions.items():
             method = method_constant(definition)
             if method is None or name in _ROOTS or not isinstance(definition, Struct):
                 continue
-            if not name.endswith(("Request", "Notification")):
-                self._diagnostics.error(
-                    self._where(name), f"a message is called ...Request or ...Notification; {name!r} has a method"
-                )
-            elif method in found:
-                self._diagnostics.error(
-                    self._where(name), f"the method {method!r} is that of {found[method].name} already"
+            if definition.holder or not self._kind(definition):
+                self._diagnostics.warning(
+                    self._where(name),
+                    f"{name} has the method {method!r}, but neither its name nor its bases say whether it is a request"
+                    " or a notification; it is not one of the messages",
                 )
             else:
-                found[method] = definition
+                found.setdefault(method, []).append(definition)
         return found
+
+    def _kind(self, struct: Struct) -> str:
+        """Return ``Request`` or ``Notification``, by the name of the message or of a type that it extends."""
+        for name in (struct.name, *lineage(struct.name, self._definitions)):
+            for kind in ("Request", "Notification"):
+                if name.endswith(kind):
+                    return kind
+        return ""
+
+    def _message(self, method: str, structs: list[Struct]) -> Struct:
+        """Choose the message of a method: one in a root union, else one with a result, else the most derived one."""
+
+        def rank(struct: Struct) -> tuple[bool, bool, int]:
+            in_union = any(struct.name in names for names in self._senders.values())
+            has_result = struct.name.removesuffix("Request") + "Result" in self._definitions
+            return not in_union, not has_result, -len(lineage(struct.name, self._definitions))
+
+        chosen, *others = sorted(structs, key=rank)
+        for other in others:
+            self._diagnostics.note(
+                self._where(other.name), f"{method} is the method of {chosen.name}, too, which is used"
+            )
+        return chosen
 
     def _members(self, root: str) -> Iterator[str]:
         """Iterate over the messages that a root union admits, through the unions in it."""
@@ -84,20 +125,25 @@ class _Derivation:
         while pending:
             definition = self._definitions.get(pending.pop())
             if isinstance(definition, Struct):
-                method = method_constant(definition)
-                if method in self.messages:
-                    yield self.messages[method].name
+                if definition.name in self._methods:
+                    yield definition.name
+                elif root in self._definitions and definition.name == root:  # the copy of its one member
+                    copied = method_constant(definition)
+                    yield from (name for name, method in self._methods.items() if method == copied)
             elif definition is not None:
                 fresh = set(references(definition.type)) - seen
                 seen |= fresh
                 pending += fresh
 
-    def method(self, name: str, message: Struct) -> Method:
-        is_request = message.name.endswith("Request")
+    def method(self, name: str, message: Struct) -> Method | None:
+        """Derive the record of a method; None if nothing could answer it."""
+        is_request = self._kind(message) == "Request"
         params = message.field("params")
         params_name = self._params(message, params)
         fields = self._fields(params.type) if params else {}
         result = self._result(message) if is_request else None
+        if is_request and result is None:
+            return None
         result_fields = self._fields(Ref(name=result)) if result else {}
         alternatives = self._alternatives(message, result, fields) if result else ()
         return Method(
@@ -105,7 +151,7 @@ class _Derivation:
             message=message.name,
             direction=self._direction(name, message, is_request),
             params=params_name,
-            params_required=params is not None and params.required,
+            params_required=params is not None and params.required and self._is_object(params.type),
             result=result,
             alternatives=alternatives,
             paginated="cursor" in fields and "nextCursor" in result_fields,
@@ -120,25 +166,21 @@ class _Derivation:
         senders = {_UNIONS[root] for root, names in self._senders.items() if message.name in names}
         if senders:
             return senders.pop() if len(senders) == 1 else Direction.BOTH
+        if method in self._rows.rows:
+            return self._rows.rows[method]
         if is_request and self._is_embedded(message.name):
             return Direction.EMBEDDED
-        area = method.rpartition("/")[0].partition("/")[0]
-        kin = {
-            self._direction(other, struct, is_request)
-            for other, struct in self.messages.items()
-            if other.startswith(f"{area}/") and any(struct.name in names for names in self._senders.values())
-        }
-        guess = kin.pop() if area and len(kin) == 1 else Direction.BOTH
+        where, unions = self._where(message.name), ", ".join(_UNIONS)
+        known = self._rows.elsewhere(method)
+        if known is not None:
+            self._diagnostics.note(
+                where, f"{message.name} is in none of {unions}; {method} is {known.value} as in another revision"
+            )
+            return known
         self._diagnostics.warning(
-            self._where(message.name),
-            f"{message.name} is in none of {', '.join(_UNIONS)}; {method} is taken as {guess.value},"
-            + (
-                f" like every other {area}/ method"
-                if guess is not Direction.BOTH
-                else " since nothing says who sends it"
-            ),
+            where, f"{message.name} is in none of {unions}, so nothing says who sends {method}: both sides may"
         )
-        return guess
+        return Direction.BOTH
 
     def _is_embedded(self, message: str) -> bool:
         """Whether a result carries the message, through unions and maps."""
@@ -156,10 +198,11 @@ class _Derivation:
         if params is None:
             return None
         name = reference(params.type)
-        if isinstance(params.type, Union) or not self._is_object(params.type):
-            self._diagnostics.error(
-                self._where(message.name), "params are an object, or a named union of named objects"
+        if not self._is_object(params.type):
+            self._diagnostics.warning(
+                self._where(message.name), "its params are not a named object or union of objects; they are not typed"
             )
+            return None
         return name
 
     def _is_object(self, type_: TypeRef) -> bool:
@@ -172,16 +215,17 @@ class _Derivation:
             case _:
                 return isinstance(type_, MapOf)
 
-    def _result(self, message: Struct) -> str:
-        result = message.name.removesuffix("Request") + "Result"
-        if result in self._definitions:
-            if not self._is_object(Ref(name=result)):
-                self._diagnostics.error(self._where(message.name), f"a result is an object; {result} is none")
-            return result
-        if "EmptyResult" not in self._definitions:
-            where = self._where(message.name)
-            self._diagnostics.error(where, f"neither {result} nor EmptyResult is defined, so nothing answers it")
-        return "EmptyResult"
+    def _result(self, message: Struct) -> str | None:
+        """Return the name of the result of a request: its own, else the empty one, else that of all."""
+        own = message.name.removesuffix("Request") + "Result"
+        for name in (own, "EmptyResult", "Result"):
+            if name in self._definitions and self._is_object(Ref(name=name)):
+                return name
+            if name in self._definitions:
+                self._diagnostics.warning(self._where(message.name), f"a result is an object; {name} is not used")
+        where = self._where(message.name)
+        self._diagnostics.warning(where, f"neither {own} nor EmptyResult is defined, so nothing answers it: left out")
+        return None
 
     def _alternatives(self, message: Struct, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
         response = self._definitions.get(f"{result}Response")

@@ -5,7 +5,21 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from mcp_bindgen.leaves import ANY, NULL, STRING, UNBOUNDED, Base, Bounds, Kind, Literal, Primitive, Ref, Scalar
+from mcp_bindgen.leaves import (
+    ANY,
+    NULL,
+    STRING,
+    UNBOUNDED,
+    Base,
+    Bounds,
+    Kind,
+    Literal,
+    Opaque,
+    Primitive,
+    Ref,
+    Scalar,
+    Type,
+)
 
 __all__ = [
     "ANY",
@@ -26,6 +40,7 @@ __all__ = [
     "Literal",
     "MapOf",
     "Method",
+    "Opaque",
     "Primitive",
     "Protocol",
     "Ref",
@@ -38,7 +53,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListOf:
+class ListOf(Type):
     """An array whose items are all of one type."""
 
     item: "TypeRef"
@@ -46,7 +61,7 @@ class ListOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MapOf:
+class MapOf(Type):
     """An object without declared members: every value is of one type."""
 
     value: "TypeRef"
@@ -54,7 +69,7 @@ class MapOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Union:
+class Union(Type):
     """A value of at least one of the member types."""
 
     members: "tuple[TypeRef, ...]"
@@ -75,7 +90,7 @@ TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union  # close
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Struct:
+class Struct(Type):
     """An object type with a name: every member it has, those of its bases included.
 
     `own` names the members that it declares itself. `holder` is the path of the member it was declared in, when the

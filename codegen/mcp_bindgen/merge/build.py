@@ -1,26 +1,27 @@
 """Build the definitions of the IR from declarations: inline objects get names, inheritance is resolved."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from graphlib import CycleError, TopologicalSorter
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Property, Record, Shape, references
+from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Property, Record, Shape
 from mcp_bindgen.ir.names import inline_name
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, ListOf, MapOf, Struct, TypeRef, Union
 from mcp_bindgen.ir.spell import is_any
-from mcp_bindgen.leaves import ANY, Base, Literal, Primitive, Ref
-from mcp_bindgen.merge.flatten import Declarations, Flat, flatten
-from mcp_bindgen.merge.spell import spell
+from mcp_bindgen.leaves import ANY, Literal, Opaque, Primitive, Ref
+from mcp_bindgen.merge.check import check
+from mcp_bindgen.merge.flatten import Declarations
+from mcp_bindgen.merge.join import Joiner
 
 
 def build(declarations: Declarations, source: str, diagnostics: Diagnostics) -> dict[str, Definition]:
-    """Turn declarations into definitions, in their order, each followed by the inline objects that it holds."""
-    builder = _Builder(declarations, source, diagnostics)
-    for declaration in declarations.values():
-        builder.check(declaration)
+    """Turn declarations into definitions, in their order, each followed by the inline objects that it holds.
+
+    `source` is the file that diagnostics point to where a declaration does not say its own.
+    """
+    check(declarations, source, diagnostics)
     if diagnostics.errors:
         return {}
+    builder = _Builder(declarations, source, diagnostics)
     for declaration in declarations.values():
         builder.define(declaration)
     return builder.flattened()
@@ -32,47 +33,11 @@ class _Builder:
         self._source = source
         self._diagnostics = diagnostics
         self._definitions: dict[str, Definition] = {}
-        self._flat: dict[str, Flat | None] = {}
-        self._has_circle = self._find_circle()
-
-    def _where(self, declaration: Declaration) -> Location:
-        return Location(source=self._source, pointer=declaration.pointer or f"/{declaration.name}")
-
-    def check(self, declaration: Declaration) -> None:
-        """Report references that lead nowhere, bases that are no objects, and types that are defined by themselves."""
-        where = self._where(declaration)
-        for name in sorted(set(references(declaration.type)) - self._declarations.keys()):
-            self._diagnostics.error(where, f"no definition is called {name!r}")
-        for base in declaration.type.bases if isinstance(declaration.type, Object) else ():
-            if base.name in self._declarations and flatten(Ref(name=base.name), self._declarations, self._flat) is None:
-                message = f"{declaration.name!r} extends {base.name!r}, which is no object type"
-                self._diagnostics.error(where, message)
-        if self._has_circle and declaration.name in self._defining(declaration.name):
-            self._diagnostics.error(where, f"{declaration.name!r} is defined by itself; break the circle")
-
-    def _find_circle(self) -> bool:
-        """Whether any type is defined by itself: one look at all of them, so that good input is not walked per name."""
-        graph = {name: set(_immediate(declaration.type)) for name, declaration in self._declarations.items()}
-        try:
-            TopologicalSorter(graph).prepare()
-        except CycleError:
-            return True
-        return False
-
-    def _defining(self, name: str) -> set[str]:
-        """The names that must be known before this type is: aliased types, union members, bases."""
-        found: set[str] = set()
-        pending = [name]
-        while pending:
-            declaration = self._declarations.get(pending.pop())
-            direct = set(_immediate(declaration.type)) if declaration else set[str]()
-            pending += direct - found
-            found |= direct
-        return found
+        self._join = Joiner(declarations, source)
 
     def define(self, declaration: Declaration) -> None:
         """Make the definition of a declaration, and those of the objects that it holds inline."""
-        shape = self._joined(declaration.type, declaration)
+        shape = self._join.type_of(declaration)
         if isinstance(shape, Object):
             shell = Struct(
                 name=declaration.name,
@@ -105,55 +70,44 @@ class _Builder:
         extra = self._lift(shape.extra, name, "Extra", f"{path}.*", declaration) if shape.extra else None
         own = tuple(p.wire_name for p in shape.properties)
         self._definitions[name] = replace(
-            shell, fields=fields, own=own, bases=shape.bases, extra=extra, indexed=shape.indexed
+            shell, fields=fields, own=own, bases=shape.bases, extra=extra, indexed=shape.indexed, opaque=shape.opaque
         )
 
     def _field(self, property_: Property, holder: str, path: str, declaration: Declaration) -> Field:
+        wire_name = property_.wire_name
+        shape = self._join.shape(property_.type, declaration)
+        if wire_name == "params" and isinstance(shape, AnyOf):
+            type_: TypeRef = self._named_params(shape, inline_name(holder, wire_name), path, declaration)
+        else:
+            type_ = self._lift(shape, holder, wire_name, path, declaration)
         return Field(
-            wire_name=property_.wire_name,
-            type=self._lift(property_.type, holder, property_.wire_name, path, declaration),
+            wire_name=wire_name,
+            type=type_,
             required=property_.required,
             doc=property_.doc,
             deprecated=property_.deprecated,
         )
 
-    def _joined(self, shape: Shape, declaration: Declaration) -> Shape:
-        """Turn an intersection into an object that extends its named members and has the properties of the others."""
-        if not isinstance(shape, AllOf):
-            return shape
-        bases: list[Base] = []
-        properties: dict[str, Property] = {}
-        extra: Shape | None = ANY
-        for member in shape.members:
-            if isinstance(member, Ref) and flatten(member, self._declarations, self._flat):
-                bases.append(Base(name=member.name))
-            elif (
-                isinstance(member, Object)
-                and not member.bases
-                and not properties.keys() & {p.wire_name for p in member.properties}
-            ):
-                properties |= {p.wire_name: p for p in member.properties}
-                extra = member.extra if extra == ANY else extra
-            elif not (isinstance(member, Record) and member.value == ANY):
-                self._diagnostics.error(
-                    self._where(declaration),
-                    f"{spell(shape)} has no type in Python; an intersection joins object types",
-                )
-        return Object(properties=tuple(properties.values()), bases=tuple(bases), extra=extra)
+    def _named_params(self, shape: AnyOf, wanted: str, path: str, declaration: Declaration) -> Ref:
+        """Name the union that stands inline as the params of a message: a handler takes them as one type."""
+        name = self._free_name(wanted, declaration)
+        self._definitions[name] = Alias(name=name, type=ANY)
+        self._definitions[name] = Alias(name=name, type=self._lift(shape, name, "Item", path, declaration))
+        return Ref(name=name)
 
     def _lift(self, shape: Shape, holder: str, member: str, path: str, declaration: Declaration) -> TypeRef:
         """Turn a shape into a type: inline objects become references to structs with names of their own."""
         match shape:
             case Primitive() | Literal() | Ref():
                 return shape
-            case Array(item=item, bounds=bounds):
-                return ListOf(item=self._lift(item, holder, member, path, declaration), bounds=bounds)
-            case Record(value=value, bounds=bounds):
-                return MapOf(value=self._lift(value, holder, member, path, declaration), bounds=bounds)
-            case AnyOf(members=members):
-                return _union(self._lift(m, holder, member, path, declaration) for m in members)
+            case Array(item=item, bounds=bounds, opaque=opaque):
+                return ListOf(item=self._lift(item, holder, member, path, declaration), bounds=bounds, opaque=opaque)
+            case Record(value=value, bounds=bounds, opaque=opaque):
+                return MapOf(value=self._lift(value, holder, member, path, declaration), bounds=bounds, opaque=opaque)
+            case AnyOf(members=members, opaque=opaque):
+                return _union([self._lift(m, holder, member, path, declaration) for m in members], opaque)
             case AllOf():
-                return self._lift(self._joined(shape, declaration), holder, member, path, declaration)
+                return self._lift(self._join.shape(shape, declaration), holder, member, path, declaration)
             case Object():
                 name = self._free_name(inline_name(holder, member), declaration)
                 self._struct(shape, declaration, Struct(name=name, fields=(), own=(), holder=path), path=path)
@@ -165,7 +119,7 @@ class _Builder:
         while name in taken:
             name, number = f"{wanted}{number}", number + 1
         if name != wanted:
-            where = self._where(declaration)
+            where = Location(source=self._source, pointer=declaration.pointer or f"/{declaration.name}")
             self._diagnostics.warning(where, f"an inline object is called {name}, because {wanted} is taken")
         return name
 
@@ -208,22 +162,7 @@ def _both(first: Field, second: Field) -> Field:
     return replace(second, required=first.required or second.required)
 
 
-def _union(members: Iterable[TypeRef]) -> TypeRef:
-    """Make a union of the members, nested unions flattened and repetitions dropped."""
-    flat: dict[TypeRef, None] = {}
-    for member in members:
-        flat.update(dict.fromkeys(member.members if isinstance(member, Union) else (member,)))
-    return next(iter(flat)) if len(flat) == 1 else Union(members=tuple(flat))
-
-
-def _immediate(shape: Shape) -> Iterator[str]:
-    match shape:
-        case Ref(name=name):
-            yield name
-        case AnyOf(members=members) | AllOf(members=members):
-            for member in members:
-                yield from _immediate(member)
-        case Object(bases=bases):
-            yield from (base.name for base in bases)
-        case Primitive() | Literal() | Array() | Record():
-            return
+def _union(members: list[TypeRef], opaque: Opaque | None) -> TypeRef:
+    """Make a union of the members, repetitions dropped."""
+    flat = tuple(dict.fromkeys(members))
+    return flat[0] if len(flat) == 1 else Union(members=flat, opaque=opaque)

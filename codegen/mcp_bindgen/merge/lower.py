@@ -6,31 +6,52 @@ the default of the official converter, where there is none. Assertions on the me
 to the JSON Schema alone, so they come from there where no tag states them.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Property, Record, Shape, any_of
+from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ingest.shapes import (
+    AllOf,
+    AnyOf,
+    Array,
+    Declaration,
+    Object,
+    Property,
+    Record,
+    Shape,
+    any_of,
+    both,
+    never,
+    with_opaque,
+)
+from mcp_bindgen.ingest.typescript_expressions import global_type
 from mcp_bindgen.ingest.typescript_types import (
     Constant,
     Tags,
     TsArray,
     TsDeclaration,
     TsExtends,
+    TsIndexed,
     TsIntersection,
+    TsKeyof,
     TsKeyword,
     TsLiteral,
+    TsMapped,
     TsMember,
     TsObject,
+    TsOpaque,
     TsReference,
     TsType,
     TsTypeof,
     TsUnion,
     TypeScriptDocument,
 )
-from mcp_bindgen.leaves import ANY, NULL, UNBOUNDED, Base, Bounds, Kind, Literal, Primitive, Ref
+from mcp_bindgen.leaves import ANY, NULL, UNBOUNDED, Base, Bounds, Kind, Literal, Opaque, Primitive, Ref
+from mcp_bindgen.merge.evaluate import Evaluator
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
+from mcp_bindgen.merge.spell import is_any
 
 _BOUND_TAGS: Mapping[str, str] = {
     "minimum": "minimum",
@@ -43,19 +64,46 @@ _BOUND_TAGS: Mapping[str, str] = {
 }
 
 
-def lower(document: TypeScriptDocument, hints: Declarations, diagnostics: Diagnostics) -> dict[str, Declaration]:
-    """Lower every declaration of a schema.ts; `hints` are those of its schema.json, empty if there is none."""
-    lowering = _Lowering(document.constants, hints, diagnostics)
-    return {ts.name: lowering.declaration(ts) for ts in document.declarations}
+MAX_DEPTH = 40
+"""How many computed types may lead to each other before the rest is kept as text."""
+MAX_INSTANCES = 300
+"""How many types one file may make of its generic ones; the rest is kept as text."""
+
+_UNDEFINED = TsKeyword(name="undefined")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+def lower(document: TypeScriptDocument, hints: Declarations) -> dict[str, Declaration]:
+    """Lower every declaration of a schema.ts; `hints` are those of its schema.json, empty if there is none.
+
+    A generic declaration becomes one declaration for each set of arguments that it is used with.
+    """
+    return _Lowering(document, hints).all()
 
 
 class _Lowering:
-    def __init__(self, constants: Mapping[str, Constant], hints: Declarations, diagnostics: Diagnostics) -> None:
-        self._constants = constants
+    def __init__(self, document: TypeScriptDocument, hints: Declarations) -> None:
+        self._document = document
+        self._constants: Mapping[str, Constant] = document.constants
         self._hints = hints
-        self._diagnostics = diagnostics
+        self._evaluator = Evaluator(document.declarations)
+        self._declared = self._evaluator.declared
+        self._instances: dict[TsReference, str] = {}
+        self._where = Location(source=document.source)
+        self._depth = 0
 
-    def declaration(self, ts: TsDeclaration) -> Declaration:
+    def all(self) -> dict[str, Declaration]:
+        found: dict[str, Declaration] = {}
+        for ts in self._document.declarations:
+            if all(parameter.default is not None for parameter in ts.parameters):
+                found[ts.name] = self._declaration(self._evaluator.instance(TsReference(name=ts.name)))
+        while fresh := [(ref, name) for ref, name in self._instances.items() if name not in found]:
+            for reference, name in fresh:
+                found[name] = self._declaration(replace(self._evaluator.instance(reference), name=name))
+        return found
+
+    def _declaration(self, ts: TsDeclaration) -> Declaration:
+        self._where = ts.where
         hint = self._hints.get(ts.name)
         type_ = self._type(ts.body, hint.type if hint else None, ts.tags)
         if ts.kind == "interface":
@@ -68,37 +116,111 @@ class _Lowering:
             internal="internal" in ts.tags,
             category=str(ts.tags.get("category", "")),
             pointer=hint.pointer if hint else "",
+            where=ts.where,
         )
 
     def _interface(self, extends: tuple[TsExtends, ...], body: Shape) -> Shape:
         """An interface is an object, unless an index signature of a type of its own makes it a map."""
-        bases = tuple(Base(name=base.name, omitted=base.omitted) for base in extends)
-        if isinstance(body, Object):
-            return replace(body, bases=bases)
-        if isinstance(body, Record) and body.value != ANY and not bases:
+        if isinstance(body, Record) and body.value != ANY and not extends:
             return body
-        return Object(properties=(), bases=bases, extra=body.value if isinstance(body, Record) else ANY)
+        own = body if isinstance(body, Object) else Object(properties=(), extra=_value(body), opaque=body.opaque)
+        bases: list[Base] = []
+        inherited: dict[str, Property] = {}
+        opaque, extra = own.opaque, own.extra
+        for base in extends:
+            shape = self._type(base.type, None, {})
+            match shape:
+                case Ref(name=name):
+                    bases.append(Base(name=name))
+                case Object(properties=properties):
+                    bases += shape.bases
+                    inherited |= {property_.wire_name: property_ for property_ in properties}
+                    extra = shape.extra if extra is not None and is_any(extra) else extra
+                case Record(value=value):
+                    extra = value if extra is not None and is_any(extra) else extra
+                case _:
+                    opaque = both(opaque, Opaque(text=f"extends {_text(base.type)}", where=self._where))
+        whole = inherited | {property_.wire_name: property_ for property_ in own.properties}
+        return replace(own, properties=tuple(whole.values()), bases=tuple(bases), extra=extra, opaque=opaque)
 
     def _type(self, ts: TsType, hint: Shape | None, tags: Tags, in_value: bool = False) -> Shape:
         match ts:
-            case TsReference(name=name):
-                return Ref(name=name)
+            case TsReference():
+                return self._reference(ts, hint, tags)
             case TsLiteral(value=value):
                 return Literal(values=(value,))
             case TsTypeof(constant=constant):
-                return Literal(values=(self._constants.get(constant),))
+                return Literal(values=(self._constants[constant],)) if constant in self._constants else ANY
             case TsKeyword():
                 return self._keyword(ts, hint, tags, in_value)
-            case TsArray(item=item):
+            case TsArray(item=item, opaque=opaque):
                 array = self._hint_of(Array, hint)
                 bounds = _bounds(tags, array.bounds if array else UNBOUNDED)
-                return Array(item=self._type(item, array.item if array else None, {}), bounds=bounds)
+                return Array(item=self._type(item, array.item if array else None, {}), bounds=bounds, opaque=opaque)
             case TsObject():
                 return self._object(ts, hint)
             case TsUnion(members=members):
                 return self._union(members, hint, tags)
             case TsIntersection(members=members):
-                return self._intersection(members, hint)
+                return AllOf(members=tuple(self._type(member, hint, {}) for member in members))
+            case TsOpaque(opaque=opaque, kind=kind):
+                return _hinted(Primitive(kind=kind, opaque=opaque), hint)
+            case TsKeyof(opaque=opaque) | TsIndexed(opaque=opaque) | TsMapped(opaque=opaque):
+                return self._computed(ts, opaque, hint, tags)
+
+    def _computed(self, ts: TsType, opaque: Opaque, hint: Shape | None, tags: Tags) -> Shape:
+        """Lower what a type is computed to; the text of the type where that is not known."""
+        found = self._evaluator.evaluate(ts) if self._depth < MAX_DEPTH else None
+        if found is None:
+            kind = Kind.STRING if isinstance(ts, TsKeyof) else Kind.ANY
+            return _hinted(Primitive(kind=kind, opaque=opaque), hint)
+        self._depth += 1
+        lowered = self._type(found, hint, tags)
+        self._depth -= 1
+        return lowered
+
+    def _reference(self, ts: TsReference, hint: Shape | None, tags: Tags) -> Shape:
+        opaque = ts.opaque or Opaque(text=ts.name, where=self._where)
+        declaration = self._declared.get(ts.name)
+        if declaration is not None:
+            if not ts.arguments and all(parameter.default is not None for parameter in declaration.parameters):
+                return Ref(name=ts.name)
+            name = self._instance(ts)
+            return Ref(name=name) if name else _hinted(Primitive(kind=Kind.ANY, opaque=opaque), hint)
+        if ts.name in ("Omit", "Pick") and (chosen := self._chosen(ts)):
+            return chosen
+        keyword = global_type(ts.name)
+        if keyword is not None:
+            return self._type(TsKeyword(name=keyword), hint, tags)
+        return self._computed(ts, opaque, hint, tags)
+
+    def _chosen(self, ts: TsReference) -> Shape | None:
+        """Return an object that takes some properties of a named one, and inherits them."""
+        whole, keys = ts.arguments if len(ts.arguments) == 2 else (None, None)
+        if not isinstance(whole, TsReference) or keys is None or whole.name not in self._declared:
+            return None
+        base, names = self._reference(whole, None, {}), self._evaluator.keys(keys)
+        if not isinstance(base, Ref) or names is None:
+            return None
+        found = self._evaluator.object_of(whole)
+        if ts.name == "Pick" and found is None:
+            return None
+        known = [member.name for member in found.members] if found else []
+        omitted = names if ts.name == "Omit" else [name for name in known if name not in names]
+        return Object(properties=(), bases=(Base(name=base.name, omitted=tuple(omitted)),))
+
+    def _instance(self, ts: TsReference) -> str | None:
+        """Return the name of a generic type with its arguments: ``Page`` of ``Tool`` is ``PageTool``."""
+        if ts not in self._instances:
+            text = _text(ts)
+            if len(self._instances) >= MAX_INSTANCES or len(text) > MAX_TEXT:
+                return None
+            words = "".join(word[0].upper() + word[1:] for word in _WORD.findall(text))
+            name, number = words, 2
+            while name in self._declared or name in self._instances.values():
+                name, number = f"{words}{number}", number + 1
+            self._instances[ts] = name
+        return self._instances[ts]
 
     def _keyword(self, ts: TsKeyword, hint: Shape | None, tags: Tags, in_value: bool) -> Shape:
         match ts.name:
@@ -106,6 +228,10 @@ class _Lowering:
                 return ANY
             case "null":
                 return NULL
+            case "undefined" | "never":
+                return never(self._where)
+            case "Date":
+                return Primitive(kind=Kind.STRING, format="date-time")
             case "object":
                 return Record(value=ANY)
             case "number":
@@ -139,6 +265,10 @@ class _Lowering:
         return next((member for member in members if isinstance(member, kind)), None)
 
     def _object(self, ts: TsObject, hint: Shape | None) -> Shape:
+        made = self._plain_object(ts, hint)
+        return with_opaque(made, ts.opaque)
+
+    def _plain_object(self, ts: TsObject, hint: Shape | None) -> Shape:
         flat = flatten(hint, self._hints) if hint else None
         extra_hint = flat.extra if flat else None
         extra = self._type(ts.index, extra_hint, {}) if ts.index else ANY
@@ -149,15 +279,17 @@ class _Lowering:
         return Object(properties=properties, extra=extra, indexed=ts.index is not None)
 
     def _member(self, ts: TsMember, hint: Property | None) -> Property:
+        parts = ts.type.members if isinstance(ts.type, TsUnion) else ()
         return Property(
             wire_name=ts.name,
             type=self._type(ts.type, hint.type if hint else None, ts.tags),
-            required=not ts.optional,
+            required=not ts.optional and _UNDEFINED not in parts,
             doc=ts.doc or (hint.doc if hint else ""),
             deprecated="deprecated" in ts.tags,
         )
 
     def _union(self, members: tuple[TsType, ...], hint: Shape | None, tags: Tags) -> Shape:
+        members = tuple(member for member in members if member != _UNDEFINED) or members
         literals = tuple(member.value for member in members if isinstance(member, TsLiteral))
         rest = [member for member in members if not isinstance(member, TsLiteral)]
         if not rest:
@@ -173,8 +305,41 @@ class _Lowering:
         lowered = self._type(ts, hint, tags)
         return lowered if isinstance(lowered, Primitive) else Primitive(kind=Kind.STRING)
 
-    def _intersection(self, members: tuple[TsType, ...], hint: Shape | None) -> Shape:
-        return AllOf(members=tuple(self._type(member, hint, {}) for member in members))
+
+MAX_TEXT = 120
+"""How long the text of a generic type with its arguments may be; the name of what is made of it is as long."""
+
+
+def _hinted(opaque: Primitive, hint: Shape | None) -> Shape:
+    """Return what the JSON Schema says in place of a type that cannot be read, if it says anything."""
+    return opaque if hint is None or is_any(hint) else hint
+
+
+def _value(body: Shape) -> Shape:
+    return body.value if isinstance(body, Record) else ANY
+
+
+def _text(ts: TsType) -> str:
+    """Spell a reference and its arguments; what has no name of its own gives its text, or its kind."""
+    match ts:
+        case TsReference(name=name, arguments=arguments):
+            return " ".join([name, *map(_text, arguments)])
+        case TsKeyword(name=keyword):
+            return keyword
+        case TsLiteral(value=value):
+            return str(value)
+        case TsTypeof(constant=constant):
+            return constant
+        case TsArray(item=item):
+            return f"{_text(item)} Array"
+        case TsUnion(members=members):
+            return " Or ".join(map(_text, members))
+        case TsIntersection(members=members):
+            return " And ".join(map(_text, members))
+        case TsObject():
+            return "Object"
+        case TsOpaque(opaque=opaque) | TsKeyof(opaque=opaque) | TsIndexed(opaque=opaque) | TsMapped(opaque=opaque):
+            return opaque.text
 
 
 def _family(kind: Kind) -> Kind:

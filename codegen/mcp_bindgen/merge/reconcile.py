@@ -13,6 +13,7 @@ from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.nodes import Erratum
 from mcp_bindgen.merge.compare import Comparison, Difference
+from mcp_bindgen.merge.join import join
 from mcp_bindgen.merge.lower import lower
 
 RULES: Mapping[str, str] = {
@@ -42,8 +43,9 @@ class Reconciled:
 
 def reconcile(typescript: TypeScriptDocument, schema: SchemaDocument, diagnostics: Diagnostics) -> Reconciled:
     """Merge the two readings of one revision."""
-    declarations = lower(typescript, schema.declarations, diagnostics)
-    differences = list(Comparison(declarations, schema.declarations).declarations())
+    declarations = lower(typescript, schema.declarations)
+    ours, theirs = join(declarations, typescript.source), join(schema.declarations, schema.source)
+    differences = list(Comparison(ours, theirs).declarations())
     return Reconciled(
         declarations=declarations,
         errata=tuple(_erratum(difference) for difference in differences),

@@ -2,7 +2,7 @@
 
 import json
 
-from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Object, Record, Shape
+from mcp_bindgen.ingest.shapes import NEVER, AllOf, AnyOf, Array, Object, Record, Shape, is_never
 from mcp_bindgen.ir.spell import spell_assertions
 from mcp_bindgen.leaves import Kind, Literal, Primitive, Ref
 
@@ -10,6 +10,8 @@ from mcp_bindgen.leaves import Kind, Literal, Primitive, Ref
 def spell(shape: Shape) -> str:
     """Spell a shape on one line: ``string | integer``, ``Tool[]``, ``A & { b?: string }``."""
     match shape:
+        case Primitive() if is_never(shape):
+            return NEVER
         case Primitive(kind=kind, known=known):
             return " | ".join([*(json.dumps(value) for value in known), kind.value])
         case Literal(values=values):

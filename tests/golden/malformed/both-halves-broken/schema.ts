@@ -1,2 +1,2 @@
 export const LATEST_PROTOCOL_VERSION = "2099-01-01";
-export type A<T> = T;
+export type A = Missing;

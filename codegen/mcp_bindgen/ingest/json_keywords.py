@@ -1,0 +1,130 @@
+"""The keywords of JSON Schema (draft-07 and 2020-12) by what they do to a type, and the values they take."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.leaves import UNBOUNDED, Bounds, Scalar
+
+Node: TypeAlias = dict[str, Any]
+
+TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
+ANNOTATIONS = frozenset(
+    "$comment $anchor $id $schema $vocabulary $defs definitions title description default examples deprecated readOnly "
+    "writeOnly format contentEncoding contentMediaType contentSchema".split()
+)
+"""Keywords that say nothing about which values are valid; definitions are read where something refers to them."""
+
+ASSERTIONS: Mapping[str, tuple[str, str, type]] = {
+    "minimum": ("number", "minimum", float),
+    "maximum": ("number", "maximum", float),
+    "exclusiveMinimum": ("number", "exclusive_minimum", float),
+    "exclusiveMaximum": ("number", "exclusive_maximum", float),
+    "multipleOf": ("number", "multiple_of", float),
+    "minLength": ("string", "min_length", int),
+    "maxLength": ("string", "max_length", int),
+    "pattern": ("string", "pattern", str),
+    "minItems": ("array", "min_items", int),
+    "maxItems": ("array", "max_items", int),
+    "uniqueItems": ("array", "unique_items", bool),
+    "minProperties": ("object", "min_properties", int),
+    "maxProperties": ("object", "max_properties", int),
+}
+"""Keyword -> the JSON type it applies to, the field of `Bounds` that holds it, the Python type of its value."""
+
+COMBINING = ("anyOf", "oneOf", "allOf")
+OBJECT = frozenset(("properties", "required", "additionalProperties"))
+TYPING = frozenset(("type", "const", "enum", "$ref", "items", *COMBINING, *OBJECT, *ASSERTIONS))
+"""Keywords that become part of a type. Every other one that is not an annotation is kept as opaque text."""
+
+
+def opaque_words(node: Node) -> list[str]:
+    """Return the keywords of a schema that no type can express, in the order of the file."""
+    return [
+        word
+        for word, value in node.items()
+        if word not in TYPING and word not in ANNOTATIONS and not word.startswith("x-") and not _is_idle(word, value)
+    ]
+
+
+def _is_idle(word: str, value: object) -> bool:
+    """Whether a keyword asserts nothing: every name of a property is a string."""
+    return word == "propertyNames" and (value is True or value in ({}, {"type": "string"}))
+
+
+def opaque_text(node: Node, words: Sequence[str]) -> str:
+    """Spell some keywords of a schema as JSON, for people and for comparison."""
+    return json.dumps({word: node[word] for word in words}, ensure_ascii=False)
+
+
+def type_names(node: Node, where: Location, diagnostics: Diagnostics) -> tuple[str, ...]:
+    """Return the types that a schema states; one that JSON Schema does not have is an error."""
+    stated: object = node["type"]
+    names = cast(list[object], stated) if isinstance(stated, list) else [stated]
+    good = tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name in TYPES))
+    if any(name not in TYPES for name in names) or not good:
+        diagnostics.error(where.child("type"), f"{spell_value(node['type'])} is not a type of JSON Schema")
+    return good
+
+
+def warn_idle(names: tuple[str, ...], node: Node, where: Location, diagnostics: Diagnostics) -> None:
+    """Report assertions that apply to none of the types: JSON Schema ignores them, so must the model."""
+    applies = set(names) | ({"number"} if "integer" in names else set[str]())
+    owners = {word: owner for word, (owner, _, _) in ASSERTIONS.items()}
+    owners |= dict.fromkeys(OBJECT, "object") | {"items": "array"}
+    for word in sorted(node.keys() & owners.keys()):
+        if owners[word] not in applies:
+            diagnostics.warning(where.child(word), f"{word!r} has no effect on {' or '.join(names)}")
+
+
+def read_bounds(kind: str, node: Node, where: Location, diagnostics: Diagnostics) -> Bounds:
+    """Read the assertions that apply to one type; a value of the wrong type is an error."""
+    values: dict[str, Any] = {}
+    for word, (owner, name, type_) in ASSERTIONS.items():
+        if word not in node or owner != kind or (word == "pattern" and not is_pattern(node[word])):
+            continue
+        value = node[word]
+        numeric = isinstance(value, int | float) and not isinstance(value, bool)
+        if type_ is float and numeric and (word != "multipleOf" or value > 0):
+            values[name] = value
+        elif type_ is int and numeric and value == int(value) and value >= 0:
+            values[name] = int(value)
+        elif type_ not in (float, int) and isinstance(value, type_):
+            values[name] = value
+        else:
+            diagnostics.error(where.child(word), f"{spell_value(value)} is not a value for {word}")
+    return Bounds(**values) if values else UNBOUNDED
+
+
+def is_pattern(value: object) -> bool:
+    """Whether Python can match a pattern; what is not even text is left to be reported as such."""
+    if not isinstance(value, str):
+        return True
+    try:
+        re.compile(value)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def is_of(value: Scalar, name: str) -> bool:
+    """Whether a constant is of a type of JSON Schema."""
+    match value:
+        case None:
+            return name == "null"
+        case bool():
+            return name == "boolean"
+        case str():
+            return name == "string"
+        case int():
+            return name in ("integer", "number")
+        case float():
+            return name == "number" or (name == "integer" and value.is_integer())
+
+
+def spell_value(value: object) -> str:
+    """Spell a value of a schema in a message, cut to a length that a line can hold."""
+    text = json.dumps(value, default=repr)
+    return text if len(text) <= 60 else text[:57] + "..."

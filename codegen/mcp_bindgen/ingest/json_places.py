@@ -1,0 +1,81 @@
+"""The places that a schema.json refers to: its definitions, and any other schema in the file."""
+
+import re
+from collections.abc import Iterator
+from typing import cast
+from urllib.parse import unquote
+
+from mcp_bindgen.diagnostics import escape_pointer
+from mcp_bindgen.ingest.json_keywords import Node
+
+MAX_PLACES = 1000
+"""How many schemas that are not definitions may be referred to; far above any real file."""
+
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+class Places:
+    """Names the schemas of one file that references lead to, those below the definitions when they are asked for."""
+
+    def __init__(self, root: Node, containers: list[str]) -> None:
+        self._root = root
+        self._names: dict[str, str] = {}
+        self._nodes: dict[str, tuple[str, object]] = {}
+        for container in containers:
+            for name, node in cast(Node, root[container]).items():
+                if name not in self._nodes:
+                    self._add(name, f"/{escape_pointer(container)}/{escape_pointer(name)}", node)
+        self._defined = len(self._nodes)
+
+    def _add(self, name: str, pointer: str, node: object) -> None:
+        self._names[pointer] = name
+        self._nodes[name] = (pointer, node)
+
+    def __iter__(self) -> Iterator[tuple[str, str, object]]:
+        """Iterate over name, pointer and schema; what is named meanwhile comes last."""
+        done: set[str] = set()
+        while fresh := [name for name in self._nodes if name not in done]:
+            for name in fresh:
+                done.add(name)
+                yield (name, *self._nodes[name])
+
+    def name(self, target: str) -> str | None:
+        """Return the name of the schema that a reference in this file leads to, or None."""
+        if not target.startswith("#/"):
+            return None
+        pointer = target[1:]
+        if pointer not in self._names:
+            pointer = unquote(pointer)
+        if pointer in self._names:
+            return self._names[pointer]
+        node = self._find(pointer)
+        is_schema = isinstance(node, dict | bool)
+        if not is_schema or len(self._nodes) - self._defined >= MAX_PLACES:
+            return None
+        words = "".join(word[0].upper() + word[1:] for word in _WORD.findall(_below(pointer)))
+        wanted = words or "Schema"
+        name, number = wanted, 2
+        while name in self._nodes:
+            name, number = f"{wanted}{number}", number + 1
+        self._add(name, pointer, node)
+        return name
+
+    def _find(self, pointer: str) -> object:
+        node: object = self._root
+        for token in pointer.split("/")[1:]:
+            key = token.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, dict):
+                node = cast(Node, node).get(key)
+            elif isinstance(node, list) and re.fullmatch("[0-9]{1,9}", key):
+                items = cast(list[object], node)
+                node = items[int(key)] if int(key) < len(items) else None
+            else:
+                return None
+        return node
+
+
+def _below(pointer: str) -> str:
+    """Return the tokens of a pointer that name something: not the keywords on the way."""
+    tokens = pointer.split("/")[1:]
+    keywords = {"$defs", "definitions", "properties", "items", "additionalProperties", "anyOf", "oneOf", "allOf"}
+    return " ".join(token for token in tokens if token not in keywords)

@@ -1,0 +1,44 @@
+"""The opaque facts of a protocol: what its schema says and no type can express."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Opaque, Primitive, Protocol, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.spell import spell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueFact:
+    """One opaque fact: the definition or property it is about, the type that is accepted instead, text and place."""
+
+    name: str
+    accepted: str
+    opaque: Opaque
+
+
+def opaque_facts(protocol: Protocol) -> Iterator[OpaqueFact]:
+    """Iterate over the opaque facts, in the order of the definitions; an inherited one is not repeated."""
+    for name, definition in protocol.definitions.items():
+        if not isinstance(definition, Struct):
+            yield from _of(name, definition.type)
+            continue
+        if definition.opaque:
+            yield OpaqueFact(name=name, accepted="object", opaque=definition.opaque)
+        for field in definition.fields:
+            if field.wire_name in definition.own:
+                yield from _of(f"{name}.{field.wire_name}", field.type)
+        if definition.extra is not None:
+            yield from _of(f"{name}.*", definition.extra)
+
+
+def _of(name: str, type_: TypeRef) -> Iterator[OpaqueFact]:
+    if type_.opaque:
+        yield OpaqueFact(name=name, accepted=spell(type_), opaque=type_.opaque)
+    match type_:
+        case Primitive() | Literal() | Ref():
+            return
+        case ListOf(item=inner) | MapOf(value=inner):
+            yield from _of(name, inner)
+        case Union(members=members):
+            for member in members:
+                yield from _of(name, member)

@@ -1,0 +1,73 @@
+"""Check that declarations make sense: every name leads somewhere, bases are objects, nothing is defined by itself."""
+
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+
+from mcp_bindgen.diagnostics import Diagnostics, Location
+from mcp_bindgen.ingest.shapes import AllOf, AnyOf, Array, Declaration, Object, Record, Shape, references
+from mcp_bindgen.leaves import Literal, Primitive, Ref
+from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
+from mcp_bindgen.merge.spell import is_any
+
+
+def check(declarations: Declarations, source: str, diagnostics: Diagnostics) -> None:
+    """Report references that lead nowhere, bases that are not objects, and types that are defined by themselves."""
+    checker = _Checker(declarations, source, diagnostics)
+    for declaration in declarations.values():
+        checker.check(declaration)
+
+
+class _Checker:
+    def __init__(self, declarations: Declarations, source: str, diagnostics: Diagnostics) -> None:
+        self._declarations = declarations
+        self._source = source
+        self._diagnostics = diagnostics
+        self._flat: dict[str, Flat | None] = {}
+        self._has_circle = self._find_circle()
+
+    def check(self, declaration: Declaration) -> None:
+        where = Location(source=self._source, pointer=declaration.pointer or f"/{declaration.name}")
+        for name in sorted(set(references(declaration.type)) - self._declarations.keys()):
+            self._diagnostics.error(where, f"no definition is called {name!r}")
+        for base in declaration.type.bases if isinstance(declaration.type, Object) else ():
+            if base.name in self._declarations and not self._can_be_base(Ref(name=base.name)):
+                message = f"{declaration.name!r} extends {base.name!r}, which is no object type"
+                self._diagnostics.error(where, message)
+        if self._has_circle and declaration.name in self._defining(declaration.name):
+            self._diagnostics.error(where, f"{declaration.name!r} is defined by itself; break the circle")
+
+    def _can_be_base(self, base: Ref) -> bool:
+        return is_any(resolve(base, self._declarations)) or flatten(base, self._declarations, self._flat) is not None
+
+    def _find_circle(self) -> bool:
+        """Whether any type is defined by itself: one look at all of them, so that good input is not walked per name."""
+        graph = {name: set(_immediate(declaration.type)) for name, declaration in self._declarations.items()}
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError:
+            return True
+        return False
+
+    def _defining(self, name: str) -> set[str]:
+        """The names that must be known before this type is: aliased types, union members, bases."""
+        found: set[str] = set()
+        pending = [name]
+        while pending:
+            declaration = self._declarations.get(pending.pop())
+            direct = set(_immediate(declaration.type)) if declaration else set[str]()
+            pending += direct - found
+            found |= direct
+        return found
+
+
+def _immediate(shape: Shape) -> Iterator[str]:
+    match shape:
+        case Ref(name=name):
+            yield name
+        case AnyOf(members=members) | AllOf(members=members):
+            for member in members:
+                yield from _immediate(member)
+        case Object(bases=bases):
+            yield from (base.name for base in bases)
+        case Primitive() | Literal() | Array() | Record():
+            return

@@ -1,0 +1,261 @@
+"""Join intersections: what a value of several types is, as one type.
+
+Object types join into one object, an intersection with a union becomes a union of intersections, and scalars of one
+kind take the assertions of both. Any other intersection is kept as opaque text beside the loosest type that it may be.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import Any
+
+from mcp_bindgen.diagnostics import Location
+from mcp_bindgen.ingest.shapes import (
+    AllOf,
+    AnyOf,
+    Array,
+    Declaration,
+    Object,
+    Property,
+    Record,
+    Shape,
+    any_of,
+    both,
+    is_never,
+    never,
+    with_opaque,
+)
+from mcp_bindgen.ir.spell import bounds_of
+from mcp_bindgen.leaves import ANY, UNBOUNDED, Base, Bounds, Kind, Literal, Opaque, Primitive, Ref, Scalar
+from mcp_bindgen.merge.exclusive import are_exclusive
+from mcp_bindgen.merge.flatten import Declarations, Flat, flatten, resolve
+from mcp_bindgen.merge.spell import is_any, spell
+
+MAX_FORMS = 64
+"""How many forms an intersection of unions may have; one with more is kept as text."""
+
+_EMPTY = Record(value=ANY)
+
+
+def join(declarations: Declarations, source: str) -> dict[str, Declaration]:
+    """Return the declarations without intersections; `source` is the file that they come from."""
+    joiner = Joiner(declarations, source)
+    return {name: replace(declaration, type=joiner.type_of(declaration)) for name, declaration in declarations.items()}
+
+
+class Joiner:
+    """Joins intersections of types that a set of declarations defines; `source` is the file that they come from."""
+
+    def __init__(self, declarations: Declarations, source: str) -> None:
+        self._declarations = declarations
+        self._source = source
+        self._flat: dict[str, Flat | None] = {}
+
+    def type_of(self, declaration: Declaration) -> Shape:
+        """Return the type of a declaration without intersections."""
+        return self.shape(declaration.type, declaration)
+
+    def shape(self, shape: Shape, declaration: Declaration) -> Shape:
+        """Return a type that stands in a declaration without intersections."""
+        pointer = declaration.pointer or f"/{declaration.name}"
+        where = declaration.where or Location(source=self._source, pointer=pointer)
+        return _Place(self._declarations, self._flat, where).shape(shape)
+
+
+class _Place:
+    """Joins the intersections in one declaration."""
+
+    def __init__(self, declarations: Declarations, flat: dict[str, Flat | None], where: Location) -> None:
+        self._declarations = declarations
+        self._flat = flat
+        self._where = where
+
+    def shape(self, shape: Shape) -> Shape:
+        match shape:
+            case Primitive(kind=Kind.ANY):
+                return replace(shape, bounds=UNBOUNDED)  # without a type, the opaque text says it
+            case Primitive() | Literal() | Ref():
+                return shape
+            case Array(item=item):
+                return replace(shape, item=self.shape(item))
+            case Record(value=value):
+                return replace(shape, value=self.shape(value))
+            case Object():
+                return self._object(shape)
+            case AnyOf(exclusive=exclusive, opaque=opaque):
+                members = [self.shape(member) for member in shape.members]
+                if exclusive and not are_exclusive(members, self._declarations):
+                    text = f"exactly one of {', '.join(map(spell, members))}"
+                    opaque = both(opaque, Opaque(text=text, where=exclusive.where))
+                return with_opaque(any_of(members), opaque)
+            case AllOf(members=members, opaque=opaque):
+                return with_opaque(self._all(members), opaque)
+
+    def _object(self, shape: Object) -> Object:
+        bases = tuple(base for base in shape.bases if self._flatten(Ref(name=base.name)))
+        opaque = shape.opaque
+        for base in shape.bases:
+            if base not in bases:
+                opaque = both(opaque, Opaque(text=f"extends {base.name}", where=self._where))
+        return replace(
+            shape,
+            properties=tuple(self._property(property_) for property_ in shape.properties),
+            bases=bases,
+            extra=None if shape.extra is None else self.shape(shape.extra),
+            opaque=opaque,
+        )
+
+    def _property(self, property_: Property) -> Property:
+        type_ = self.shape(property_.type)
+        return replace(property_, type=type_, required=property_.required and not is_never(type_))
+
+    def _flatten(self, shape: Shape) -> Flat | None:
+        return flatten(shape, self._declarations, self._flat)
+
+    def _all(self, members: Iterable[Shape]) -> Shape:
+        """Join the members of an intersection."""
+        parts: list[Shape] = []
+        opaque: Opaque | None = None
+        for part in self._flattened(members, frozenset()):
+            if is_any(part) and not is_never(part) and not _has_bounds(part):
+                opaque = both(opaque, part.opaque)
+            elif part not in parts or part.opaque:
+                parts.append(part)
+        if len(parts) < 2:
+            return with_opaque(self.shape(parts[0]) if parts else ANY, opaque)
+        return with_opaque(self._several(parts), opaque)
+
+    def _flattened(self, members: Iterable[Shape], seen: frozenset[str]) -> Iterator[Shape]:
+        """Iterate over the members of nested intersections, named ones included unless they are objects."""
+        for member in members:
+            name = member.name if isinstance(member, Ref) else ""
+            target = resolve(member, self._declarations) if name not in seen else member
+            if isinstance(target, AllOf) and not (name and self._flatten(member)):
+                inner = self._flattened(target.members, seen | {name} if name else seen)
+                yield from (with_opaque(part, target.opaque) for part in inner)
+            else:
+                yield member
+
+    def _several(self, parts: list[Shape]) -> Shape:
+        forms = [self._forms(part) for part in parts]
+        if prod(map(len, forms)) > MAX_FORMS:
+            return self._unjoined(parts)
+        if any(len(form) > 1 for form in forms):
+            return any_of([self._all(combination) for combination in product(*forms)])
+        if all(self._flatten(part) for part in parts):
+            return self._objects(parts)
+        resolved = [resolve(part, self._declarations) for part in parts]
+        scalars = [part for part in resolved if part != _EMPTY]  # `string & {}` is a string
+        met = scalars[0]
+        for scalar in scalars[1:]:
+            found = _meet(met, scalar, self._where)
+            if found is None:
+                return self._unjoined(parts)
+            met = found
+        return self.shape(met)
+
+    def _forms(self, part: Shape) -> Sequence[Shape]:
+        target = resolve(part, self._declarations)
+        return target.members if isinstance(target, AnyOf) else (part,)
+
+    def _unjoined(self, parts: Sequence[Shape]) -> Shape:
+        """Make the loosest type that an intersection may be: that of its scalar, if it has just one kind."""
+        opaque = Opaque(text=spell(AllOf(members=tuple(parts))), where=self._where)
+        kinds = [part.kind for p in parts if isinstance(part := resolve(p, self._declarations), Primitive)]
+        return Primitive(kind=kinds[0] if len(set(kinds)) == 1 else Kind.ANY, opaque=opaque)
+
+    def _objects(self, parts: Sequence[Shape]) -> Shape:
+        """Make an object that extends the named objects and has the properties of the others."""
+        bases: dict[Base, None] = {}
+        inherited: dict[str, Property] = {}
+        for part in parts:
+            named = [Base(name=part.name)] if isinstance(part, Ref) else part.bases if isinstance(part, Object) else ()
+            bases |= dict.fromkeys(named)
+            for base in named:
+                flat = self._flatten(Ref(name=base.name))
+                inherited |= flat.properties if flat else {}
+        properties: dict[str, Property] = {}
+        extra: Shape | None = ANY
+        opaque: Opaque | None = None
+        for part in parts:
+            opaque = both(opaque, part.opaque)
+            if isinstance(part, Object):
+                for property_ in part.properties:
+                    name = property_.wire_name
+                    properties[name] = self._both(properties.get(name) or inherited.get(name), property_)
+                extra = part.extra if extra is not None and is_any(extra) else extra
+            elif isinstance(part, Record):
+                extra = part.value if extra is not None and is_any(extra) else extra
+                if part.bounds != UNBOUNDED:
+                    opaque = both(opaque, Opaque(text=spell(part), where=self._where))
+        made = Object(properties=tuple(properties.values()), bases=tuple(bases), extra=extra, opaque=opaque)
+        return self._object(made)
+
+    def _both(self, first: Property | None, second: Property) -> Property:
+        """Join a property that two parts have: the later one narrows the type, and each may require it."""
+        if first is None or first == second:
+            return second
+        type_ = first.type if is_any(second.type) else second.type
+        return replace(second, type=type_, required=first.required or second.required, doc=second.doc or first.doc)
+
+
+def _has_bounds(shape: Shape) -> bool:
+    return isinstance(shape, Primitive) and shape.bounds != UNBOUNDED
+
+
+def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
+    """Return what is of both types, or None if no type says that."""
+    match first, second:
+        case Primitive(kind=Kind.ANY), Primitive() | Array():
+            return _bounded(second, first.bounds)
+        case Primitive() | Array(), Primitive(kind=Kind.ANY):
+            return _bounded(first, second.bounds)
+        case Primitive(), Primitive() if {first.kind, second.kind} <= {Kind.INTEGER, Kind.NUMBER}:
+            narrow = first if first.kind is Kind.INTEGER else second
+            return _bounded(narrow, (second if narrow is first else first).bounds)
+        case Primitive(), Primitive() if first.kind is second.kind:
+            return _bounded(replace(first, format=first.format or second.format), second.bounds)
+        case Literal(), Literal():
+            kept = tuple(v for v in first.values if Literal(values=(v,)) in _singles(second.values))
+            return Literal(values=kept) if kept else never(where)
+        case (Literal() as literal, Primitive() as kind) | (Primitive() as kind, Literal() as literal):
+            if kind.bounds != UNBOUNDED:
+                return with_opaque(literal, kind.opaque)
+            kept = tuple(value for value in literal.values if _fits(value, kind.kind))
+            return Literal(values=kept) if kept else never(where)
+        case Array(), Array() if first.item == second.item or is_any(second.item):
+            return _bounded(first, second.bounds)
+        case Array(), Array() if is_any(first.item):
+            return _bounded(second, first.bounds)
+        case _:
+            return None
+
+
+def _bounded(shape: Primitive | Array, bounds: Bounds) -> Shape:
+    """Return the type with assertions beside its own; where both assert the same thing, the stricter one."""
+    own: dict[str, Any] = bounds_of(shape.bounds)
+    for name, value in bounds_of(bounds).items():
+        if name in own and own[name] != value and (name in ("pattern", "multiple_of")):
+            continue
+        tighter = max if "min" in name else min
+        own[name] = tighter(own[name], value) if name in own else value
+    return replace(shape, bounds=Bounds(**own))
+
+
+def _singles(values: tuple[Scalar, ...]) -> set[Literal]:
+    return {Literal(values=(value,)) for value in values}
+
+
+def _fits(value: Scalar, kind: Kind) -> bool:
+    match value:
+        case None:
+            return kind in (Kind.NULL, Kind.ANY)
+        case bool():
+            return kind in (Kind.BOOLEAN, Kind.ANY)
+        case str():
+            return kind in (Kind.STRING, Kind.ANY)
+        case int():
+            return kind in (Kind.INTEGER, Kind.NUMBER, Kind.ANY)
+        case float():
+            return kind in (Kind.NUMBER, Kind.ANY) or (kind is Kind.INTEGER and value.is_integer())
