@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -273,6 +275,17 @@ class TestCache:
         monkeypatch.setenv("XDG_CACHE_HOME", "file")
         cli(*self.ARGUMENTS)
         cli(*self.ARGUMENTS)
+
+    def test_it_needs_neither_the_runtime_nor_bindings(self, tmp_path: Path) -> None:
+        code = (
+            "import sys; sys.modules['mcp_runtime'] = sys.modules['mcp_bindings'] = None;"
+            "from mcp_bindgen.cli.run import run; sys.exit(run(['generate']))"
+        )
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout.count("wrote ")) == (0, 5), done.stderr
 
     def test_it_needs_neither_black_nor_jinja_nor_tree_sitter(self, tmp_path: Path) -> None:
         program = (
