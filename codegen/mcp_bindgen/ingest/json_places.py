@@ -49,8 +49,7 @@ class Places:
         if pointer in self._names:
             return self._names[pointer]
         node = self._find(pointer)
-        is_schema = isinstance(node, dict | bool)
-        if not is_schema or len(self._nodes) - self._defined >= MAX_PLACES:
+        if node is None or len(self._nodes) - self._defined >= MAX_PLACES:
             return None
         words = "".join(word[0].upper() + word[1:] for word in _WORD.findall(_below(pointer)))
         wanted = words or "Schema"
@@ -60,18 +59,19 @@ class Places:
         self._add(name, pointer, node)
         return name
 
-    def _find(self, pointer: str) -> object:
+    def _find(self, pointer: str) -> Node | bool | None:
+        """Return the schema at a pointer."""
         node: object = self._root
         for token in pointer.split("/")[1:]:
             key = token.replace("~1", "/").replace("~0", "~")
             if isinstance(node, dict):
-                node = cast(Node, node).get(key)
+                node = node.get(key)
             elif isinstance(node, list) and re.fullmatch("[0-9]{1,9}", key):
                 items = cast(list[object], node)
                 node = items[int(key)] if int(key) < len(items) else None
             else:
                 return None
-        return node
+        return cast(Node, node) if isinstance(node, dict) else node if isinstance(node, bool) else None
 
 
 def _below(pointer: str) -> str:
