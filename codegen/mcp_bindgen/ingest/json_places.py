@@ -63,15 +63,18 @@ class Places:
         """Return the schema at a pointer."""
         node: object = self._root
         for token in pointer.split("/")[1:]:
-            key = token.replace("~1", "/").replace("~0", "~")
-            if isinstance(node, dict):
-                node = node.get(key)
-            elif isinstance(node, list) and re.fullmatch("[0-9]{1,9}", key):
-                items = cast(list[object], node)
-                node = items[int(key)] if int(key) < len(items) else None
-            else:
-                return None
+            node = _child(node, token.replace("~1", "/").replace("~0", "~"))
         return cast(Node, node) if isinstance(node, dict) else node if isinstance(node, bool) else None
+
+
+def _child(node: object, key: str) -> object:
+    """Return the member or item of a JSON value that a token of a pointer names, or None."""
+    if isinstance(node, dict):
+        return cast(Node, node).get(key)
+    if isinstance(node, list) and re.fullmatch("[0-9]{1,9}", key):
+        items = cast(list[object], node)
+        return items[int(key)] if int(key) < len(items) else None
+    return None
 
 
 def _below(pointer: str) -> str:
