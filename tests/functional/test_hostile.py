@@ -115,8 +115,7 @@ class TestHostileText:
 
     @pytest.mark.parametrize("text", [t for t in HOSTILE.values() if len(t) < 1000])
     def test_as_the_name_of_a_definition(self, text: str) -> None:
-        with pytest.raises(InputError, match="cannot name a class"):
-            generate_definitions({text: STRING})
+        assert _kinds(generate_definitions({text: STRING})) == _kinds(generate_definitions({"Harmless": STRING}))
 
     def test_a_lone_surrogate_is_refused(self) -> None:
         with pytest.raises(InputError, match="lone surrogate"):

@@ -2,7 +2,7 @@
 
 import keyword
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
@@ -105,6 +105,21 @@ def _claim(owners: dict[str, str], spelled: str, name: str, where: Location, dia
     owners.setdefault(spelled, name)
 
 
+def _class_name(name: str) -> str:
+    """Make the name of a class of what is left of a name: ``Record<string,string>`` gives ``RecordStringString``."""
+    words = "".join(word[:1].upper() + word[1:] for word in _NOT_WORD.split(name[:MAX_LENGTH]))
+    spelled = f"Definition{words}" if not words or words[0].isdigit() else words
+    return f"{spelled}_" if keyword.iskeyword(spelled) or spelled in RESERVED_CLASSES else spelled
+
+
+def _numbered(name: str, taken: Collection[str]) -> str:
+    """Add a number to a name that is taken."""
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = f"{name}{number}", number + 1
+    return unique
+
+
 def _attribute(wire_name: str) -> str:
     name = identifier(snake(wire_name.rpartition("/")[2] or wire_name))
     return f"{name}_" if name in _model_attributes() else name
@@ -122,14 +137,11 @@ class Names:
         owners: dict[str, str] = {}
         for name in protocol.definitions:
             where = Location(source=source, pointer=f"/{name}")
+            spelled = _class_name(name)
             if not _DEFINITION.fullmatch(name) or len(name) > MAX_LENGTH:
-                diagnostics.error(where, f"{name[:80]!r} cannot name a class; use letters, digits, dots and dashes")
-                continue
-            spelled = "".join(part[:1].upper() + part[1:] for part in re.split(r"[._$-]", name))
-            if keyword.iskeyword(spelled) or spelled in RESERVED_CLASSES:
-                spelled = f"{spelled}_"
+                spelled = _numbered(spelled, {*owners, *protocol.definitions})
             if spelled not in owners and spelled != name:
-                diagnostics.warning(where, f"{name} is called {spelled} in Python")
+                diagnostics.warning(where, f"{name[:80]} is called {spelled} in Python")
             _claim(owners, spelled, name, where, diagnostics)
             self.classes[name] = spelled
         for constant in protocol.constants:

@@ -202,7 +202,8 @@ class StubViews:
         if paged is None or form is None or result is None:
             return
         field, items = paged
-        parameters = tuple(p for p in request.signature.parameters if p.field != "cursor")
+        # A task would be answered at once, and not by a page.
+        parameters = tuple(p for p in request.signature.parameters if p.field != "cursor" and p != form.task)
         signature = views.Signature(
             parameters=parameters,
             result=generic(Symbol("collections.abc.AsyncIterator"), self._speller.static(items.item)),
