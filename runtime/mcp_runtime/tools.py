@@ -19,7 +19,8 @@ from mcp_runtime.errors import McpError
 from mcp_runtime.model import WireModel
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import TOOLS_LIST, list_changed
-from mcp_runtime.protocol.validation import clipped, locate, spell_pointer
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.protocol.validation import locate, spell_pointer
 from mcp_runtime.stub import ClientStub
 
 T = TypeVar("T")

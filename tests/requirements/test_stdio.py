@@ -205,7 +205,7 @@ class Tube:
 
     def take(self, message: bytes) -> None:
         if self.receiver is not None and not self.is_closed:
-            self.receiver.message_received(message)
+            self.receiver.message_received(message, self)
 
     async def drain(self) -> None:
         await asyncio.sleep(0)

@@ -153,11 +153,11 @@ class TestCorrelation:
         assert 2 in session.outgoing
 
     def test_an_id_that_is_open_already(self) -> None:
-        """The first one stays open and can be answered; a second answer to the same id would be taken for its own."""
+        """The first one stays open and can be answered; an error with its id would be taken for its own answer."""
         session = server()
         assert isinstance(one(session, id=1, method="tools/list"), Request)
         reason, answer = violation(session, id=1, method="tools/call")
-        assert "still open" in reason and answer is None
+        assert "still open" in reason and answer["id"] is None
         assert json.loads(session.answer(1, b"{}"))["id"] == 1
 
     def test_an_answer_is_given_once(self) -> None:

@@ -15,6 +15,7 @@ from mcp_runtime.connection import Connection
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.transports.memory import MemoryTransport
 from soak.hostile import Hostile
+from support.receiving import OneStream
 
 VALID: Final = "valid-"
 """Begins the ids of requests that must be answered exactly once; no hostile line has such an id."""
@@ -35,7 +36,7 @@ def honest(revision: str, *directions: str) -> list[dict[str, Any]]:
     return [c["message"] for c in wanted if c["method"] is not None and c["method"].startswith(directions)]
 
 
-class Peer:
+class Peer(OneStream):
     """The far end: sends lines, and counts what comes back.
 
     Attributes:
@@ -51,7 +52,7 @@ class Peer:
         self._answer = answer
         self._batches = batches
 
-    def message_received(self, message: bytes) -> None:
+    def heard(self, message: bytes) -> None:
         value = json.loads(message)
         if is_array(value) and value and self._batches:
             for part in value:
@@ -59,7 +60,7 @@ class Peer:
         else:
             self._take(value)
 
-    def message_refused(self, reason: str) -> None:
+    def refuse(self, reason: str) -> None:
         self.wrong.append(reason)
 
     def connection_lost(self, reason: Exception | None) -> None:

@@ -13,6 +13,7 @@ from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
+from support.receiving import OneStream
 from support.talk import bindings
 
 
@@ -78,7 +79,7 @@ class Hold:
         self.handler = handler
 
 
-class RawServer:
+class RawServer(OneStream):
     """A server that speaks bytes: it answers the handshake, and else only what the test says.
 
     `got` is what it received, parsed, and `errors` what the client complained of.
@@ -93,7 +94,7 @@ class RawServer:
         self.send: Callable[[bytes], None]
         self._arrived = asyncio.Event()
 
-    def message_received(self, message: bytes) -> None:
+    def heard(self, message: bytes) -> None:
         """Keep a message, and answer the handshake."""
         self.got.append(json.loads(message))
         if is_object(self.got[-1]) and self.got[-1].get("method") == "initialize":
@@ -101,10 +102,6 @@ class RawServer:
             result = {"protocolVersion": self.revision, "capabilities": self.capabilities, "serverInfo": info}
             self.tell(id=self.got[-1]["id"], result=result)
         self._arrived.set()
-
-    def message_refused(self, reason: str) -> None:
-        """Fail: nothing is too large here."""
-        raise AssertionError(reason)
 
     def connection_lost(self, reason: Exception | None) -> None:
         """Wake who waits."""

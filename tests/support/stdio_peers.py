@@ -8,13 +8,14 @@ from pathlib import Path
 
 from mcp_runtime.transports.base import TransportError
 from mcp_runtime.transports.stdio import StdioClientOptions, StdioClientTransport
+from support.receiving import OneStream
 
 PEERS = Path(__file__).parents[1] / "runtime" / "transports" / "peers"
 RAW_PEER = (sys.executable, "-S", "-E", str(PEERS / "peer.py"))
 """A server that echoes lines and obeys commands; without anything of ours in it."""
 
 
-class Collector:
+class Collector(OneStream):
     """A receiver that keeps what it is told, for a test to wait for."""
 
     def __init__(self) -> None:
@@ -24,13 +25,13 @@ class Collector:
         self.on_message: Callable[[bytes], None] | None = None
         self._changed = asyncio.Event()
 
-    def message_received(self, message: bytes) -> None:
+    def heard(self, message: bytes) -> None:
         self.messages.append(message)
         self._changed.set()
         if self.on_message is not None:
             self.on_message(message)
 
-    def message_refused(self, reason: str) -> None:
+    def refuse(self, reason: str) -> None:
         self.refused.append(reason)
         self._changed.set()
 

@@ -16,6 +16,7 @@ from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
+from support.receiving import OneStream
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
@@ -106,7 +107,7 @@ async def raw(server: Any, *more: Any) -> AsyncGenerator["Raw"]:
         await connection.wait_closed()
 
 
-class Raw:
+class Raw(OneStream):
     """A peer that speaks bytes; `got` is what it received, parsed."""
 
     def __init__(self, server: Connection) -> None:
@@ -116,14 +117,10 @@ class Raw:
         self.send: Callable[[bytes], None]
         self._arrived = asyncio.Event()
 
-    def message_received(self, message: bytes) -> None:
+    def heard(self, message: bytes) -> None:
         """Keep a message."""
         self.got.append(json.loads(message))
         self._arrived.set()
-
-    def message_refused(self, reason: str) -> None:
-        """Fail: nothing is too large here."""
-        raise AssertionError(reason)
 
     def connection_lost(self, reason: Exception | None) -> None:
         """Wake who waits."""

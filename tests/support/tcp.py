@@ -1,4 +1,4 @@
-"""MCP over TCP, one message per line: the worked example of a transport of one's own (docs/transports.md)."""
+"""MCP over TCP, one message per line: the worked example of a custom transport (docs/transports.md)."""
 
 import asyncio
 from collections import deque
@@ -105,16 +105,20 @@ class TcpTransport(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the connection; nothing is read from it until there is somebody to tell."""
+        """Keep the connection, and say that it was accepted."""
         self._pipe = cast("asyncio.Transport", transport)
-        self._pipe.pause_reading()
         if self._on_accepted is not None:
             self._on_accepted(self)
 
     def data_received(self, data: bytes) -> None:
-        """Cut bytes into messages."""
+        """Cut bytes into messages; before `start`, and while reading is paused, the first bytes are the last.
+
+        Pausing in `connection_made` has no effect on Python 3.11.2: asyncio begins to read after it.
+        """
         self._waiting += self._framer.feed(data)
         self._deliver()
+        if self._is_paused and self._pipe is not None:
+            self._pipe.pause_reading()
 
     def eof_received(self) -> bool:
         """Tell that the peer sends no more; our end stays open until `close`, since it may still want answers."""
@@ -151,9 +155,9 @@ class TcpTransport(asyncio.Protocol):
         while self._receiver is not None and self._waiting and not self._is_paused:
             line = self._waiting.popleft()
             if isinstance(line, TooLong):
-                self._receiver.message_refused(str(line))
+                self._receiver.message_refused(str(line), self)
             else:
-                self._receiver.message_received(line)
+                self._receiver.message_received(line, self)
 
 
 @asynccontextmanager

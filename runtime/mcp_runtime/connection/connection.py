@@ -9,14 +9,15 @@ from mcp_runtime.binding import Binding
 from mcp_runtime.caller import CallOptions, Progress
 from mcp_runtime.connection.conversation import CloseHook, Conversation
 from mcp_runtime.connection.inbound import Handler
+from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import ErrorHook
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.reports import log_message
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.transport import Transport
+from mcp_runtime.connection.transport import Resumable, Transport
 from mcp_runtime.connection.vendor import VendorMethods, typed_wire
 from mcp_runtime.connection.work import Way, Work
-from mcp_runtime.errors import ConnectionClosed, McpError
+from mcp_runtime.errors import ConnectionClosed, LocalProtocolError, McpError
 from mcp_runtime.limits import Limits
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.protocol.jsonrpc import Id, Request
@@ -55,10 +56,11 @@ class Exchange(Work):
         params: Any,
         *,
         way: Way,
+        line: Line | None = None,
         id_: Id | None = None,
         raw: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(method, params, way=way, id_=id_, raw=raw)
+        super().__init__(method, params, way=way, line=line, id_=id_, raw=raw)
         self.connection = connection
 
     @property
@@ -77,7 +79,21 @@ class Exchange(Work):
 
     async def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the peer, if it wants messages of that level."""
-        await self.connection.log(level, data, logger)
+        await self.connection.log(level, data, logger, exchange=self)
+
+    def close_stream_early(self) -> None:
+        """Close the stream that the answer would leave by; the peer resumes it later, and the handler goes on.
+
+        Raises:
+            LocalProtocolError: the transport cannot resume streams.
+        """
+        line = self.line
+        if line is None or not isinstance(line.channel, Resumable):
+            reason = "only a transport that can resume streams can close one early"
+            raise LocalProtocolError(
+                revision=self.requester.revision, method=self.method.name, pointer="", reason=reason
+            )
+        line.channel.close_early()
 
 
 Proceed: TypeAlias = Callable[[], Awaitable[Any]]
@@ -267,8 +283,16 @@ class Connection(VendorMethods):
         last = self._exchanges.through(exchange, lambda: self._outbound.ask(method, exchange.params, type_, options))
         return cast("Coroutine[Any, Any, T]", last)
 
-    async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
+    async def notify(
+        self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None
+    ) -> None:
         """Send a notification.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params.
+            exchange: the request that it belongs to, by whose channel it leaves while that is open; by default the
+                one that is being handled.
 
         Raises:
             ConnectionClosed: the connection is gone.
@@ -276,14 +300,14 @@ class Connection(VendorMethods):
             LocalProtocolError: it is not allowed now.
         """
         if self.middleware:
-            exchange = Exchange(self, method, params, way=Way.SENT)
-            await self._exchanges.through(exchange, lambda: self._outbound.tell(method, exchange.params))
+            sent = Exchange(self, method, params, way=Way.SENT)
+            await self._exchanges.through(sent, lambda: self._outbound.tell(method, sent.params, exchange))
         else:
-            await self._outbound.tell(method, params)
+            await self._outbound.tell(method, params, exchange)
 
-    def post(self, method: NotificationMethod[P], params: P | None) -> None:
-        """Send a notification past the middleware, without waiting for the peer to take it; raises as `notify` does."""
-        self._outbound.post(method, params)
+    def post(self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None) -> None:
+        """Send a notification past the middleware, without waiting for the peer to take it; see `notify`."""
+        self._outbound.post(method, params, exchange)
 
     def request_meta(self) -> Mapping[str, Any]:
         """Return the `_meta` that every request must carry: none in the legacy era."""
@@ -297,22 +321,23 @@ class Connection(VendorMethods):
         Raises:
             LocalProtocolError: the progress is not more than what was reported before.
         """
-        self._conversation.reports.progress(id_, progress, total, message)
-        await self._link.transport.drain()
+        line = self._conversation.reports.progress(id_, progress, total, message)
+        if line is not None:
+            await line.channel.drain()
 
     def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
         """Listen to reports under a token that outlives its request, as that of a task does; returns what ends it."""
         return self._outbound.expect_progress(token, listener)
 
-    async def log(self, level: str, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the client, if it wants messages of that level; see `Limits.log_rate`.
+    async def log(self, level: str, data: Any, logger: str | None = None, *, exchange: Exchange | None = None) -> None:
+        """Send a log message to the client, if it wants messages of that level; see `Limits.log_rate` and `notify`.
 
         Raises:
             ValueError: there is no such level.
             MissingCapability: this server did not declare that it logs.
         """
         if (message := log_message(self.requester, level, data, logger)) is not None:
-            await self.notify(*message)
+            await self.notify(*message, exchange=exchange)
 
     def handle(self, method: AnyMethod, handler: Handler) -> None:
         """Answer a method with a handler, which gets the typed params and a context; a later one replaces it."""
@@ -360,8 +385,8 @@ class _Exchanges:
     def is_watched(self) -> bool:
         return bool(self._connection.middleware)
 
-    def open(self, method: AnyMethod, params: Any, id_: Id | None, raw: dict[str, Any] | None) -> Exchange:
-        return Exchange(self._connection, method, params, way=_RECEIVED, id_=id_, raw=raw)
+    def open(self, method: AnyMethod, params: Any, line: Line, id_: Id | None, raw: dict[str, Any] | None) -> Exchange:
+        return Exchange(self._connection, method, params, way=_RECEIVED, line=line, id_=id_, raw=raw)
 
     def context_of(self, exchange: Work) -> Any:
         return self.context(self.stub, exchange.id, exchange)

@@ -1,15 +1,17 @@
 """What a transport talks to: every message that arrives finds its way from here, and so does the end."""
 
 import asyncio
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.inbound import Handling, Inbound
+from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.reports import Reports
-from mcp_runtime.connection.transport import HalfOpen, Transport, TransportError
+from mcp_runtime.connection.transport import Channel, HalfOpen, Transport, TransportError
 from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.limits import Limits
@@ -18,6 +20,7 @@ from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, PING
+from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict, of_batch
 
 CloseHook: TypeAlias = Callable[[str], None]
 """Is told why a connection ended."""
@@ -45,6 +48,7 @@ class Conversation:
 
     __slots__ = (
         "_close_hooks",
+        "_has_warned",
         "_is_over",
         "_over",
         "inbound",
@@ -64,6 +68,7 @@ class Conversation:
         self.last_activity = loop.time()
         self.on_initialize: Callable[[Request], Mapping[str, Any]] | None = None
         self._close_hooks: list[CloseHook] = []
+        self._has_warned = False
         self._is_over = False
         self._over: asyncio.Event | None = None  # made for whoever waits, since most connections are idle
 
@@ -79,21 +84,52 @@ class Conversation:
             self.connection_lost(error)
             raise ConnectionClosed(str(error)) from error
 
-    def message_received(self, message: bytes) -> None:
-        """Take one whole message."""
+    def message_received(self, message: bytes, channel: Channel | None = None) -> Outcome:
+        """Take one whole message; returns what became of it."""
         link = self.link
         if link.closed_because is not None:
-            return
+            return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, link.closed_because)
         self.last_activity = link.loop.time()
         if link.limits.trace is not None:
             link.trace(Way.RECEIVED, message)
-        for event in link.session.receive(message):
-            self._take(event, message)
+        line = self._line(channel)
+        events = link.session.receive(message, line)
+        if len(events) == 1:
+            return self._take(events[0], message, line)
+        return of_batch([self._take(event, message, line) for event in events])
 
-    def message_refused(self, reason: str) -> None:
+    def message_refused(self, reason: str, channel: Channel | None = None) -> Outcome:
         """Learn that a message was too large to read; its id is unknown, so the answer has none."""
-        self.link.report(self.link.violation(reason))
-        self.link.refuse_unread(reason)
+        link, code = self.link, jsonrpc.INVALID_REQUEST
+        line = self._line(channel)
+        return self._take_violation(Violation(reason, link.session.unread(code, reason), is_malformed=True), line)
+
+    def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
+        """Learn that one of several channels is gone: work that its revision lets outlive it goes on."""
+        link = self.link
+        line = link.line_of(channel)
+        if line is link.main:
+            self.connection_lost(reason)
+            return
+        if not link.session.outlives_channels:
+            self.inbound.lose(line, str(reason) if reason else "the peer closed the channel of the request")
+        link.forget(line)
+
+    def _line(self, channel: Channel | None) -> Line:
+        """Return the line of a channel; a transport that passes none has only one, and is told to pass it."""
+        if channel is self.link.transport:
+            return self.link.main
+        if channel is not None:
+            return self.link.line_of(channel)
+        if not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"{type(self.link.transport).__name__} passes no channel, which the next release requires: call "
+                "receiver.message_received(message, self) and receiver.message_refused(reason, self)",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+        return self.link.main
 
     def connection_lost(self, reason: TransportError | None) -> None:
         """Learn that the transport has ended."""
@@ -153,14 +189,14 @@ class Conversation:
                 log.error("a hook for the end failed", exc_info=error)
         self._settle()
 
-    def _take(self, event: Event, text: bytes) -> None:
+    def _take(self, event: Event, text: bytes, line: Line) -> Outcome:
         match event:
             case Result():
-                self.outbound.take_result(event, text)
+                return self.outbound.take_result(event, text)
             case Request():
-                self._take_request(event, text)
+                self._take_request(event, text, line)
             case Notification():
-                self.inbound.take_notification(event, text)
+                return self.inbound.take_notification(event, text, line)
             case Failure():
                 self.outbound.take_failure(event)
             case Progressed():
@@ -168,16 +204,18 @@ class Conversation:
             case Cancelled():
                 self.inbound.take_cancelled(event)
             case Violation():
-                self._take_violation(event)
+                return self._take_violation(event, line)
+        return ACCEPTED
 
-    def _take_request(self, request: Request, text: bytes) -> None:
+    def _take_request(self, request: Request, text: bytes, line: Line) -> None:
+        self.link.opened(line)
         if request.method == PING and self.inbound.handler(PING) is None:
             # Promptly, whatever else there is to do (basic/utilities/ping).
-            self.link.send_at_once(self.link.session.answer(request.id, b"{}"))
+            self.link.answer_at_once(request.id, b"{}")
         elif request.method == INITIALIZE:
             self._take_initialize(request)
         else:
-            self.inbound.take_request(request, text)
+            self.inbound.take_request(request, text, line)
 
     def _take_initialize(self, request: Request) -> None:
         link = self.link
@@ -192,13 +230,15 @@ class Conversation:
             log.error("%s failed", INITIALIZE, exc_info=error)
             link.refuse(request.id, jsonrpc.INTERNAL_ERROR, "internal error")
         else:
-            link.send(link.session.answer(request.id, jsonrpc.dump(result)))
+            link.answer(request.id, jsonrpc.dump(result))
 
-    def _take_violation(self, violation: Violation) -> None:
+    def _take_violation(self, violation: Violation, line: Line) -> Outcome:
         error = self.link.violation(violation.reason, violation.method)
         self.link.report(error)
-        self.link.send_at_once(violation.answer)
+        self.link.send_at_once(violation.answer, line)
         self.outbound.fail(violation.failed, error)
+        verdict = Verdict.MALFORMED if violation.is_malformed else Verdict.REJECTED
+        return Outcome(verdict, violation.code, violation.reason)
 
     def _settle(self) -> None:
         link = self.link

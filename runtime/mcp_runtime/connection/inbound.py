@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import Context, copy_context
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
+from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.outbound import Outbound
@@ -16,7 +17,8 @@ from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
 from mcp_runtime.protocol.jsonrpc import Id, Notification, Request
-from mcp_runtime.protocol.validation import clipped
+from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
+from mcp_runtime.protocol.text import clipped
 
 P = TypeVar("P")
 Handler: TypeAlias = Callable[[Any, Any], Coroutine[Any, Any, Any]]
@@ -34,7 +36,7 @@ class Handling(Protocol):
         """Whether middleware wants to see every message."""
         ...
 
-    def open(self, method: AnyMethod, params: Any, id_: Id | None, raw: dict[str, Any] | None) -> Work:
+    def open(self, method: AnyMethod, params: Any, line: Line, id_: Id | None, raw: dict[str, Any] | None) -> Work:
         """Make what stands for a received message."""
         ...
 
@@ -65,7 +67,7 @@ class Inbound:
         self._handlers: dict[str, tuple[AnyMethod, Handler]] = {}
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
         self._tasks: dict[Id, tuple[asyncio.Task[None], Work]] = {}
-        self._queue: dict[Id, tuple[Request, bytes, Context]] = {}
+        self._queue: dict[Id, tuple[Request, bytes, Context, Line]] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -97,55 +99,65 @@ class Inbound:
         streams.append(stream)
         return stream
 
-    def take_request(self, request: Request, text: bytes) -> None:
+    def take_request(self, request: Request, text: bytes, line: Line) -> None:
         """Work on a request now, or when others are done, or refuse it."""
         limits = self._link.limits
         if request.id in self._tasks:
             # The peer cancelled a request with this id, and its handler has not ended yet.
             self._link.refuse(request.id, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
         elif len(self._tasks) < limits.max_in_flight:
-            self._begin(request, text)
+            self._begin(request, text, line)
         elif len(self._queue) < limits.max_queued:
             # Run it in its own contextvars context, not in that of the request that makes room for it.
-            self._queue[request.id] = (request, text, copy_context())
+            self._queue[request.id] = (request, text, copy_context(), line)
         else:
             self._link.refuse(request.id, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
 
     def take_cancelled(self, cancelled: Cancelled) -> None:
         """Stop working on a request that the peer cancelled; it gets no answer."""
-        self._queue.pop(cancelled.id, None)
-        self._link.send(self._link.session.drop(cancelled.id))
-        found = self._tasks.get(cancelled.id)
+        self._stop(cancelled.id, cancelled.reason)
+
+    def lose(self, line: Line, reason: str) -> None:
+        """Stop working on what came over a line that is lost, since its revision has it so."""
+        for id_ in [id_ for id_, incoming in self._link.session.incoming.items() if incoming.line is line]:
+            self._stop(id_, reason)
+
+    def _stop(self, id_: Id, reason: str | None) -> None:
+        self._queue.pop(id_, None)
+        self._link.drop(id_)
+        found = self._tasks.get(id_)
         if found is not None:
             task, work = found
-            work.is_cancelled = True
-            work.cancel_reason = cancelled.reason
-            log.info("%s %r was cancelled: %s", work.method.name, cancelled.id, clipped(cancelled.reason or "-"))
-            self._cancel(cancelled.id, task, cancelled.reason)
+            log.info("%s %r was cancelled: %s", work.method.name, id_, clipped(reason or "-"))
+            self._cancel(id_, task, work, reason)
 
-    def _cancel(self, id_: Id, task: "asyncio.Task[None]", reason: str | None) -> None:
+    def _cancel(self, id_: Id, task: "asyncio.Task[None]", work: Work, reason: str | None) -> None:
+        work.is_open = False
+        work.is_cancelled = True
+        work.cancel_reason = reason
         task.cancel(reason)
         # A task that is cancelled before its first step runs no line of its coroutine, not even its `finally`.
         if inspect.getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) in _NEVER_RAN:
             self._finished(id_)
 
-    def take_notification(self, notification: Notification, text: bytes) -> None:
+    def take_notification(self, notification: Notification, text: bytes, line: Line) -> Outcome:
         """Hand a notification to its handler and to the streams of its method."""
         found = self._handlers.get(notification.method)
         streams = self._streams.get(notification.method)
         method = found[0] if found else streams[0] if streams else self._watched(notification.method)
         if method is None or not self._link.requester.has(method.name):
-            return
+            return ACCEPTED
         try:
             params = self._params(method, notification.params, text)
         except RemoteProtocolError as error:
             self._link.report(error)
-            return
+            return Outcome(Verdict.REJECTED, jsonrpc.INVALID_PARAMS, str(error))
         for stream in streams[1] if streams else ():
             stream.put(params)
         if found is not None or self._handling.is_watched:
-            work = self._handling.open(method, params, None, notification.params)
+            work = self._handling.open(method, params, line, None, notification.params)
             self._link.background.spawn(self._notified(work, found[1] if found else _ignore))
+        return ACCEPTED
 
     def _watched(self, name: str) -> AnyMethod | None:
         """Return a method that only middleware wants to see."""
@@ -156,15 +168,15 @@ class Inbound:
         """Cancel what runs except the current task, since the connection has ended."""
         self._queue.clear()
         for id_, (task, work) in tuple(self._tasks.items()):
-            work.is_cancelled = True
-            work.cancel_reason = reason
             if task is not current:
-                self._cancel(id_, task, reason)
+                self._cancel(id_, task, work, reason)
+            else:
+                work.is_open, work.is_cancelled, work.cancel_reason = False, True, reason
         for _, streams in self._streams.values():
             for stream in tuple(streams):
                 stream.close()
 
-    def _begin(self, request: Request, text: bytes) -> None:
+    def _begin(self, request: Request, text: bytes, line: Line) -> None:
         found = self._handlers.get(request.method)
         may_come = found is not None and (not found[0].capability or request.method in self._link.requester.may_receive)
         if found is None or not may_come or not self._link.requester.has(request.method):
@@ -180,7 +192,7 @@ class Inbound:
             reason = f"{error.pointer or '/'}: {error.reason}"
             self._link.refuse(request.id, jsonrpc.INVALID_PARAMS, reason, {"pointer": error.pointer})
             return
-        work = self._handling.open(method, params, request.id, request.params)
+        work = self._handling.open(method, params, line, request.id, request.params)
         task = self._link.loop.create_task(self._answer(work, request.id, handler), name=method.name)
         self._tasks[request.id] = (task, work)
 
@@ -219,12 +231,14 @@ class Inbound:
         except Exception as error:
             if id_ in link.session.incoming:
                 self._reports.finish(id_)
+                work.is_open = False
                 self._refuse(id_, work.method.name, error)
         else:
             if id_ in link.session.incoming:
                 self._reports.finish(id_)
-                link.send(link.session.answer(id_, answer))
-                await link.transport.drain()
+                work.is_open = False
+                line = link.answer(id_, answer)
+                await line.channel.drain()
         finally:
             self._finished(id_)
 
@@ -253,8 +267,8 @@ class Inbound:
         if self._link.closed_because is not None:
             return
         while self._queue and len(self._tasks) < self._link.limits.max_in_flight:
-            request, text, context = self._queue.pop(next(iter(self._queue)))
-            context.run(self._begin, request, text)
+            request, text, context, line = self._queue.pop(next(iter(self._queue)))
+            context.run(self._begin, request, text, line)
 
 
 async def _ignore(params: Any, context: Any) -> None:

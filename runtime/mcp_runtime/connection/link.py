@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.connection.background import Background
+from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.transport import Transport
-from mcp_runtime.connection.work import Way
+from mcp_runtime.connection.transport import Channel, Transport
+from mcp_runtime.connection.work import CURRENT, Way, Work
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError
 from mcp_runtime.limits import Limits, Trace
-from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.jsonrpc import Id
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.session import Session
-from mcp_runtime.protocol.validation import Reader, clipped
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.protocol.validation import Reader
 
 if TYPE_CHECKING:
     from mcp_runtime.bridge.wire import Wire
@@ -26,6 +27,9 @@ ErrorHook: TypeAlias = Callable[[McpError], None]
 
 MAX_UNREAD: Final = 1 << 20
 """How many bytes of answers leave at once before this side checks whether the peer is reading them."""
+
+MAX_IDLE: Final = 1000
+"""How many lines are kept on which nothing is open, until they are looked through."""
 
 log: Final = logging.getLogger("mcp_runtime")
 
@@ -43,6 +47,7 @@ class Link:
     Attributes:
         session: which requests are open, and how far the conversation has come.
         requester: what is known of the peer.
+        main: the line of what belongs to no open request.
         closed_because: why the connection ended; None while it lives.
         ending: why it is about to, once what the peer asked is answered: the peer sends nothing more.
         error_hooks: are told of what goes wrong without ending the conversation.
@@ -61,7 +66,8 @@ class Link:
         self.closed_because: str | None = None
         self.ending: str | None = None
         self.error_hooks: list[ErrorHook] = []
-        self._unread, self._is_deaf = 0, False
+        self.main = Line(transport)
+        self._lines: dict[int, Line] = {id(transport): self.main}
         self._trace = _open_trace(limits.trace)
 
     @property
@@ -84,42 +90,111 @@ class Link:
     def _reader(self, revision: str) -> Reader:
         return Reader(revision, lenient=not self.limits.strict, report=self.report)
 
-    def send(self, message: bytes) -> None:
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines that messages may leave by now."""
+        return tuple(self._lines.values())
+
+    def line_of(self, channel: Channel) -> Line:
+        """Return the line of a channel: the one that is kept for it, otherwise a new one."""
+        return self._lines.get(id(channel)) or Line(channel)
+
+    def opened(self, line: Line) -> None:
+        """Keep a line, since a request is open on it."""
+        line.open += 1
+        if line.open == 1:
+            self._keep(line)
+
+    def _keep(self, line: Line) -> None:
+        """Keep a line until nothing is open or unread on it, or its channel is lost."""
+        if self._lines.setdefault(id(line.channel), line) is line and len(self._lines) % MAX_IDLE == 0:
+            # A transport that does not tell of lost channels must not fill the memory.
+            for idle in [kept for kept in self._lines.values() if not kept.open and not kept.is_deaf]:
+                self.forget(idle)
+
+    def line_for(self, work: Work | None = None) -> Line:
+        """Return the line that what belongs to a message leaves by: its own while it is open.
+
+        Args:
+            work: the message; by default the one that is being handled.
+        """
+        work = work or CURRENT.get()
+        if work is None or not work.is_open or work.line is None:
+            return self.main
+        return self.living(work.line)
+
+    def living(self, line: Line) -> Line:
+        """Return a line if it is one of this conversation and nothing ended it, otherwise the main one."""
+        return line if self._lines.get(id(line.channel)) is line else self.main
+
+    def forget(self, line: Line) -> None:
+        """Learn that a channel is gone, or that nothing is open on it any more."""
+        if line is not self.main:
+            self._lines.pop(id(line.channel), None)
+
+    def send(self, message: bytes, line: Line) -> None:
         """Send a message, unless it is empty or the connection has ended."""
         if message and self.closed_because is None:
             if self._trace is not None:
                 self.trace(Way.SENT, message)
-            self.transport.send(message)
+            line.channel.send(message)
+
+    def send_at_once(self, message: bytes, line: Line) -> None:
+        """Send an answer that no handler's task waits with; stop listening to a peer that does not read its answers.
+
+        It is listened to again as soon as it has read what it got. Other channels are not slowed down by it.
+        """
+        self.send(message, line)
+        line.unread += len(message)
+        if line is not self.main:
+            self._keep(line)
+        if line.unread > MAX_UNREAD and not line.is_deaf and self.closed_because is None:
+            line.is_deaf = True
+            line.channel.pause_reading()
+            self.background.spawn(self._listen_when_drained(line))
+
+    async def _listen_when_drained(self, line: Line) -> None:
+        await line.channel.drain()
+        line.unread, line.is_deaf = 0, False
+        if not line.open:
+            self.forget(line)
+        line.channel.resume_reading()
+
+    def answer(self, id_: Id, result: bytes) -> Line:
+        """Answer an open request with its result, over its own line, which is returned."""
+        line: Line = self.session.incoming[id_].line
+        self.send(self.session.answer(id_, result), line)
+        self._closed(line)
+        return line
+
+    def answer_at_once(self, id_: Id, result: bytes) -> None:
+        """Answer an open request with a result that no handler's task waits with."""
+        line = self.session.incoming[id_].line
+        self.send_at_once(self.session.answer(id_, result), line)
+        self._closed(line)
+
+    def refuse(self, id_: Id, code: int, message: str, data: Any = None) -> None:
+        """Answer an open request with an error, over its own line."""
+        line = self.session.incoming[id_].line
+        self.send_at_once(self.session.refuse(id_, code, message, data), line)
+        self._closed(line)
+
+    def drop(self, id_: Id) -> None:
+        """Forget a request that the peer no longer wants an answer to."""
+        incoming = self.session.incoming.get(id_)
+        if incoming is not None:
+            self.send(self.session.drop(id_), incoming.line)
+            self._closed(incoming.line)
+
+    def _closed(self, line: Line) -> None:
+        line.open -= 1
+        if not line.open and not line.unread:
+            self.forget(line)
 
     def close(self, reason: str) -> None:
         """End the conversation."""
         self.closed_because = reason
         self.session.close()
-
-    def send_at_once(self, message: bytes) -> None:
-        """Send an answer that no handler's task waits with; stop listening to a peer that does not read its answers.
-
-        It is listened to again as soon as it has read what it got.
-        """
-        self.send(message)
-        self._unread += len(message)
-        if self._unread > MAX_UNREAD and not self._is_deaf and self.closed_because is None:
-            self._is_deaf = True
-            self.transport.pause_reading()
-            self.background.spawn(self._listen_when_drained())
-
-    async def _listen_when_drained(self) -> None:
-        await self.transport.drain()
-        self._unread, self._is_deaf = 0, False
-        self.transport.resume_reading()
-
-    def refuse(self, id_: Id, code: int, message: str, data: Any = None) -> None:
-        """Answer an open request with an error."""
-        self.send_at_once(self.session.refuse(id_, code, message, data))
-
-    def refuse_unread(self, reason: str) -> None:
-        """Answer a message that nobody could read."""
-        self.send_at_once(self.session.unread(jsonrpc.INVALID_REQUEST, reason))
 
     def check_open(self) -> None:
         """Go on if there is a conversation.

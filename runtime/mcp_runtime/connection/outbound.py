@@ -9,8 +9,10 @@ from pydantic import BaseModel
 
 from mcp_runtime.caller import CallOptions, Progress
 from mcp_runtime.connection.deadlines import Deadlines
+from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.reports import Reports
+from mcp_runtime.connection.work import Work
 from mcp_runtime.errors import (
     ConnectionClosed,
     LocalProtocolError,
@@ -24,8 +26,10 @@ from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, Wir
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Progressed
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
-from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
-from mcp_runtime.protocol.validation import Reader, clipped
+from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, UNRELATED
+from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.protocol.validation import Reader
 
 T = TypeVar("T")
 
@@ -35,11 +39,17 @@ _NO_OPTIONS: Final = CallOptions()
 class _Pending:
     """A request that waits for its answer; `latest` is when it ends whatever progress there is."""
 
-    __slots__ = ("future", "latest", "limit", "method", "options", "type")
+    __slots__ = ("future", "latest", "limit", "line", "method", "options", "type")
 
     def __init__(
-        self, method: RequestMethod[Any, Any], type_: WireType[Any], future: "asyncio.Future[Any]", options: CallOptions
+        self,
+        method: RequestMethod[Any, Any],
+        type_: WireType[Any],
+        future: "asyncio.Future[Any]",
+        options: CallOptions,
+        line: Line,
     ) -> None:
+        self.line = line
         self.method = method
         self.type = type_
         self.future = future
@@ -80,6 +90,7 @@ class Outbound:
         """Send a request; a function of its own, so that the waiting caller does not keep its bytes alive."""
         link = self._link
         link.check_open()
+        line = link.line_for()
         if link.ending is not None:
             raise ConnectionClosed(link.ending)
         if link.limits.check_capabilities:
@@ -89,36 +100,38 @@ class Outbound:
             encoded = _with_token(encoded, link.session.next_id)
         id_, data = link.session.request(method.name, encoded, progress=options.progress is not None)
         future: asyncio.Future[T] = link.loop.create_future()
-        pending = self._pending[id_] = _Pending(method, type_, future, options)
+        pending = self._pending[id_] = _Pending(method, type_, future, options, line)
         timeout = link.limits.timeout if options.timeout is None else options.timeout
         if timeout is not None:
             pending.limit = timeout
             self._deadlines.set(id_, link.loop.time() + timeout)
-        link.send(data)
+        link.send(data, line)
         return id_, future
 
-    async def tell(self, method: NotificationMethod[Any], params: Any) -> None:
+    async def tell(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> None:
         """Send a notification; see `Connection.notify`."""
-        self.post(method, params)
-        await self._link.transport.drain()
+        line = self.post(method, params, work)
+        await line.channel.drain()
 
-    def post(self, method: NotificationMethod[Any], params: Any) -> None:
-        """Send a notification without waiting until the peer can take it; raises as `tell` does."""
+    def post(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> Line:
+        """Send a notification without waiting until the peer can take it; returns its line, raises as `tell` does."""
         link = self._link
         link.check_open()
         if link.limits.check_capabilities:
             self._check_capabilities(method, params)
         message = link.session.notify(method.name, self._encode_params(method, params))
+        line = link.main if method.name in UNRELATED else link.line_for(work)
         if method.name == NOTIFICATIONS_MESSAGE:
-            self._reports.log(message, params)
+            self._reports.log(message, params, line)
         else:
-            link.send(message)
+            link.send(message, line)
+        return line
 
-    def take_result(self, result: Result, text: bytes) -> None:
-        """Hand a result to who waits for it."""
+    def take_result(self, result: Result, text: bytes) -> Outcome:
+        """Hand a result to its caller."""
         pending = self._forget(result.id)
         if pending is None or pending.future.done():
-            return
+            return ACCEPTED
         try:
             found, wire = result.result, self._link.requester.wire
             if wire is not None:
@@ -127,11 +140,12 @@ class Outbound:
         except RemoteProtocolError as error:
             self._link.report(error)
             pending.future.set_exception(error)
-        else:
-            pending.future.set_result(value)
+            return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error))
+        pending.future.set_result(value)
+        return ACCEPTED
 
     def take_failure(self, failure: Failure) -> None:
-        """Hand an error to who waits for a result."""
+        """Hand an error to the caller that waits for a result."""
         binding = self._link.requester.binding
         make = binding.error if binding else PeerError
         error = make(failure.code, failure.message, failure.data)
@@ -139,7 +153,7 @@ class Outbound:
         self.fail(failure.id, error)
 
     def take_progress(self, progressed: Progressed) -> None:
-        """Hand a report to who waits for the result, who then waits for longer."""
+        """Hand a report to the caller that waits for the result, which then waits for longer."""
         pending = self._pending.get(progressed.id)
         listener = pending.options.progress if pending else self._listeners.get(progressed.id)
         if listener is None:
@@ -250,7 +264,7 @@ class Outbound:
         pending = self._forget(id_)
         if pending is not None:
             log.info("%s %r was given up: %s", pending.method.name, id_, clipped(reason or "-"))
-            self._link.send(self._link.session.cancel(id_, reason))
+            self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
 
     def _expire(self, id_: Id) -> None:
         pending = self._forget(id_)
@@ -258,7 +272,7 @@ class Outbound:
             seconds = pending.limit
             reason = f"no answer within {seconds:g} s"
             log.info("%s %r was given up: %s", pending.method.name, id_, reason)
-            self._link.send(self._link.session.cancel(id_, reason))
+            self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
             if not pending.future.done():
                 pending.future.set_exception(RequestTimeout(pending.method.name, seconds))
 

@@ -6,6 +6,7 @@ Both are worth little once a newer one is there, so what is too much is replaced
 
 from typing import Any, Final
 
+from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.throttle import Gate
@@ -21,19 +22,20 @@ LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "ale
 class Reports:
     """The reports and log messages of one link.
 
-    Reports are kept back per request. Of log messages that must wait, the most severe one is kept, and of these the
-    last.
+    Reports wait per request, log messages per line. Of log messages that must wait, the most severe one is kept, and of
+    these the last.
     """
 
-    __slots__ = ("_gates", "_link", "_logs")
+    __slots__ = ("_gates", "_link")
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._gates: dict[Id, Gate[tuple[float, float | None, str | None]]] = {}
-        self._logs: Gate[bytes] | None = None
 
-    def progress(self, id_: Id, progress: float, total: float | None, message: str | None) -> None:
+    def progress(self, id_: Id, progress: float, total: float | None, message: str | None) -> Line | None:
         """Tell the peer how far an open request has come, now or a little later; nothing if it did not ask.
+
+        Returns the line that the report leaves by, None if it does not leave.
 
         Raises:
             LocalProtocolError: the progress is not more than what was reported before.
@@ -41,14 +43,15 @@ class Reports:
         link = self._link
         incoming = link.session.incoming.get(id_)
         if incoming is None or incoming.token is None:
-            return
+            return None
+        line: Line = incoming.line
         rate = link.limits.progress_rate
         if rate is None:
-            link.send(link.session.progress(id_, progress, total, message))
-            return
+            link.send(link.session.progress(id_, progress, total, message), line)
+            return line
         gate = self._gates.get(id_)
         if gate is None:
-            gate = self._gates[id_] = Gate(link.loop, rate, lambda r: link.send(link.session.progress(id_, *r)))
+            gate = self._gates[id_] = Gate(link.loop, rate, lambda r: link.send(link.session.progress(id_, *r), line))
         before = gate.waiting[0] if gate.waiting is not None else incoming.progress
         if before is not None and progress <= before:
             reason = f"progress must grow: {progress:g} after {before:g}"
@@ -56,28 +59,33 @@ class Reports:
                 revision=link.revision, method=NOTIFICATIONS_PROGRESS, pointer="/progress", reason=reason
             )
         gate.put((progress, total, message))
+        return line
 
-    def log(self, message: bytes, params: Any) -> None:
-        """Send a log message, now or a little later."""
-        rate = self._link.limits.log_rate
+    def log(self, message: bytes, params: Any, line: Line) -> None:
+        """Send a log message over a line, now or a little later."""
+        link = self._link
+        rate = link.limits.log_rate
         if rate is None:
-            self._link.send(message)
+            link.send(message, line)
             return
-        if self._logs is None:
-            self._logs = Gate(self._link.loop, rate, self._link.send)
+        if line.logs is None:
+            line.logs = Gate(link.loop, rate, lambda m: link.send(m, line))
         level = getattr(params, "level", None)
-        self._logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
+        line.logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
 
     def finish(self, id_: Id) -> None:
-        """Send what must precede the answer to a request: its last report, and the log message that waits."""
+        """Send what must precede the answer to an open request: its last report, and the log message that waits."""
         if self._gates and (gate := self._gates.pop(id_, None)) is not None:
             gate.flush()
-        self.flush()
+        line: Line = self._link.session.incoming[id_].line
+        if line.logs is not None:
+            line.logs.flush()
 
     def flush(self) -> None:
-        """Send the log message that waits."""
-        if self._logs is not None:
-            self._logs.flush()
+        """Send the log messages that wait."""
+        for line in self._link.lines:
+            if line.logs is not None:
+                line.logs.flush()
 
     def drop(self, id_: Id) -> None:
         """Forget the reports on a request that is no longer open."""

@@ -1,25 +1,62 @@
 """What a transport is to the runtime, and the runtime to a transport.
 
-Both sides are callbacks without awaiting, since a hop through a queue would cost more than most messages do. A
-transport of your own needs no base class: it is any object with the methods of `Transport`.
+Both sides are callbacks without awaiting, since a hop through a queue would cost more than most messages do. A custom
+transport needs no base class: it is any object with the methods of `Transport`.
 """
 
 from typing import Protocol, runtime_checkable
+
+from mcp_runtime.protocol.outcome import Outcome
 
 
 class TransportError(Exception):
     """The transport failed: the text says what happened to it, for people."""
 
 
+class Channel(Protocol):
+    """A way to the peer, which is sent, drained and paused by itself.
+
+    The answer to a request leaves by the channel that the request came over, and so does all that belongs to the
+    request while it is open. A transport with a single stream is its own only channel.
+    """
+
+    def send(self, message: bytes) -> None:
+        """Take one message to send, a JSON text without line ends; it is queued if the peer does not read.
+
+        After the channel is lost or closed, messages are dropped silently, unless the transport can resume it.
+        """
+        ...
+
+    async def drain(self) -> None:
+        """Wait until few enough bytes are queued to go on sending, or the channel is lost."""
+        ...
+
+    def pause_reading(self) -> None:
+        """Stop delivering messages that come over it; the peer will feel it in time."""
+        ...
+
+    def resume_reading(self) -> None:
+        """Deliver messages again."""
+        ...
+
+
 class Receiver(Protocol):
     """Takes what a transport carries; all calls come from the event loop's thread, in order."""
 
-    def message_received(self, message: bytes) -> None:
-        """Take one whole message: one JSON text in UTF-8, with nothing around it."""
+    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+        """Take one whole message: one JSON text in UTF-8, with nothing around it; returns what became of it."""
         ...
 
-    def message_refused(self, reason: str) -> None:
+    def message_refused(self, reason: str, channel: Channel) -> Outcome:
         """Learn that a message was thrown away, since it was over the size limit; the transport goes on."""
+        ...
+
+    def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
+        """Learn that nothing more comes or goes by one of several channels; the transport goes on.
+
+        `reason` is None if it ended in good order. Requests that came over it are cancelled or go on, as their revision
+        has it.
+        """
         ...
 
     def connection_lost(self, reason: TransportError | None) -> None:
@@ -27,8 +64,11 @@ class Receiver(Protocol):
         ...
 
 
-class Transport(Protocol):
-    """Carries whole messages in both directions, in order."""
+class Transport(Channel, Protocol):
+    """Carries whole messages in both directions, in order within each channel.
+
+    It is itself the channel of messages that belong to no open request.
+    """
 
     async def start(self, receiver: Receiver) -> None:
         """Begin to carry messages to the receiver.
@@ -36,25 +76,6 @@ class Transport(Protocol):
         Raises:
             TransportError: the peer cannot be reached.
         """
-        ...
-
-    def send(self, message: bytes) -> None:
-        """Take one message to send, a JSON text without line ends; it is queued if the peer does not read.
-
-        After the connection is lost or closed, messages are dropped without a word: `connection_lost` has said so.
-        """
-        ...
-
-    async def drain(self) -> None:
-        """Wait until few enough bytes are queued to go on sending, or the connection is lost."""
-        ...
-
-    def pause_reading(self) -> None:
-        """Stop delivering messages, since the receiver has enough to do; the peer will feel it in time."""
-        ...
-
-    def resume_reading(self) -> None:
-        """Deliver messages again."""
         ...
 
     async def close(self) -> None:
@@ -69,4 +90,13 @@ class HalfOpen(Protocol):
     @property
     def can_still_send(self) -> bool:
         """Whether messages may still reach the peer after `connection_lost` was told without a reason."""
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A channel that the peer can come back to: what is sent after it was closed is kept until then."""
+
+    def close_early(self) -> None:
+        """Close the stream to the peer now; work on the request goes on, and `send` keeps what it is given."""
         ...

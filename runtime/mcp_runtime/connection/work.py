@@ -5,6 +5,7 @@ from contextvars import ContextVar
 from enum import StrEnum
 from typing import Any, Final, cast
 
+from mcp_runtime.connection.line import Line
 from mcp_runtime.method import AnyMethod
 from mcp_runtime.protocol.jsonrpc import Id
 
@@ -17,13 +18,27 @@ class Way(StrEnum):
 
 
 class Work:
-    """A request or a notification, and what becomes of it; see `Exchange`, which handlers and middleware get."""
+    """A request or a notification, and what becomes of it; see `Exchange`, which handlers and middleware get.
 
-    __slots__ = ("_raw", "cancel_reason", "id", "is_cancelled", "method", "params", "way")
+    Attributes:
+        line: what it came over; None for what is sent.
+        is_open: whether it is a request of the peer that is neither answered nor cancelled.
+    """
+
+    __slots__ = ("_raw", "cancel_reason", "id", "is_cancelled", "is_open", "line", "method", "params", "way")
 
     def __init__(
-        self, method: AnyMethod, params: Any, *, way: Way, id_: Id | None = None, raw: dict[str, Any] | None = None
+        self,
+        method: AnyMethod,
+        params: Any,
+        *,
+        way: Way,
+        line: Line | None = None,
+        id_: Id | None = None,
+        raw: dict[str, Any] | None = None,
     ) -> None:
+        self.line = line
+        self.is_open = line is not None and id_ is not None
         self.method = method
         self.params = params
         self.way = way

@@ -159,7 +159,7 @@ class McpLogHandler(logging.Handler):
                 # A task has its own way to log, and middleware may wait.
                 connection.spawn(_quietly(said.exchange or connection, level, data, logger))
             elif (message := log_message(connection.requester, level, data, logger)) is not None:
-                connection.post(*message)
+                connection.post(*message, exchange=said.exchange)
         except Exception as error:
             # A connection that ended, or cannot be used for this yet, is no defect.
             if not isinstance(error, McpError):

@@ -18,7 +18,7 @@ from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
-from mcp_runtime.protocol.validation import clipped
+from mcp_runtime.protocol.text import clipped
 from mcp_runtime.settings import ClientOptions
 
 if TYPE_CHECKING:

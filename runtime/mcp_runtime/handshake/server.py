@@ -18,7 +18,8 @@ from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import AREAS, INITIALIZE
-from mcp_runtime.protocol.validation import Reader, clipped
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.protocol.validation import Reader
 from mcp_runtime.settings import ServerOptions
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import PeerError
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.names import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
-from mcp_runtime.protocol.validation import clipped
+from mcp_runtime.protocol.text import clipped
 
 _INSTALL: Final = "spans need opentelemetry-api: pip install 'mcp-bindgen[telemetry]'"
 TARGETS: Final = {

@@ -21,7 +21,7 @@ from mcp_runtime.connection.work import Way
 from mcp_runtime.limits import Trace
 from mcp_runtime.middleware.masking import Masker
 from mcp_runtime.protocol.jsonrpc import Id, is_array, is_object
-from mcp_runtime.protocol.validation import clipped
+from mcp_runtime.protocol.text import clipped
 
 MAX_OPEN: Final = 10_000
 """How many requests are remembered that wait for their answers, in each direction."""

@@ -23,7 +23,7 @@ from mcp_runtime.protocol.json_schema import MAX_STEPS, Check, Mismatch, Unusabl
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
-from mcp_runtime.protocol.validation import clipped
+from mcp_runtime.protocol.text import clipped
 
 INVALID_INPUT_IN_RESULT: Final = "2025-11-25"
 """The first revision in which invalid arguments are answered by a result with ``isError``, so that a model can correct

@@ -1,8 +1,8 @@
 """What a session tells and keeps: the events that messages mean, and the requests that are open."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from mcp_runtime.protocol.jsonrpc import Failure, Id, Notification, Request, Result
+from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, Failure, Id, Notification, Request, Result
 
 
 class Cancelled:
@@ -30,16 +30,30 @@ class Progressed:
 class Violation:
     """The peer broke the protocol.
 
-    `answer` is what it should be sent, empty if nothing; `failed` is the id of the request of ours that it spoiled the
-    answer to, None if it did not.
+    Args:
+        reason: what is wrong, for people.
+        answer: what it should be sent, empty if nothing.
+        method: the method of the message, None if it is not known.
+        failed: the id of the request of ours that it spoiled the answer to, None if it did not.
+        code: the JSON-RPC error code that it deserves.
+        is_malformed: whether it sent something that is not a message.
     """
 
-    __slots__ = ("answer", "failed", "method", "reason")
+    __slots__ = ("answer", "code", "failed", "is_malformed", "method", "reason")
 
     def __init__(
-        self, reason: str, answer: bytes = b"", *, method: str | None = None, failed: Id | None = None
+        self,
+        reason: str,
+        answer: bytes = b"",
+        *,
+        method: str | None = None,
+        failed: Id | None = None,
+        code: int = INVALID_REQUEST,
+        is_malformed: bool = False,
     ) -> None:
         self.reason = reason
+        self.code = code
+        self.is_malformed = is_malformed
         self.answer = answer
         self.method = method
         self.failed = failed
@@ -69,12 +83,13 @@ class Outgoing:
 
 
 class Incoming:
-    """A request that we received and have not answered yet."""
+    """A request that we received and have not answered yet; `line` is what it came over."""
 
-    __slots__ = ("batch", "method", "progress", "token")
+    __slots__ = ("batch", "line", "method", "progress", "token")
 
-    def __init__(self, method: str, token: Id | None, batch: Batch | None) -> None:
+    def __init__(self, method: str, token: Id | None, batch: Batch | None, line: Any) -> None:
         self.method = method
+        self.line = line
         self.token = token
         self.progress: float | None = None
         self.batch = batch

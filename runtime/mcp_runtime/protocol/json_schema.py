@@ -11,7 +11,8 @@ from pydantic_core import SchemaError as PatternError
 from pydantic_core import SchemaValidator, core_schema
 
 from mcp_runtime.protocol.jsonrpc import MAX_DEPTH
-from mcp_runtime.protocol.validation import clipped, spell_pointer
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.protocol.validation import spell_pointer
 
 MAX_STEPS: Final = 250_000
 """How many keywords one validation evaluates: a small schema can ask for more than the age of the universe."""

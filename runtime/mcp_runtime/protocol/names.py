@@ -31,6 +31,19 @@ NOTIFICATIONS_RESOURCES_UPDATED: Final = "notifications/resources/updated"
 NOTIFICATIONS_ROOTS_LIST_CHANGED: Final = "notifications/roots/list_changed"
 NOTIFICATIONS_TASKS_STATUS: Final = "notifications/tasks/status"
 
+UNRELATED: Final = frozenset(
+    (
+        NOTIFICATIONS_ELICITATION_COMPLETE,
+        NOTIFICATIONS_RESOURCES_UPDATED,
+        NOTIFICATIONS_ROOTS_LIST_CHANGED,
+        NOTIFICATIONS_TASKS_STATUS,
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/tools/list_changed",
+    )
+)
+"""Notifications that concern the whole conversation, even if a request that is being handled caused them."""
+
 AREAS: Final = ("prompts", "resources", "tools")
 """What a server lists."""
 

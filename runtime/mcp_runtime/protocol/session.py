@@ -20,6 +20,7 @@ from mcp_runtime.protocol.names import (
     NOTIFICATIONS_INITIALIZED,
     NOTIFICATIONS_PROGRESS,
 )
+from mcp_runtime.protocol.text import clipped
 
 MAX_REMEMBERED: Final = 10_000
 """How many requests that were given up are remembered, so that their late answers surprise nobody."""
@@ -37,7 +38,10 @@ class Session:
         accepts_batches: whether several messages may come as one array (basic/index of 2025-03-26).
         ids_may_be_absent: whether the revision has answers without an id.
         lasting: the progress tokens of ours that outlive their requests.
+        outlives_channels: whether a request goes on when the channel that it came over is lost (basic/transports).
     """
+
+    outlives_channels = True
 
     def __init__(self, side: Side) -> None:
         self.side = side
@@ -154,17 +158,28 @@ class Session:
         self.outgoing.clear()
         self.incoming.clear()
 
-    def receive(self, text: bytes) -> list[Event]:
-        """Take one text that the peer sent; returns what it means, in order."""
-        try:
-            value = jsonrpc.parse(text)
-            if value.__class__ is list:
-                return self._receive_batch(value)
-            return [self._receive(value, None)]
-        except MalformedMessage as error:
-            return [self._malformed(error)]
+    def receive(self, text: bytes, line: object = None) -> list[Event]:
+        """Take one text that the peer sent; returns what it means, in order.
 
-    def _receive_batch(self, values: list[Any]) -> list[Event]:
+        Args:
+            text: the text.
+            line: what it came over; an id that is in use is answered by another line only.
+        """
+        try:
+            return self.receive_parsed(jsonrpc.parse(text), line)
+        except MalformedMessage as error:
+            return [self.malformed(error)]
+
+    def receive_parsed(self, value: Any, line: object = None) -> list[Event]:
+        """Take one text that was parsed before; see `receive`."""
+        try:
+            if value.__class__ is list:
+                return self._receive_batch(value, line)
+            return [self._receive(value, None, line)]
+        except MalformedMessage as error:
+            return [self.malformed(error)]
+
+    def _receive_batch(self, values: list[Any], line: object) -> list[Event]:
         if not self.accepts_batches:
             reason = f"revision {self.revision} has no batches" if self.revision else "a message is an object"
             raise MalformedMessage(jsonrpc.INVALID_REQUEST, reason)
@@ -176,9 +191,9 @@ class Session:
         events: list[Event] = []
         for value in values:
             try:
-                event = self._receive(value, batch)
+                event = self._receive(value, batch, line)
             except MalformedMessage as error:
-                event = self._malformed(error)
+                event = self.malformed(error)
             if isinstance(event, Violation) and event.answer:
                 batch.answers.append(event.answer)
                 event.answer = b""
@@ -187,10 +202,10 @@ class Session:
             events.append(Violation("part of a batch was refused", answer))
         return events
 
-    def _receive(self, value: Any, batch: Batch | None) -> Event:
+    def _receive(self, value: Any, batch: Batch | None, line: object) -> Event:
         match jsonrpc.classify(value):
             case Request() as request:
-                return self._receive_request(request, batch)
+                return self._receive_request(request, batch, line)
             case Result() as result:
                 return self._receive_result(result)
             case Notification() as notification:
@@ -198,10 +213,10 @@ class Session:
             case Failure() as failure:
                 return self._receive_failure(failure)
 
-    def _receive_request(self, request: Request, batch: Batch | None) -> Event:
+    def _receive_request(self, request: Request, batch: Batch | None, line: object) -> Event:
         id_ = request.id
-        if id_ in self.incoming:
-            return Violation(f"the id {id_!r} is that of a request that is still open", method=request.method)
+        if (held := self.incoming.get(id_)) is not None:
+            return self._in_use(request, is_same=held.line is line)
         if self.state is not _READY and not may_begin(self.state, self._other, request.method):
             reason = f"{request.method} is not allowed in state {self.state.value!r}: initialize first"
             answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
@@ -212,7 +227,7 @@ class Session:
                 answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
                 return Violation(reason, answer, method=request.method)
             self._step(Step.ASK)
-        self.incoming[id_] = Incoming(request.method, _token(request.params), batch)
+        self.incoming[id_] = Incoming(request.method, _token(request.params), batch, line)
         if batch is not None:
             batch.open += 1
         return request
@@ -296,12 +311,25 @@ class Session:
         """
         return jsonrpc.write_error(id_, code, reason, null_id=not self.ids_may_be_absent)
 
-    def _malformed(self, error: MalformedMessage) -> Violation:
+    def malformed(self, error: MalformedMessage) -> Violation:
+        """Return what it means that the peer sent something that is not a message."""
         if not error.is_answer:
-            return Violation(error.reason, self.unread(error.code, error.reason, error.id))
+            answer = self.unread(error.code, error.reason, error.id)
+            return Violation(error.reason, answer, code=error.code, is_malformed=True)
         outgoing = self.outgoing.pop(error.id, None) if error.id is not None else None
         method = outgoing.method if outgoing else None
-        return Violation(error.reason, method=method, failed=error.id if outgoing else None)
+        failed = error.id if outgoing else None
+        return Violation(error.reason, method=method, failed=failed, code=error.code, is_malformed=True)
+
+    def _in_use(self, request: Request, *, is_same: bool) -> Violation:
+        """Refuse a request whose id is that of an open one.
+
+        An answer with the id, over the same line, would be taken for that of the open request, so it has none there.
+        """
+        shown = clipped(repr(request.id), 100)
+        reason = f"the id {shown} is that of a request that is still open"
+        answer = self.unread(jsonrpc.INVALID_REQUEST, reason, None if is_same else request.id)
+        return Violation(reason, answer, method=request.method)
 
     def _unexpected(self, id_: Id) -> Event:
         if id_ in self._given_up:

@@ -1,6 +1,17 @@
 """Text of others, made fit to be shown."""
 
+from typing import Final
+
+MAX_TEXT: Final = 600
+"""How many characters of a peer's own words a message repeats."""
+
 
 def printable(text: str) -> str:
     """Make text that came from elsewhere safe for a terminal: control and bidirectional characters become escapes."""
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
+
+
+def clipped(text: str, limit: int = MAX_TEXT) -> str:
+    """Return a peer's text as it may be shown: without control characters, and not longer than the limit."""
+    shown = printable(text[:limit])
+    return shown if len(text) <= limit else f"{shown}..."

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.method import WireType
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.text import printable
+from mcp_runtime.protocol.text import clipped
 
 T = TypeVar("T")
 Report: TypeAlias = Callable[[RemoteProtocolError], None]
@@ -20,8 +20,6 @@ MAX_ERRORS = 3
 """How many places a message names."""
 MAX_REPORTED = 1000
 """How many different repairs are reported."""
-MAX_TEXT = 200
-"""How many characters of a peer's own words a message repeats."""
 
 
 class Reader:
@@ -88,12 +86,6 @@ class Reader:
         if len(found) > MAX_ERRORS:
             reason += f"; and {len(found) - MAX_ERRORS} more"
         return RemoteProtocolError(revision=self._revision, method=method, pointer=places[0][0], reason=clipped(reason))
-
-
-def clipped(text: str, limit: int = 3 * MAX_TEXT) -> str:
-    """Return a peer's text as it may be shown: without control characters, and not longer than the limit."""
-    shown = printable(text[:limit])
-    return shown if len(text) <= limit else f"{shown}..."
 
 
 Path: TypeAlias = tuple[str | int, ...]

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.connection.transport import Receiver, TransportError
+from mcp_runtime.transports.older import current_form
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
@@ -30,7 +31,7 @@ class MemoryTransport:
 
     async def start(self, receiver: Receiver) -> None:
         """Deliver what has come so far, and what comes."""
-        self._receiver = receiver
+        self._receiver = current_form(receiver)
         self._deliver()
 
     def send(self, message: bytes) -> None:
@@ -67,7 +68,7 @@ class MemoryTransport:
         self._is_delivering = True
         try:
             while self._waiting and not self._is_paused:
-                receiver.message_received(self._waiting.popleft())
+                receiver.message_received(self._waiting.popleft(), self)
         finally:
             self._is_delivering = False
         if self._other._sendable is not None and len(self._waiting) <= MAX_WAITING:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from mcp_runtime.connection.transport import Receiver
+from mcp_runtime.connection.transport import Channel, Receiver
 from mcp_runtime.transports.descriptors import READ_BYTES, Descriptor
 from mcp_runtime.transports.framing import LineFramer, TooLong
 
@@ -186,6 +186,7 @@ class LineReader:
     Args:
         descriptor: where from; closed by the reader.
         receiver: takes the messages.
+        channel: what they come over.
         max_message_bytes: the limit for one message.
         on_alone: told before a message that came alone is delivered.
         on_end: told once after the last message, with what failed if anything did.
@@ -195,6 +196,8 @@ class LineReader:
         self,
         descriptor: Descriptor,
         receiver: Receiver,
+        channel: Channel,
+        *,
         max_message_bytes: int,
         on_alone: Callable[[], None],
         on_end: OnEnd,
@@ -202,6 +205,7 @@ class LineReader:
         self._on_alone = on_alone
         self._bytes = byte_reader(descriptor, self._arrived, on_end)
         self._receiver = receiver
+        self._channel = channel
         self._framer = LineFramer(max_message_bytes)
         self._loop = asyncio.get_running_loop()
         self._paused = False
@@ -265,9 +269,9 @@ class LineReader:
         for line in left:
             try:
                 if isinstance(line, bytes):
-                    self._receiver.message_received(line)
+                    self._receiver.message_received(line, self._channel)
                 else:
-                    self._receiver.message_refused(str(line))
+                    self._receiver.message_refused(str(line), self._channel)
             except Exception as error:  # one bad message must not cost the ones behind it
                 self._loop.call_exception_handler({"message": "a receiver of messages failed", "exception": error})
             if self._stopped():

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import TypedDict, Unpack
 
-from mcp_runtime.connection.transport import Receiver, TransportError
+from mcp_runtime.connection.transport import Channel, Receiver, TransportError
 from mcp_runtime.transports import descriptors
 from mcp_runtime.transports.environment import child_environment
+from mcp_runtime.transports.older import current_form
 from mcp_runtime.transports.process import Child, how_it_ended
 from mcp_runtime.transports.reader import LineReader
 from mcp_runtime.transports.stderr import StderrCallback, StderrReader
@@ -89,7 +90,7 @@ class StdioClientTransport:
             capture=self._stderr_callback is not None,
         )
         try:
-            self._live = _Live(child, receiver, self._stderr_callback, self._max_message_bytes)
+            self._live = _Live(child, current_form(receiver), self, self._stderr_callback, self._max_message_bytes)
         except BaseException:
             child.kill_and_reap()
             raise
@@ -127,7 +128,14 @@ class StdioClientTransport:
 class _Live:
     """A server that was started."""
 
-    def __init__(self, child: Child, receiver: Receiver, stderr: StderrCallback | None, max_message_bytes: int) -> None:
+    def __init__(
+        self,
+        child: Child,
+        receiver: Receiver,
+        channel: Channel,
+        stderr: StderrCallback | None,
+        max_message_bytes: int,
+    ) -> None:
         self.child = child
         self._receiver: Receiver | None = receiver
         self._loop = asyncio.get_running_loop()
@@ -144,9 +152,10 @@ class _Live:
         self.reader = LineReader(
             descriptors.of_pipe(stdout.fileno(), stdout.close),
             receiver,
-            max_message_bytes,
-            self.writer.hurry,
-            self._output_ended,
+            channel,
+            max_message_bytes=max_message_bytes,
+            on_alone=self.writer.hurry,
+            on_end=self._output_ended,
         )
         child.exited.add_done_callback(self._child_exited)
 

@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 
 from mcp_runtime.connection.transport import Receiver, TransportError
 from mcp_runtime.transports import descriptors
+from mcp_runtime.transports.older import current_form
 from mcp_runtime.transports.reader import LineReader
 from mcp_runtime.transports.stdio_client import DEFAULT_GRACE, DEFAULT_MAX_MESSAGE_BYTES
 from mcp_runtime.transports.writer import LineWriter, line_writer
@@ -68,9 +69,16 @@ class StdioServerTransport:
             raise TransportError("a transport is started once; make a new one for another connection")
         self._loop = asyncio.get_running_loop()
         source, target = _take_over(self._stdin, self._stdout)
-        self._receiver = receiver
+        self._receiver = receiver = current_form(receiver)
         self._writer = line_writer(target, self._writing_failed)
-        self._reader = LineReader(source, receiver, self._max_message_bytes, self._writer.hurry, self._input_ended)
+        self._reader = LineReader(
+            source,
+            receiver,
+            self,
+            max_message_bytes=self._max_message_bytes,
+            on_alone=self._writer.hurry,
+            on_end=self._input_ended,
+        )
 
     def send(self, message: bytes) -> None:
         """Queue a message; what is sent in one turn of the event loop leaves in one write."""

@@ -219,3 +219,31 @@ async def test_nothing_is_read_before_somebody_is_there_to_take_it() -> None:
     listener.close()
     await here.close()
     await there.close()
+
+
+async def test_what_arrives_before_the_start_is_one_packet_and_waits() -> None:
+    accepted: list[TcpTransport] = []
+    made = asyncio.Event()
+
+    def accept() -> TcpTransport:
+        transport = TcpTransport(on_accepted=lambda _: made.set())
+        accepted.append(transport)
+        return transport
+
+    listener = await asyncio.get_running_loop().create_server(accept, "127.0.0.1", 0)
+    _, writer = await asyncio.open_connection(*listener.sockets[0].getsockname()[:2])
+    line = b'"' + b"x" * 1000 + b'"\n'
+    count = 20_000
+    writer.write(line * count)
+    await made.wait()
+    await asyncio.sleep(0.05)
+    # The peer's bytes are held up in the network's buffers, not here.
+    assert writer.transport.get_write_buffer_size() > len(line) * count // 4
+    collector = Collector()
+    await accepted[0].start(collector)
+    await collector.count(count)
+    assert collector.messages == [line[:-1]] * count
+    writer.close()
+    await collector.end()
+    await accepted[0].close()
+    listener.close()

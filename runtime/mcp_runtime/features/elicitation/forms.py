@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.validation import clipped, spell_pointer
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.protocol.validation import spell_pointer
 
 Check: TypeAlias = Callable[[Mapping[str, Any], Any], "str | None"]
 """Says what is wrong with the value of a field; None if nothing is."""

@@ -12,7 +12,7 @@ from mcp_runtime.errors import LocalProtocolError, McpError, RemoteProtocolError
 from mcp_runtime.features.tasks.states import Status, TaskRecord
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.names import TASKS_CANCEL, TASKS_GET, TASKS_RESULT
-from mcp_runtime.protocol.validation import clipped
+from mcp_runtime.protocol.text import clipped
 from mcp_runtime.remote import Stub
 
 P = TypeVar("P")

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from mcp_runtime.transports.base import TransportError
+from mcp_runtime.transports.base import ACCEPTED, Channel, Outcome, TransportError
 from mcp_runtime.transports.stdio import StdioServerTransport
 
 STRAY_CHILD = (sys.executable, "-S", "-E", "-c", "print('stray from a child')")
@@ -22,7 +22,7 @@ class Echo:
         self.transport = transport
         self.lost: asyncio.Future[TransportError | None] = asyncio.get_running_loop().create_future()
 
-    def message_received(self, message: bytes) -> None:
+    def message_received(self, message: bytes, channel: Channel) -> Outcome:
         name, _, rest = message.decode("utf-8", "replace").partition(" ")
         match name:
             case ":stray":
@@ -49,9 +49,14 @@ class Echo:
                 self.transport.send(b"%d" % len(inherited))
             case _:
                 self.transport.send(message)
+        return ACCEPTED
 
-    def message_refused(self, reason: str) -> None:
+    def message_refused(self, reason: str, channel: Channel) -> Outcome:
         self.transport.send(reason.encode())
+        return ACCEPTED
+
+    def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
+        raise AssertionError("stdio has one stream")
 
     def connection_lost(self, reason: TransportError | None) -> None:
         self.lost.set_result(reason)

@@ -1,0 +1,25 @@
+"""A channel, and what this side keeps for it."""
+
+from mcp_runtime.connection.throttle import Gate
+from mcp_runtime.connection.transport import Channel
+
+
+class Line:
+    """A channel, and what this side keeps for it.
+
+    Attributes:
+        channel: where messages leave.
+        open: how many messages that came over it are worked on.
+        unread: bytes of answers that left at once since it was last drained.
+        is_deaf: whether nothing more is read from it until it is drained.
+        logs: what log messages go through, None before the first.
+    """
+
+    __slots__ = ("channel", "is_deaf", "logs", "open", "unread")
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.open = 0
+        self.unread = 0
+        self.is_deaf = False
+        self.logs: Gate[bytes] | None = None

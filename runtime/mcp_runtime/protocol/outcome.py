@@ -1,0 +1,47 @@
+"""What becomes of a message that arrives, for the transport that carried it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Verdict(StrEnum):
+    """Whether a message was taken."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    """It is a message, but breaks the protocol where it came."""
+    MALFORMED = "malformed"
+    """It is not a message at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a message.
+
+    A request that was accepted may still be answered with an error. What a peer has to be told of a message that was
+    not accepted has left by its channel already.
+
+    Attributes:
+        verdict: whether it was taken.
+        code: the JSON-RPC error code that its sender deserves; 0 if it was accepted.
+        reason: what is wrong, for people; empty if it was accepted.
+    """
+
+    verdict: Verdict
+    code: int = 0
+    reason: str = ""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the message was taken."""
+        return self.verdict is Verdict.ACCEPTED
+
+
+ACCEPTED: Final = Outcome(Verdict.ACCEPTED)
+"""The outcome of a message that was taken."""
+
+
+def of_batch(outcomes: list[Outcome]) -> Outcome:
+    """Return the outcome of several messages that came as one: accepted if any was."""
+    return next((outcome for outcome in outcomes if outcome.is_accepted), outcomes[0] if outcomes else ACCEPTED)

@@ -1,0 +1,42 @@
+"""Receivers of the form before channels: `message_received(message)`. They keep working for one release."""
+
+import inspect
+import warnings
+from typing import Any, Final, cast
+
+from mcp_runtime.connection.transport import Channel, Receiver, TransportError
+from mcp_runtime.protocol.outcome import ACCEPTED, Outcome
+
+_WITH_CHANNEL: Final = 2
+
+
+def current_form(receiver: Receiver) -> Receiver:
+    """Return a receiver that takes channels: the same one, unless it is of the older form, which is warned of."""
+    if len(inspect.signature(receiver.message_received).parameters) >= _WITH_CHANNEL:
+        return receiver
+    warnings.warn(
+        f"{type(receiver).__name__} takes no channel, which the next release requires: define message_received(self, "
+        "message, channel), message_refused(self, reason, channel) and channel_lost(self, channel, reason)",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return _Older(receiver)
+
+
+class _Older:
+    """Stands in front of a receiver of the older form, which has one channel only."""
+
+    def __init__(self, receiver: Any) -> None:
+        self._receiver = receiver
+
+    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+        return cast("Outcome | None", self._receiver.message_received(message)) or ACCEPTED
+
+    def message_refused(self, reason: str, channel: Channel) -> Outcome:
+        return cast("Outcome | None", self._receiver.message_refused(reason)) or ACCEPTED
+
+    def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
+        """Do nothing: the older form has no channels that are lost by themselves."""
+
+    def connection_lost(self, reason: TransportError | None) -> None:
+        self._receiver.connection_lost(reason)

@@ -1,0 +1,379 @@
+"""Several channels to one peer: what belongs to a request leaves on its own, and a lost one harms no other."""
+
+import asyncio
+import gc
+import warnings
+import weakref
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.connection import Connection
+from mcp_runtime.errors import LocalProtocolError, McpError
+from mcp_runtime.server import ServerOptions, start_server
+from mcp_runtime.transports.base import Verdict
+from mcp_runtime.transports.memory import MemoryTransport, memory_pair
+from support.channels import Stream, Streams
+from support.receiving import OneStream
+
+REVISION = "2025-11-25"
+LOGS = 200
+MANY = 64
+
+
+class Busy(v.Server):
+    """Reports, logs and asks, from its handler, from a timer, and from a task of its own."""
+
+    options = ServerOptions(progress_rate=None, log_rate=None)
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.gate = asyncio.Event()
+        self.ended: list[str] = []
+        self.background: set[asyncio.Task[None]] = set()
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        return v.ListToolsResult(tools=[])
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+        if params.name == "wait":
+            return await self.wait(ctx)
+        done = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.01, self.from_timer, ctx, done)
+        for number in range(LOGS):
+            await ctx.log("info", f"{params.name} {number}")
+        await ctx.report_progress(1)
+        message = v.SamplingMessage(role="user", content=v.TextContent(text=params.name))
+        result = await ctx.client.create_message(messages=[message], max_tokens=5)
+        await done
+        assert isinstance(result.content, v.TextContent)
+        return v.CallToolResult(content=[result.content])
+
+    def from_timer(self, ctx: v.Context, done: "asyncio.Future[None]") -> None:
+        self.background.add(task := asyncio.create_task(self.beside(ctx)))
+        task.add_done_callback(lambda _: done.set_result(None))
+
+    async def beside(self, ctx: v.Context) -> None:
+        await ctx.connection.log("warning", "from a task that a timer began")
+
+    async def wait(self, ctx: v.Context) -> v.CallToolResult:
+        self.begun.set()
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.ended.append(str(ctx.cancel_reason))
+            raise
+        self.ended.append("went on")
+        return v.CallToolResult(content=[])
+
+
+@asynccontextmanager
+async def serving(server: Any, **capabilities: Any) -> AsyncGenerator[tuple[Streams, Connection]]:
+    """Serve over a transport with a channel for each message, past the handshake."""
+    streams = Streams()
+    connection = await start_server(streams, server)
+    await streams.shake_hands(REVISION, **capabilities)
+    try:
+        yield streams, connection
+    finally:
+        await connection.aclose()
+
+
+def call(streams: Streams, id_: Any, name: str, **meta: Any) -> Stream:
+    params = {"name": name, **({"_meta": meta} if meta else {})}
+    return streams.post(id=id_, method="tools/call", params=params)
+
+
+async def test_everything_that_belongs_to_a_request_leaves_on_its_channel() -> None:
+    async with serving(Busy(), sampling={}) as (streams, connection):
+        before = len(streams.got)
+
+        async def one(number: int) -> Stream:
+            channel = call(streams, number, f"call {number}", progressToken=f"token {number}")
+            asked = await channel.until(lambda message: message.get("method") == "sampling/createMessage")
+            content = asked["params"]["messages"][0]["content"]
+            result = {"role": "assistant", "model": "m", "content": content}
+            # The answer comes over a channel of its own, as each message of a client does.
+            assert streams.deliver(Stream(), id=asked["id"], result=result).is_accepted
+            assert (await channel.answer(number))["result"]["content"] == [{"type": "text", "text": f"call {number}"}]
+            return channel
+
+        for number, channel in enumerate(await asyncio.gather(*map(one, range(MANY)))):
+            logged = [m["params"]["data"] for m in channel.got if m.get("method") == "notifications/message"]
+            assert sorted(logged) == sorted(
+                [*(f"call {number} {index}" for index in range(LOGS)), "from a task that a timer began"]
+            )
+            [report] = [m for m in channel.got if m.get("method") == "notifications/progress"]
+            assert report["params"]["progressToken"] == f"token {number}"
+            assert len(channel.got) == LOGS + 4
+            assert channel.got[-1]["id"] == number
+        assert len(streams.got) == before, "nothing left on the common channel"
+        assert connection.open_requests == 0
+
+
+async def test_what_a_task_says_after_the_answer_leaves_on_the_common_channel() -> None:
+    class Late(v.Server):
+        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+            ctx.connection.spawn(self.later(ctx))
+            return v.CallToolResult(content=[])
+
+        async def later(self, ctx: v.Context) -> None:
+            await asyncio.sleep(0.01)
+            await ctx.log("info", "late")
+
+    async with serving(Late()) as (streams, _):
+        channel = call(streams, 1, "x")
+        await streams.until(lambda message: message.get("method") == "notifications/message")
+        assert [message.get("id") for message in channel.got] == [1]
+
+
+async def test_a_refusal_leaves_on_the_channel_of_what_is_refused() -> None:
+    async with serving(Busy()) as (streams, _):
+        unknown, wrong = streams.post(id=1, method="prompts/list"), streams.post(id=2, method="tools/call", params={})
+        assert (await unknown.answer(1))["error"]["code"] == -32601
+        assert (await wrong.answer(2))["error"]["code"] == -32602
+        torn = Stream()
+        assert streams.receiver.message_received(b'{"jsonrpc":', torn).verdict is Verdict.MALFORMED
+        assert torn.got[0]["error"]["code"] == -32700 and "id" not in torn.got[0]
+        large = Stream()
+        assert streams.receiver.message_refused("too large", large).verdict is Verdict.MALFORMED
+        assert large.got[0]["error"]["message"] == "too large"
+
+
+async def test_work_of_a_lost_channel_goes_on_in_the_legacy_era() -> None:
+    server = Busy()
+    async with serving(server) as (streams, connection):
+        channel = call(streams, 1, "wait")
+        await server.begun.wait()
+        streams.receiver.channel_lost(channel, None)
+        server.gate.set()
+        await asyncio.sleep(0.01)
+        assert server.ended == ["went on"]
+        assert connection.closed_because is None and connection.open_requests == 0
+
+
+async def test_the_only_channel_is_the_connection() -> None:
+    server = Busy()
+    async with serving(server) as (streams, connection):
+        call(streams, 1, "wait")
+        await server.begun.wait()
+        streams.receiver.channel_lost(streams, None)
+        assert await connection.wait_closed() == "the peer closed the connection"
+        assert server.ended == ["the peer closed the connection"]
+
+
+async def test_a_channel_that_is_not_read_slows_down_only_itself() -> None:
+    async with serving(Busy()) as (streams, _):
+        stuck, other = Stream(), Stream()
+        let_go = stuck.keep_from_draining()
+        name = "x" * 60_000
+        for number in range(40):
+            streams.deliver(stuck, id=f"{number} {name}", method="ping")
+        assert stuck.is_paused
+        streams.deliver(other, id="other", method="ping")
+        assert (await other.answer("other"))["result"] == {} and not other.is_paused and not streams.is_paused
+        let_go()
+        async with asyncio.timeout(5):
+            while stuck.is_paused:
+                await asyncio.sleep(0)
+
+
+async def test_channels_that_are_over_are_not_kept() -> None:
+    async with serving(Busy()) as (streams, _):
+        gone = weakref.WeakSet[Stream]()
+
+        def use(number: int) -> None:
+            gone.add(channel := call(streams, number, "unknown" if number % 2 else "wait"))
+            streams.deliver(channel, method="notifications/cancelled", params={"requestId": number})
+            streams.deliver(channel, method="notifications/unknown")
+            streams.receiver.channel_lost(channel, None)
+
+        for number in range(50):
+            use(number)
+        await asyncio.sleep(0.01)
+        gc.collect()
+        assert len(gone) == 0
+
+
+async def test_an_id_that_is_open_is_refused_without_it_on_its_own_channel() -> None:
+    server = Busy()
+    async with serving(server) as (streams, _):
+        channel = call(streams, 7, "wait")
+        await server.begun.wait()
+        outcome = streams.deliver(channel, id=7, method="tools/list")
+        assert outcome.verdict is Verdict.REJECTED and "7 is that of a request that is still open" in outcome.reason
+        assert [(m.get("id"), m["error"]["code"]) for m in channel.got] == [(None, -32600)]
+        server.gate.set()
+        assert "result" in await channel.answer(7)
+
+
+async def test_an_id_that_is_open_is_refused_with_it_on_another_channel() -> None:
+    server = Busy()
+    async with serving(server) as (streams, _):
+        first = call(streams, 7, "wait")
+        await server.begun.wait()
+        second = Stream()
+        assert streams.deliver(second, id=7, method="tools/list").verdict is Verdict.REJECTED
+        assert (await second.answer(7))["error"]["code"] == -32600
+        server.gate.set()
+        assert "result" in await first.answer(7)
+        assert len(first.got) == 1
+
+
+async def test_a_cancellation_may_come_over_another_channel() -> None:
+    server = Busy()
+    async with serving(server) as (streams, connection):
+        channel = call(streams, 1, "wait")
+        await server.begun.wait()
+        outcome = streams.deliver(
+            Stream(), method="notifications/cancelled", params={"requestId": 1, "reason": "changed my mind"}
+        )
+        assert outcome.is_accepted
+        await asyncio.sleep(0.01)
+        assert server.ended == ["changed my mind"] and channel.got == [] and connection.open_requests == 0
+
+
+@pytest.mark.parametrize(
+    ("message", "verdict", "reason"),
+    [
+        ({"id": 99, "result": {}}, Verdict.REJECTED, "99, which is no open request"),
+        ({"id": 99, "error": {"code": 1, "message": "x"}}, Verdict.REJECTED, "99, which is no open request"),
+        ({"method": "notifications/initialized"}, Verdict.REJECTED, "not allowed in state 'ready'"),
+        (
+            {"method": "notifications/progress", "params": {"progressToken": "?", "progress": 1}},
+            Verdict.REJECTED,
+            "'?'",
+        ),
+        ({"method": "notifications/cancelled", "params": {"requestId": 99}}, Verdict.ACCEPTED, ""),
+        ({"method": "notifications/unknown"}, Verdict.ACCEPTED, ""),
+        ({"id": 1, "method": "ping"}, Verdict.ACCEPTED, ""),
+        ({"id": 1, "method": "unknown"}, Verdict.ACCEPTED, ""),
+        ({"id": 1}, Verdict.MALFORMED, '"method"'),
+        ({"id": None, "method": "ping"}, Verdict.MALFORMED, '"id" must be'),
+    ],
+)
+async def test_receiving_has_an_outcome(message: dict[str, Any], verdict: Verdict, reason: str) -> None:
+    async with serving(Busy()) as (streams, connection):
+        errors: list[McpError] = []
+        connection.on_error(errors.append)
+        outcome = streams.deliver(Stream(), **message)
+        assert outcome.verdict is verdict and reason in outcome.reason
+        assert (outcome.code == 0) == outcome.is_accepted == (not errors)
+
+
+async def test_a_notification_with_wrong_params_is_rejected() -> None:
+    class Listening(v.Server):
+        async def on_roots_list_changed(self, params: v.NotificationParams | None, ctx: v.Context) -> None: ...
+
+    async with serving(Listening(), roots={"listChanged": True}) as (streams, _):
+        outcome = streams.deliver(Stream(), method="notifications/roots/list_changed", params={"_meta": 1})
+        assert outcome.verdict is Verdict.REJECTED and outcome.code == -32602
+
+
+class Kept(Stream):
+    """A channel that can be resumed."""
+
+    is_closed = False
+
+    def close_early(self) -> None:
+        self.is_closed = True
+
+
+async def test_a_stream_that_can_be_resumed_is_closed_early_and_work_goes_on() -> None:
+    class Patient(v.Server):
+        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+            ctx.exchange.close_stream_early()
+            await asyncio.sleep(0)
+            return v.CallToolResult(content=[])
+
+    async with serving(Patient()) as (streams, _):
+        kept = Kept()
+        streams.deliver(kept, id=1, method="tools/call", params={"name": "x"})
+        assert "result" in await kept.answer(1)
+        assert kept.is_closed
+
+
+async def test_elsewhere_closing_early_raises() -> None:
+    raised: list[LocalProtocolError] = []
+
+    class Hasty(v.Server):
+        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+            with pytest.raises(LocalProtocolError, match="can resume streams") as error:
+                ctx.exchange.close_stream_early()
+            raised.append(error.value)
+            return v.CallToolResult(content=[])
+
+    async with serving(Hasty()) as (streams, _):
+        assert "result" in await call(streams, 1, "x").answer(1)
+    assert len(raised) == 1
+
+
+class Older(Streams):
+    """A transport as it was before channels."""
+
+    def hear(self, message: bytes) -> Any:
+        receive: Any = self.receiver.message_received
+        return receive(message)
+
+
+async def test_a_transport_that_passes_no_channel_works_with_a_warning() -> None:
+    older = Older()
+    connection = await start_server(older, Busy())
+    with pytest.warns(DeprecationWarning, match=r"Older passes no channel.*message_received\(message, self\)"):
+        older.hear(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        older.hear(b'{"jsonrpc":"2.0","id":2,"method":"ping"}')
+    assert [message["id"] for message in older.got] == [1, 2]
+    await connection.aclose()
+
+
+class OlderCounting:
+    """A transport around another one, as it was before channels."""
+
+    def __init__(self, inner: MemoryTransport) -> None:
+        self.received = 0
+        self.inner = inner
+        self.send, self.drain, self.close = inner.send, inner.drain, inner.close
+        self.pause_reading, self.resume_reading = inner.pause_reading, inner.resume_reading
+
+    async def start(self, receiver: Any) -> None:
+        self.receiver = receiver
+        await self.inner.start(self)  # type: ignore[arg-type]  # the older form
+
+    def message_received(self, message: bytes) -> None:
+        self.received += 1
+        self.receiver.message_received(message)
+
+    def message_refused(self, reason: str) -> None:
+        self.receiver.message_refused(reason)
+
+    def connection_lost(self, reason: Exception | None) -> None:
+        self.receiver.connection_lost(reason)
+
+
+class Far(OneStream):
+    """The other end of a pair in memory."""
+
+    def __init__(self) -> None:
+        self.got: list[bytes] = []
+
+    def heard(self, message: bytes) -> None:
+        self.got.append(message)
+
+    def connection_lost(self, reason: Exception | None) -> None: ...
+
+
+async def test_a_receiver_that_takes_no_channel_works_with_a_warning() -> None:
+    here, there = memory_pair()
+    counting, far = OlderCounting(there), Far()
+    with pytest.warns(DeprecationWarning, match="OlderCounting takes no channel"):
+        connection = await start_server(counting, Busy())
+    await here.start(far)
+    with pytest.warns(DeprecationWarning, match="OlderCounting passes no channel"):
+        here.send(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    assert far.got == [b'{"jsonrpc":"2.0","id":1,"result":{}}'] and counting.received == 1
+    await connection.aclose()

@@ -1,0 +1,26 @@
+"""What receivers in tests have in common."""
+
+from mcp_runtime.transports.base import ACCEPTED, Channel, Outcome, TransportError
+
+
+class OneStream:
+    """A receiver of a transport that has one stream; what is too large, and channels of their own, are failures."""
+
+    def message_received(self, message: bytes, channel: Channel) -> Outcome:
+        self.heard(message)
+        return ACCEPTED
+
+    def message_refused(self, reason: str, channel: Channel) -> Outcome:
+        self.refuse(reason)
+        return ACCEPTED
+
+    def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
+        raise AssertionError("a transport with one stream loses only the connection")
+
+    def heard(self, message: bytes) -> None:
+        """Take one message."""
+        raise NotImplementedError
+
+    def refuse(self, reason: str) -> None:
+        """Learn of a message that is too large."""
+        raise AssertionError(reason)
