@@ -10,9 +10,10 @@ from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.outbound import Outbound
+from mcp_runtime.connection.refusals import UNAVAILABLE, refusal
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.work import CURRENT, Work
-from mcp_runtime.errors import MethodNotImplemented, PeerError, RemoteProtocolError
+from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
@@ -24,7 +25,6 @@ P = TypeVar("P")
 Handler: TypeAlias = Callable[[Any, Any], Coroutine[Any, Any, Any]]
 """Takes the typed params and the context; returns the typed result."""
 
-UNAVAILABLE = "this method is not available here"
 _NEVER_RAN = (inspect.CORO_CREATED, inspect.CORO_CLOSED)
 
 
@@ -232,7 +232,8 @@ class Inbound:
             if id_ in link.session.incoming:
                 self._reports.finish(id_)
                 work.is_open = False
-                self._refuse(id_, work.method.name, error)
+                refused = refusal(error, work.method.name, link.requester)
+                link.refuse(id_, refused.code, refused.message, refused.data)
         else:
             if id_ in link.session.incoming:
                 self._reports.finish(id_)
@@ -241,16 +242,6 @@ class Inbound:
                 await line.channel.drain()
         finally:
             self._finished(id_)
-
-    def _refuse(self, id_: Id, method: str, error: Exception) -> None:
-        """Answer with what a handler raised; the text of an error that it did not mean to send stays here."""
-        if isinstance(error, PeerError) and not error.is_from_peer:
-            self._link.refuse(id_, error.code, error.message, error.data)
-        elif isinstance(error, MethodNotImplemented):
-            self._link.refuse(id_, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
-        else:
-            log.error("the handler of %s failed", method, exc_info=error)
-            self._link.refuse(id_, jsonrpc.INTERNAL_ERROR, "internal error")
 
     async def _notified(self, work: Work, handler: Handler) -> None:
         CURRENT.set(work)

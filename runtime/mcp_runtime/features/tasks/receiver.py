@@ -13,10 +13,11 @@ from typing import Any, Final, cast
 from pydantic import BaseModel
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.inbound import UNAVAILABLE, Handler
+from mcp_runtime.connection.inbound import Handler
 from mcp_runtime.connection.link import log
+from mcp_runtime.connection.refusals import refusal
 from mcp_runtime.connection.work import CURRENT
-from mcp_runtime.errors import McpError, MethodNotImplemented, PeerError
+from mcp_runtime.errors import McpError, PeerError
 from mcp_runtime.features.tasks.related import TaskCaller, TaskExchange, mark, related_meta, with_meta
 from mcp_runtime.features.tasks.states import Failure, Outcome, Status, Success, TaskRecord
 from mcp_runtime.features.tasks.store import TaskError, TaskStore, TooManyTasks
@@ -234,7 +235,8 @@ class _Receiver:
             if life.expired():
                 log.info("the task %s expired before it had ended", record.id)
                 return None
-            failure = failure_of(method.name, error)
+            refused = refusal(error, method.name, ctx.exchange.requester)
+            failure = Failure(code=refused.code, message=refused.message, data=refused.data)
             return Status.FAILED, failure.message, failure
         # A tool that reports an error has failed, though its result is a result ("Task Execution Errors").
         if result.get("isError") is True:
@@ -276,16 +278,6 @@ def spelled(method: RequestMethod[Any, Any], result: Any) -> dict[str, Any]:
     encoded = result.model_dump_json() if isinstance(result, BaseModel) else method.result.encode(result)
     made: dict[str, Any] = json.loads(encoded)
     return made
-
-
-def failure_of(method: str, error: Exception) -> Failure:
-    """Return the error that a request would have been answered with; what was not meant for the peer stays here."""
-    if isinstance(error, PeerError) and not error.is_from_peer:
-        return Failure(code=error.code, message=error.message, data=error.data)
-    if isinstance(error, MethodNotImplemented):
-        return Failure(code=METHOD_NOT_FOUND, message=UNAVAILABLE, data={"method": error.method})
-    log.error("the handler of %s failed, as a task", method, exc_info=error)
-    return Failure(code=INTERNAL_ERROR, message="internal error")
 
 
 def _refused(error: TaskError) -> PeerError:

@@ -1,0 +1,47 @@
+"""The error that a request is answered with because its handler raised."""
+
+from typing import Any, Final
+
+from mcp_runtime.connection.link import log
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerError
+from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.capabilities import declarer, put
+
+UNAVAILABLE: Final = "this method is not available here"
+MISSING_CLIENT_CAPABILITY: Final = -32021
+"""The error code for it in the modern era; the legacy era has none."""
+
+
+def refusal(error: Exception, method: str, requester: Requester) -> PeerError:
+    """Return the error for the peer, and tell the log; the text of an error that was not meant for the peer stays here.
+
+    Args:
+        error: what the handler raised.
+        method: the method of the request.
+        requester: what is known of the peer.
+    """
+    if isinstance(error, PeerError) and not error.is_from_peer:
+        return error
+    if isinstance(error, MethodNotImplemented):
+        return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
+    if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
+        log.warning("%s needs the capability %s, which the peer did not declare", method, error.capability)
+        return _missing(error, requester)
+    log.error("the handler of %s failed", method, exc_info=error)
+    return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")
+
+
+def _is_of_peer(error: MissingCapability, requester: Requester) -> bool:
+    """Whether the peer that sent the request lacks it, not one that the handler asked in turn."""
+    peer = requester.side.other
+    return bool(error.capability) and declarer(error.capability, requester.side) is peer
+
+
+def _missing(error: MissingCapability, requester: Requester) -> PeerError:
+    needed: dict[str, Any] = {}
+    put(needed, error.capability.partition(".")[2])
+    data = {"requiredCapabilities": needed}
+    is_modern = requester.binding is not None and requester.binding.era == "modern"
+    code = MISSING_CLIENT_CAPABILITY if is_modern else jsonrpc.INVALID_REQUEST
+    return PeerError(code, str(error), data)
