@@ -67,12 +67,14 @@ def takes(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *,
     if not finding["methods"]:  # a frame, whatever it carries
         frame: Any = jsonschema.Draft202012Validator({**json_schema(protocol), "$ref": reference("JSONRPCMessage")})
         return bool(frame.is_valid(message))
+    assert "jsonrpc" in message, "a whole frame"
     part = "result" if "result" in message else "params"
+    for inner in ("inputRequests", "inputResponses"):
+        if inner in message.get(part, {}):
+            return takes_inner(protocol, message, finding, inner)
     asks = {"server": Direction.CLIENT_TO_SERVER, "client": Direction.SERVER_TO_CLIENT}
     answers = {"server": Direction.SERVER_TO_CLIENT, "client": Direction.CLIENT_TO_SERVER}
     ways = {(asks if part == "params" else answers)[to], Direction.BOTH}
-    if "jsonrpc" not in message:
-        ways |= {Direction.EMBEDDED}
     names = [message["method"]] if "method" in message else finding["methods"]
     for method in protocol.methods:
         if method.name not in names or (method.direction not in ways and sent):
@@ -89,6 +91,17 @@ def takes(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *,
         if validator.is_valid(message[part]):
             return True
     return False
+
+
+def takes_inner(protocol: Protocol, message: Any, finding: dict[str, Any], inner: str) -> bool:
+    """Whether one side takes the request, or the answer to it, that travels inside another message."""
+    (held,) = message["result" if inner == "inputRequests" else "params"][inner].values()
+    (name,) = [name for name in finding["methods"] if held.get("method", name) == name]
+    method = next(method for method in protocol.methods if method.name == name)
+    types = [method.params] if inner == "inputRequests" else [method.result, *method.alternatives]
+    schema = {**json_schema(protocol), "anyOf": [{"$ref": reference(name)} for name in types if name]}
+    validator: Any = jsonschema.Draft202012Validator(schema)
+    return bool(validator.is_valid(held["params"] if inner == "inputRequests" else held))
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

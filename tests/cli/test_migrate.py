@@ -51,7 +51,7 @@ def test_who_has_to_do_what(cli: Cli) -> None:
     text = cli("migrate", "2024-11-05", "2025-03-26").out
     client, server = text.split("## For client authors")[1].split("## For server authors")
     assert "- `CallToolResult.content[]: AudioContent`; in `tools/call`" in client
-    assert '{"type": "audio", "data": "x", "mimeType": "x"}' in client
+    assert '{"type": "audio", "data": "aGVsbG8=", "mimeType": "text/plain"}' in client
     assert "CallToolResult" not in server.split("## For code")[0]
     assert "- `CallToolResult`: `content`" in server.split("## For code")[1]
 

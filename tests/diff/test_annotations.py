@@ -214,7 +214,8 @@ class TestDeprecations:
         findings = compare_definitions(load_released("2025-11-25"), load_released("2026-07-28"))
         places = {f.place for f in findings if f.rule.id == "deprecated-added"}
         assert {"ClientCapabilities.roots", "ServerCapabilities.logging", "CreateMessageRequest"} <= places
-        assert len(places) == 20
+        assert "RequestMetaObject.io.modelcontextprotocol/logLevel" in places, "new and deprecated at once"
+        assert len(places) == 21
 
 
 class TestConstants:

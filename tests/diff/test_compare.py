@@ -10,10 +10,12 @@ from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindgen.diff.wire.frames import MOVED_CODES
+from mcp_bindgen.diff.wire.gates import OPTED_IN
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
-from support.samples import HANDSHAKE, json_source, load, typescript_source
+from support.samples import HANDSHAKE, REVISIONS, json_source, load, typescript_source
 
 OLD_CLIENT, NEW_CLIENT = {Pair.OLD_CLIENT}, {Pair.NEW_CLIENT}
 BOTH = OLD_CLIENT | NEW_CLIENT
@@ -294,7 +296,16 @@ def test_10_codes_of_errors() -> None:
         ("error-code-added", "HEADER_MISMATCH"): ("-", "-32020"),
         ("error-code-added", "MISSING_REQUIRED_CLIENT_CAPABILITY"): ("-", "-32021"),
         ("error-code-added", "UNSUPPORTED_PROTOCOL_VERSION"): ("-", "-32022"),
+        # No schema says so: see MOVED_CODES.
+        ("error-code-renumbered", "RESOURCE_NOT_FOUND"): ("-32002", "-32602"),
     }
+
+
+def test_rows_on_moved_codes_say_what_no_schema_says() -> None:
+    for row in MOVED_CODES:
+        assert row.since in REVISIONS and row.reason
+        for revision in REVISIONS:
+            assert row.name not in {constant.name for constant in load_released(revision).constants}
 
 
 def test_batches_came_and_went() -> None:
@@ -319,7 +330,23 @@ def test_what_keeps_peers_from_a_break() -> None:
             ("ListTasks", "list", ".list"),
         )
     }
+    augmented = {
+        ("result-alternative-added", "CallToolResult", "CreateTaskResult"): {old: "params.task"},
+        ("result-alternative-added", "CreateMessageResult", "CreateTaskResult"): {new: "params.task"},
+        ("result-alternative-added", "ElicitResult", "CreateTaskResult"): {new: "params.task"},
+        ("result-alternative-removed", "CallToolResult", "-"): {new: "params.task"},
+        ("result-alternative-removed", "CreateMessageResult", "-"): {old: "params.task"},
+        ("result-alternative-removed", "ElicitResult", "-"): {old: "params.task"},
+    }
+    with_tools = {
+        ("union-member-added", place, form): {pair: "capability:client.sampling.tools"}
+        for place, pair in (("SamplingMessage.content", old), ("CreateMessageResult.content", new))
+        for form in ("SamplingMessageContentBlock[]", "ToolResultContent", "ToolUseContent")
+    }
+    assert {(row.place, row.form) for row in OPTED_IN} == {(place, form) for _, place, form in with_tools}
     assert gates == {
+        **augmented,
+        **with_tools,
         ("request-method-added", "ElicitRequest", "elicitation/create"): {old: "capability:client.elicitation"},
         ("union-member-added", "ElicitRequestParams", "ElicitRequestURLParams"): {
             old: "capability:client.elicitation.url"

@@ -2,6 +2,7 @@
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.source.compare import compare_definitions
+from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
@@ -15,6 +16,8 @@ def compare(old: Protocol, new: Protocol, *, proven: bool = True) -> tuple[Findi
         new: the new one.
         proven: whether to look for a message that proves each break. Without one, every break counts as proven.
     """
+    settled = settle(old, new)
+    old, new = settled.old, settled.new
     found = compare_messages(old, new)
     if proven:
         witnesses = Witnesses(old, new)

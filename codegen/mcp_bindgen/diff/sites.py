@@ -28,10 +28,11 @@ class Ground(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodSite:
-    """A request or a notification that travels one way."""
+    """A request or a notification that travels one way; `way` names it where the message still travels the other."""
 
     before: Method | None
     after: Method | None
+    way: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

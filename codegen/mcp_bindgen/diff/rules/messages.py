@@ -11,15 +11,20 @@ from mcp_bindgen.diff.sites import (
     MethodSite,
     ResultTypeSite,
 )
+from mcp_bindgen.ir.nodes import Method
 from mcp_bindgen.ir.spell import spell
 
 _OPEN_CODES = "any integer is a valid code: a receiver that does not know it cannot refuse the message, only misread it"
 
 
+def _on_its_way(method: Method, site: MethodSite) -> str:
+    return f"{method.name} ({site.way})" if site.way else method.name
+
+
 def _added(*, request: bool) -> Callable[[MethodSite], Reading | None]:
     def read(site: MethodSite) -> Reading | None:
         is_new = site.before is None and site.after is not None and site.after.is_request is request
-        return (NOTHING, site.after.name) if is_new and site.after else None
+        return (NOTHING, _on_its_way(site.after, site)) if is_new and site.after else None
 
     return read
 
@@ -27,14 +32,14 @@ def _added(*, request: bool) -> Callable[[MethodSite], Reading | None]:
 def _removed(*, request: bool) -> Callable[[MethodSite], Reading | None]:
     def read(site: MethodSite) -> Reading | None:
         is_gone = site.after is None and site.before is not None and site.before.is_request is request
-        return (site.before.name, NOTHING) if is_gone and site.before else None
+        return (_on_its_way(site.before, site), NOTHING) if is_gone and site.before else None
 
     return read
 
 
 REQUEST_METHOD_ADDED = Rule(
     id="request-method-added",
-    purpose="A request was added that an older receiver does not know.",
+    purpose="A request was added, or a direction in which it travels, that an older receiver does not know.",
     change=Change.WIDENS,
     advice="Send it only to peers of the new revision.",
     to_receivers="Answer it, if only with the error for unknown methods (-32601).",
@@ -44,7 +49,7 @@ REQUEST_METHOD_ADDED = Rule(
 )
 REQUEST_METHOD_REMOVED = Rule(
     id="request-method-removed",
-    purpose="A request was removed.",
+    purpose="A request was removed, or no longer travels in this direction.",
     change=Change.NARROWS,
     advice="Stop sending it to peers of the new revision.",
     to_receivers="Keep answering it for peers of the old revision.",
@@ -55,7 +60,7 @@ REQUEST_METHOD_REMOVED = Rule(
 )
 NOTIFICATION_METHOD_ADDED = Rule(
     id="notification-method-added",
-    purpose="A notification was added. Older receivers ignore it.",
+    purpose="A notification was added, or a direction in which it travels. Older receivers ignore it.",
     advice="Nothing to do.",
     check=on(MethodSite, _added(request=False)),
     mirror="notification-method-removed",
@@ -63,7 +68,7 @@ NOTIFICATION_METHOD_ADDED = Rule(
 )
 NOTIFICATION_METHOD_REMOVED = Rule(
     id="notification-method-removed",
-    purpose="A notification was removed. Peers that still send it are ignored.",
+    purpose="A notification was removed, or no longer travels in this direction. Peers that still send it are ignored.",
     advice="Use another way to learn what it said.",
     check=on(MethodSite, _removed(request=False)),
     severity=Severity.WARNING,

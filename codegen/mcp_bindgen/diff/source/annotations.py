@@ -34,6 +34,10 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
     prose = _has_prose(sides.old) and _has_prose(sides.new)
     tags = _has_tags(sides.old, sides.new)
     for old, new in sides.pairs():
+        for subject, site in _born_deprecated(old, new) if tags else ():
+            yield from sides.findings(site, None, subject)
+        for subject, site in _left_deprecated(old, new) if tags else ():
+            yield from sides.findings(site, subject, None)
         for before, after in _said(old, new, sides):
             if tags:
                 site = DeprecationSite(before=before.deprecated, after=after.deprecated)
@@ -41,6 +45,21 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
             if prose and not _is_lost(before, after, sides):
                 text = TextSite(before=before.doc, after=after.doc)
                 yield from sides.findings(text, before.subject, after.subject)
+
+
+def _born_deprecated(old: Definition, new: Definition) -> Iterator[tuple[Subject, DeprecationSite]]:
+    """Iterate over the properties that are new and deprecated at once."""
+    if isinstance(old, Struct) and isinstance(new, Struct):
+        for field in new.fields:
+            if field.deprecated and field.wire_name in new.own and old.field(field.wire_name) is None:
+                subject = Subject(definition=new.name, member=field.wire_name)
+                yield subject, DeprecationSite(before=False, after=True)
+
+
+def _left_deprecated(old: Definition, new: Definition) -> Iterator[tuple[Subject, DeprecationSite]]:
+    """Iterate over the properties that were deprecated and are removed."""
+    for subject, site in _born_deprecated(new, old):
+        yield subject, DeprecationSite(before=site.after, after=site.before)
 
 
 def _said(old: Definition, new: Definition, sides: Matched) -> Iterator[tuple[Said, Said]]:

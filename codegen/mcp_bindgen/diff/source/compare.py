@@ -21,8 +21,8 @@ from mcp_bindgen.diff.source.annotations import compare_annotations, compare_fil
 from mcp_bindgen.diff.source.bases import compare_bases
 from mcp_bindgen.diff.source.bodies import Bodies
 from mcp_bindgen.diff.source.matched import Matched, in_order, is_inline
-from mcp_bindgen.diff.source.matching import match_definitions
 from mcp_bindgen.diff.source.references import INLINE, compare_references
+from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.nodes import Alias, Protocol
 from mcp_bindgen.ir.spell import spell
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.rules import judge
-from mcp_bindgen.diff.source.matching import Matching
-from mcp_bindgen.diff.source.pointers import Pointers
+from mcp_bindgen.diff.types.matching import Matching
+from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.ingest.sources import SourceKind
 from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
 

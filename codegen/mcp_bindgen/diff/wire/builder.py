@@ -1,20 +1,47 @@
 """Build values of one revision's types: small ones, and many different ones at the end of a way."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mcp_bindgen.diff.finding import Step
 from mcp_bindgen.diff.types.leaves import leaves
-from mcp_bindgen.ir.nodes import Bounds, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.diff.types.scalars import fits
+from mcp_bindgen.ir.nodes import Bounds, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Scalar, Struct, TypeRef
 
 MAX_LENGTH = 10_000
 """The longest list or text that is tried, in items or characters."""
 MAX_DEPTH = 20
 """How deep a value is built before it is cut off."""
 
-ANY_KEY = "key"
-"""The name of a member of a map."""
+ANY_KEY = "example"
+"""The name of a property of a map."""
+
+_EXAMPLES: Mapping[str, Scalar] = {
+    "CreateMessageResult.role": "assistant",
+    "InputRequiredResult.resultType": "input_required",
+    "blob": "aGVsbG8=",
+    "code": -32603,
+    "createdAt": "2026-01-01T00:00:00Z",
+    "cursor": "page-2",
+    "data": "aGVsbG8=",
+    "id": 1,
+    "lastUpdatedAt": "2026-01-01T00:00:00Z",
+    "maxTokens": 100,
+    "message": "Which city?",
+    "mimeType": "text/plain",
+    "model": "model-1",
+    "name": "get_weather",
+    "progressToken": 1,
+    "requestId": 1,
+    "taskId": "task-1",
+    "text": "Hello",
+    "uri": "file:///readme.md",
+    "uriTemplate": "file:///{path}",
+    "url": "https://example.com/",
+    "version": "1.0.0",
+}
+"""Values that a peer might send, by the name of a property. One that its type does not admit is not used."""
 
 _ANYTHING: tuple[Any, ...] = (None, True, 1, 1.5, "text", [], {})
 _ANCHORS = re.compile(r"\\[AZbB]|[\^$]")
@@ -91,34 +118,69 @@ class Builder:
                     yield from ([value] for value in self._samples(item) if value != [])
                 case MapOf(value=value):
                     one = self.smallest(value)
-                    yield from ({f"key{n}": one for n in range(size)} for size in (1, *self._sizes))
+                    yield from ({f"{ANY_KEY}{n}": one for n in range(size)} for size in (1, *self._sizes))
                 case Struct(fields=fields):
-                    yield {f.wire_name: self.smallest(f.type, 1) for f in fields}
+                    yield {f.wire_name: self.smallest(f.type, 1, f.wire_name) for f in fields}
                 case _:
                     continue
 
-    def smallest(self, type_: TypeRef, depth: int = 0) -> Any:
-        """Return a small value of a type; one that is not quite valid is found out later."""
-        leaf = next(leaves(type_, self._protocol))
+    def smallest(self, type_: TypeRef, depth: int = 0, name: str = "") -> Any:
+        """Return a small value of a type; one that is not quite valid is found out later.
+
+        Args:
+            type_: the type.
+            depth: how deep within a value it is.
+            name: the property that holds it (``Tool.name``), which may suggest a value.
+        """
+        options = list(leaves(type_, self._protocol))
+        example = self._example(name)
+        if example is not None and any(_admits(leaf, example) for leaf in options):
+            return example
+        leaf = options[0]
         match self._protocol.resolve(leaf):
-            case Struct(fields=fields):
-                required = fields if depth < MAX_DEPTH else ()
-                return {f.wire_name: self.smallest(f.type, depth + 1) for f in required if f.required}
+            case Struct(name=owner, fields=fields):
+                required = [f for f in fields if f.required and depth < MAX_DEPTH]
+                names = {f.wire_name: f"{owner}.{f.wire_name}" for f in required}
+                return {f.wire_name: self.smallest(f.type, depth + 1, names[f.wire_name]) for f in required}
             case Literal(values=values):
                 return values[0]
-            case Primitive(kind=kind, bounds=bounds):
-                if kind in (Kind.INTEGER, Kind.NUMBER):
-                    return next((n for n in (0, *_edges(bounds)) if n >= (bounds.minimum or 0)), 0)
-                text = _ANCHORS.sub("", bounds.pattern or "").ljust(bounds.min_length or 1, "x")
-                return {Kind.BOOLEAN: True, Kind.NULL: None}.get(kind, text)
+            case Primitive() as scalar:
+                return self._scalar(scalar, name)
             case ListOf(item=item, bounds=bounds):
                 size = min(bounds.min_items or 0, 100) if depth < MAX_DEPTH else 0
                 return [self.smallest(item, depth + 1) for _ in range(size)]
             case MapOf(value=value, bounds=bounds):
                 size = min(bounds.min_properties or 0, 100) if depth < MAX_DEPTH else 0
-                return {f"key{n}": self.smallest(value, depth + 1) for n in range(size)}
+                return {f"{ANY_KEY}{n}": self.smallest(value, depth + 1) for n in range(size)}
             case _:
                 return {}
+
+    def _example(self, name: str) -> Scalar:
+        """Return a value that suits a property, None if none is known."""
+        member = name.rpartition(".")[2].rpartition("/")[2]
+        return self._protocol.revision if member == "protocolVersion" else _EXAMPLES.get(name, _EXAMPLES.get(member))
+
+    def _scalar(self, type_: Primitive, name: str) -> Any:
+        kind, bounds = type_.kind, type_.bounds
+        if kind in (Kind.INTEGER, Kind.NUMBER):
+            return next((n for n in (0, *_edges(bounds)) if n >= (bounds.minimum or 0)), 0)
+        if kind is not Kind.STRING:
+            return {Kind.BOOLEAN: True, Kind.NULL: None}.get(kind, ANY_KEY)
+        text = _ANCHORS.sub("", bounds.pattern or "") or (
+            type_.known[0] if type_.known else name.rpartition(".")[2] or ANY_KEY
+        )
+        return text.ljust(bounds.min_length or 1, "x")[: bounds.max_length]
+
+
+def _admits(leaf: TypeRef, example: Scalar) -> bool:
+    """Whether a form admits a value."""
+    match leaf:
+        case Primitive():
+            return fits(example, leaf)
+        case Literal(values=values):
+            return example in values
+        case _:
+            return False
 
 
 def _edges(bounds: Bounds) -> Iterator[float]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, breaks
 from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
+from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.spot import Spot
 
 Gate = Callable[[Carrier, Pair, frozenset[str]], str]
@@ -48,8 +49,8 @@ class Changes:
             if known is None or spot.needs < known.needs:
                 entry.ways[spot.carrier] = _Way(spot.way, spot.needs)
 
-    def findings(self, gate: Gate) -> Iterator[Finding]:
-        """Iterate over the changes as findings, in a stable order."""
+    def findings(self, gate: Gate, pointers: tuple[Pointers, Pointers]) -> Iterator[Finding]:
+        """Iterate over the changes as findings, in a stable order; the pointers are those of the two sides."""
         for _, entry in sorted(self._entries.items(), key=lambda item: item[0]):
             rule, spot = entry.rule, entry.spot
             is_new, is_gone = (rule.one_sided and reading == NOTHING for reading in (entry.old, entry.new))
@@ -62,7 +63,7 @@ class Changes:
                 effect=entry.effect,
                 before=None if is_new else spot.before.subject,
                 after=None if is_gone else spot.after.subject,
-                pointer=spot.before.pointer if is_gone else spot.after.pointer,
+                pointer=pointers[0].rooted(spot.before.pointer) if is_gone else pointers[1].rooted(spot.after.pointer),
                 carriers={carrier: entry.ways[carrier].steps for carrier in sorted(entry.ways)},
                 gates=_gates(rule.change if entry.effect is None else entry.effect, entry.ways, gate),
             )

@@ -1,12 +1,15 @@
 """Compare two revisions message by message, following each value on its way from the sender to the receiver."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from mcp_bindgen.diff.finding import Carrier, Finding, Travel
+from mcp_bindgen.diff.finding import Carrier, Finding, Travel, breaks
 from mcp_bindgen.diff.sites import AlternativeSite, EnvelopeSite, MethodSite, PropertySite
+from mcp_bindgen.diff.types.methods import settle
+from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.changes import Changes
 from mcp_bindgen.diff.wire.frames import compare_errors, compare_frames, compare_result_types
-from mcp_bindgen.diff.wire.gates import Gates
+from mcp_bindgen.diff.wire.gates import Gates, needs_of_result
 from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ir.nodes import Direction, Field, Method, Protocol, Ref, Struct
@@ -25,6 +28,8 @@ _ENVELOPE = ("id", "jsonrpc")
 
 def compare_messages(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
     """Return all changes between two revisions that a message can show, each once, in a stable order."""
+    settled = settle(old, new)
+    old, new = settled.old, settled.new
     changes = Changes()
     sides = Sides(old, new)
     comparison = _Methods(sides, changes)
@@ -33,7 +38,24 @@ def compare_messages(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
     compare_frames(sides, changes)
     compare_errors(old, new, changes)
     compare_result_types(sides, changes)
-    return tuple(changes.findings(Gates(old, new).gate))
+    found = changes.findings(Gates(old, new).gate, (Pointers(old), Pointers(new)))
+    return tuple(_doubted(finding, settled.guessed) for finding in found)
+
+
+def _doubted(finding: Finding, guessed: frozenset[str]) -> Finding:
+    """Return the finding without an error that rests on a guess: on a message that may never travel that way."""
+    sure = {
+        pair
+        for carrier in finding.carriers
+        if carrier.method not in guessed
+        for pair in breaks(finding.change, carrier.travel)
+    }
+    doubtful = finding.breaks - sure
+    if not doubtful:
+        return finding
+    names = ", ".join(name for name in finding.methods if name in guessed)
+    why = f"no root union of either side says who sends {names}"
+    return replace(finding, unproven=doubtful, why_unproven=dict.fromkeys(sorted(doubtful), why))
 
 
 def renamed_methods(old: Protocol, new: Protocol) -> Mapping[str, str]:
@@ -65,7 +87,8 @@ class _Methods:
     def method(self, before: Method | None, after: Method | None) -> None:
         """Compare one method: whether it exists on each way, then what its messages carry."""
         for travel in Travel:
-            self._existence(_sent(before, travel), _sent(after, travel), travel)
+            goes_on = all(m and any(_sent(m, t) for t in Travel) for m in (before, after))
+            self._existence(_sent(before, travel), _sent(after, travel), travel, way=travel.value if goes_on else "")
         if before is None or after is None or before.is_request != after.is_request:
             return
         self._envelope(before, after)
@@ -73,15 +96,15 @@ class _Methods:
             self._params(before, after, travel)
             self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
 
-    def _existence(self, before: Method | None, after: Method | None, travel: Travel) -> None:
+    def _existence(self, before: Method | None, after: Method | None, travel: Travel, *, way: str) -> None:
         """Compare whether a method is sent that way; a request that became a notification is gone and another came."""
         if before and after and before.is_request == after.is_request:
             self._see(MethodSite(before=before, after=after), _spot(before, after, travel))
             return
         if before:
-            self._see(MethodSite(before=before, after=None), _spot(before, before, travel))
+            self._see(MethodSite(before=before, after=None, way="" if after else way), _spot(before, before, travel))
         if after:
-            self._see(MethodSite(before=None, after=after), _spot(after, after, travel))
+            self._see(MethodSite(before=None, after=after, way="" if before else way), _spot(after, after, travel))
 
     def _envelope(self, before: Method, after: Method) -> None:
         """Compare what the definition of the message says of its frame, which it travels in in any case."""
@@ -135,8 +158,8 @@ def _shared(before: Method, after: Method) -> tuple[Travel, ...]:
 
 
 def _answered(spot: Spot, ref: Ref) -> Spot:
-    inside = spot.member(ref, ref)
-    return Spot(before=spot.before, after=spot.after, carrier=spot.carrier, way=inside.way)
+    needs = spot.needs | needs_of_result(ref.name)
+    return replace(spot.member(ref, ref), before=spot.before, after=spot.after, needs=needs)
 
 
 def _spot(before: Method, after: Method, travel: Travel, member: str = "") -> Spot:

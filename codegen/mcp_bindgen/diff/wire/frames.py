@@ -1,9 +1,10 @@
 """Compare what belongs to no single method: the frames of JSON-RPC, the codes of errors, the unions of results."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.finding import FRAMES, Carrier, Travel
+from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.sites import ErrorSite, FrameSite, ResultTypeSite
 from mcp_bindgen.diff.types.leaves import forms, leaves
 from mcp_bindgen.diff.wire.changes import Changes
@@ -46,6 +47,7 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
 
 def compare_errors(old: Protocol, new: Protocol, changes: Changes) -> None:
     """Compare the codes of errors, which either side may send; what is on the wire is the code, not its name."""
+    _compare_moved(old, new, changes)
     is_named = all(any(_is_code(c.value) for c in side.constants) for side in (old, new))
     before, after = (_constants(side) if is_named else _stated(side.definitions) for side in (old, new))
     gone = {name: code for name, code in before.items() if code not in after.values()}
@@ -54,6 +56,38 @@ def compare_errors(old: Protocol, new: Protocol, changes: Changes) -> None:
         site = ErrorSite(before=gone.get(name), after=come.get(name))
         for travel in Travel:
             changes.see(site, Spot(before=root(name), after=root(name), carrier=Carrier("", "error", travel)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedCode:
+    """An error whose code is another since a revision, by the specification alone; `reason` says where."""
+
+    name: str
+    before: int
+    after: int
+    since: str
+    reason: str
+
+
+MOVED_CODES = (
+    MovedCode(
+        name="RESOURCE_NOT_FOUND",
+        before=-32002,
+        after=-32602,
+        since="2026-07-28",
+        reason="server/resources, Error Handling: an unknown resource is invalid params; accept -32002 too",
+    ),
+)
+"""What no schema states. A row whose codes a schema names fails a test."""
+
+
+def _compare_moved(old: Protocol, new: Protocol, changes: Changes) -> None:
+    for row in MOVED_CODES:
+        was, is_ = (row.after if side.revision >= row.since else row.before for side in (old, new))
+        if was != is_ and UNNAMED not in (old.revision, new.revision):
+            for travel in Travel:
+                spot = Spot(before=root(row.name), after=root(row.name), carrier=Carrier("", "error", travel))
+                changes.see(ErrorSite(before=was, after=is_), spot)
 
 
 def _is_code(value: object) -> bool:

@@ -1,19 +1,56 @@
-"""What keeps two peers from meeting a break: a capability that one of them could not declare."""
+"""What keeps two peers from meeting a break: a capability or a parameter that one of them cannot use."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from mcp_bindgen.diff.finding import Carrier, Pair, Travel
+from mcp_bindgen.diff.types.leaves import leaves
 from mcp_bindgen.ir.capabilities import is_declarable
-from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.ir.methods import PAIRINGS
+from mcp_bindgen.ir.nodes import Protocol, Ref, Struct
 
 _PEER = {Travel.TO_SERVER: "server", Travel.TO_CLIENT: "client"}
 _BACK = {"server": "client", "client": "server"}
 _OLDER = {Pair.OLD_CLIENT: "client", Pair.NEW_CLIENT: "server"}
+PARAM = "params."
+"""What begins the name of a gate that is a property of the params of the request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptedIn:
+    """A form of a value that peers send only if a capability was declared; `reason` says where that is written."""
+
+    place: str
+    form: str
+    capability: str
+    reason: str
+
+
+_TOOLS = "2025-11-25 client/sampling, Tools in Sampling: a server offers tools only to a client that declared them"
+OPTED_IN = tuple(
+    OptedIn(place=place, form=form, capability="client.sampling.tools", reason=_TOOLS)
+    for place in ("SamplingMessage.content", "CreateMessageResult.content")
+    for form in ("ToolUseContent", "ToolResultContent", "SamplingMessageContentBlock[]")
+)
+"""What the schema says in prose alone. A row that gates nothing between released revisions fails a test."""
+
+
+def needs_of_form(place: str, form: str) -> frozenset[str]:
+    """Return the capabilities without which a place never has a form."""
+    return frozenset(row.capability for row in OPTED_IN if (row.place, row.form) == (place, form))
+
+
+def needs_of_result(result: str) -> frozenset[str]:
+    """Return the properties of params without which a request never gets a result."""
+    return frozenset(f"{PARAM}{row.if_params_have}" for row in PAIRINGS if row.result == result)
 
 
 class Gates:
-    """Knows the capabilities that messages need, and those that the old revision has a place for."""
+    """Knows what messages need, and what each revision has a place for."""
 
     def __init__(self, old: Protocol, new: Protocol) -> None:
         self._old = old
+        self._new = new
         self._needs: dict[str, str] = {}
         before, after = ({m.name: m.capability for m in side.methods} for side in (old, new))
         for name in before.keys() | after.keys():
@@ -22,19 +59,33 @@ class Gates:
             self._needs[name] = paths[-1] if all(paths) else ""
 
     def gate(self, carrier: Carrier, pair: Pair, needs: frozenset[str]) -> str:
-        """Return the capability that the older peer of a pair would have had to declare and cannot, empty if none.
+        """Return what one peer of a pair would have had to declare or send and cannot, empty if there is none.
 
         Args:
             carrier: the message.
             pair: the two peers.
-            needs: the capabilities that the way within the message needs.
+            needs: what the way within the message needs: capabilities, and properties of params (``params.task``).
         """
         paths = sorted({*needs, *filter(None, [self._needs.get(carrier.method)])})
-        closed = (path for path in (_declared(path, carrier) for path in paths) if self._is_closed(path, pair))
-        return next((f"capability:{path}" for path in closed), "")
+        return next(self._closed(paths, carrier, pair), "")
 
-    def _is_closed(self, path: str, pair: Pair) -> bool:
-        return path.startswith(f"{_OLDER[pair]}.") and not is_declarable(path, self._old)
+    def _closed(self, paths: list[str], carrier: Carrier, pair: Pair) -> Iterator[str]:
+        asker = self._asker(carrier, pair)
+        for path in paths:
+            if path.startswith(PARAM):
+                if not _has_param(carrier.method, path.removeprefix(PARAM), asker):
+                    yield path
+                continue
+            declared = _declared(path, carrier)
+            is_older = declared.startswith(f"{_OLDER[pair]}.") and not is_declarable(declared, self._old)
+            if is_older or (carrier.part == "result" and not is_declarable(declared, asker)):
+                yield f"capability:{declared}"
+
+    def _asker(self, carrier: Carrier, pair: Pair) -> Protocol:
+        """Return the revision of the peer that sent the request, to which a result goes back."""
+        sends_to_client = (carrier.travel is Travel.TO_CLIENT) == (carrier.part == "params")
+        is_old = (pair is Pair.OLD_CLIENT) != sends_to_client
+        return self._old if is_old else self._new
 
 
 def _declared(path: str, carrier: Carrier) -> str:
@@ -44,3 +95,11 @@ def _declared(path: str, carrier: Carrier) -> str:
         return path
     to = _PEER[carrier.travel]
     return f"{to if carrier.part == 'params' else _BACK[to]}.{rest}"
+
+
+def _has_param(method: str, name: str, protocol: Protocol) -> bool:
+    """Whether a revision knows a property of the params of a method."""
+    params = next((m.params for m in protocol.methods if m.name == method), None)
+    forms = leaves(Ref(name=params), protocol) if params else ()
+    structs = (form for form in map(protocol.resolve, forms) if isinstance(form, Struct))
+    return any(struct.field(name) is not None for struct in structs)

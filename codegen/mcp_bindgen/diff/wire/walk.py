@@ -14,9 +14,11 @@ from mcp_bindgen.diff.sites import FormSite, MoveSite, PropertySite, RestSite, T
 from mcp_bindgen.diff.types.leaves import forms, rest_of, selectors
 from mcp_bindgen.diff.types.likeness import Likeness, renamed
 from mcp_bindgen.diff.types.scalars import bound_sites
+from mcp_bindgen.diff.wire.gates import needs_of_form
 from mcp_bindgen.diff.wire.pairing import Object, Pairing
 from mcp_bindgen.diff.wire.spot import Spot, root, through
 from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive, Protocol, Struct, TypeRef
+from mcp_bindgen.ir.spell import spell
 
 MAX_VISITS = 8
 """How often the same two types are compared at one property, where aliases of aliases may stand without end."""
@@ -241,12 +243,13 @@ class Walk:
 def needing(spot: Spot, form: TypeRef, protocol: Protocol) -> Spot:
     """Return the spot of a form that only one side has, with the capabilities that its required properties need."""
     within = replace(spot.member(form, form), before=spot.before, after=spot.after)
+    within = replace(within, needs=spot.needs | needs_of_form(spot.after.place, spell(form)))
     struct = protocol.resolve(form)
     if not isinstance(struct, Struct):
         return within
     names = [f"{struct.name}.{f.wire_name}" for f in struct.fields if f.required]
     paths = {protocol.capabilities[name] for name in names if name in protocol.capabilities}
-    return replace(within, needs=spot.needs | paths)
+    return replace(within, needs=within.needs | paths)
 
 
 def inside(old: Object, new: Object, spot: Spot) -> Spot:

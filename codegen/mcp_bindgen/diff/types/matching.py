@@ -9,9 +9,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diff.types.equality import Equality, name_likeness
-from mcp_bindgen.diff.types.leaves import leaves
+from mcp_bindgen.diff.types.leaves import constants, leaves
 from mcp_bindgen.ir.names import method_constant
-from mcp_bindgen.ir.nodes import Alias, Definition, Field, ListOf, Literal, MapOf, Protocol, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import (
+    Alias,
+    Definition,
+    Field,
+    ListOf,
+    Literal,
+    MapOf,
+    Primitive,
+    Protocol,
+    Ref,
+    Struct,
+    TypeRef,
+    Union,
+)
 
 SAME_PLACE = 0.3
 """How much of two objects that stand at the same place must be the same for one to be the other's new form (0 to 1).
@@ -65,9 +78,19 @@ class _Matcher:
         self.new = new
         self._equality = Equality(old, new)
         common = [name for name in old.definitions if name in new.definitions]
-        self.reused = tuple(name for name in common if self._is_reused(name))
+        swapped = dict(self._swapped(common))
+        self.reused = tuple(name for name in common if name in swapped or self._is_reused(name))
         self.pairs: dict[tuple[str, str], None] = {(n, n): None for n in common if n not in self.reused}
+        self.pairs |= dict.fromkeys(swapped.items())
         self._matched = {a for a, _ in self.pairs}, {b for _, b in self.pairs}
+
+    def _swapped(self, common: list[str]) -> Iterator[tuple[str, str]]:
+        """Iterate over the names that changed hands: each old name, and the new one of the same definition."""
+        changed = [name for name in common if _is_telling(self.old.definitions[name]) and not self._same(name, name)]
+        for a in changed:
+            b = next((b for b in changed if a != b and self._same(a, b) and self._same(b, a)), None)
+            if b is not None:
+                yield a, b
 
     def _is_reused(self, name: str) -> bool:
         """Whether a name means something else: an object became a union or a scalar, or shares no member with it."""
@@ -202,6 +225,13 @@ class _Matcher:
         if isinstance(old.type, Literal) and isinstance(new.type, Literal):
             return {*new.type.values} <= {*old.type.values}
         return isinstance(new.type, Literal) or self._equality.same(old.type, new.type)
+
+
+def _is_telling(definition: Definition) -> bool:
+    """Whether a definition says enough to be known by it under another name."""
+    if isinstance(definition, Alias):
+        return not isinstance(definition.type, Ref | Primitive)
+    return bool(constants(definition)) or len({f.wire_name for f in definition.fields} - _EVERYWHERE) > 1
 
 
 def _best_first(rated: Iterable[tuple[float, str, str]]) -> list[tuple[float, str, str]]:

@@ -27,7 +27,25 @@ class Pointers:
     def of(self, name: str, member: str = "") -> str:
         """Return where a definition is, or a member of it."""
         here = self._inline.get(name, f"{self._container}/{escape_pointer(name)}")
-        return f"{here}/properties/{escape_pointer(member)}" if member and not self._is_joined(name) else here
+        return f"{here}/properties/{escape_pointer(member)}" if member and not self._is_left_out(name, member) else here
+
+    def rooted(self, pointer: str) -> str:
+        """Return a pointer into this file for one that begins at a definition by the name that the IR gives it."""
+        _, _, name, *rest = pointer.split("/")
+        here = name.replace("~1", "/").replace("~0", "~")
+        if here not in self._protocol.definitions and self._protocol.container:
+            return ""  # a constant of schema.ts
+        start = self.of(here)
+        return start if self._is_left_out(here, rest[1] if len(rest) > 1 else "") else "/".join([start, *rest])
+
+    def _is_left_out(self, name: str, member: str) -> bool:
+        """Whether the file does not declare a property where the definition is.
+
+        It stands below ``allOf``, or it is the `_meta` that the official converter leaves out of inline params.
+        """
+        definition = self._protocol.definitions.get(name)
+        is_params = isinstance(definition, Struct) and definition.holder.endswith(".params")
+        return self._is_joined(name) or (is_params and member == "_meta")
 
     def _is_joined(self, name: str) -> bool:
         """Whether it is an intersection that stands inline: its members are in one of the schemas below ``allOf``."""

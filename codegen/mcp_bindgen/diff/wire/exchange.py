@@ -1,0 +1,244 @@
+"""The messages of one revision: whole frames to try, and whether the revision accepts one or what it carries.
+
+A request that travels inside a result has no frame of its own: its frame is that of the result around it, and the frame
+of its answer is that of the request that repeats the first one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from jsonschema import Draft202012Validator
+from jsonschema.protocols import Validator
+
+from mcp_bindgen.diff.finding import FRAMES, Carrier, Step
+from mcp_bindgen.diff.types.leaves import leaves
+from mcp_bindgen.diff.wire.builder import ANY_KEY, Builder
+from mcp_bindgen.diff.wire.compare import TRAVELS
+from mcp_bindgen.diff.wire.frames import FRAME
+from mcp_bindgen.emit.json_schema import json_schema, reference
+from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref, Struct, TypeRef, Union
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A whole frame, and the path in it to what a carrier speaks of: the params, the result, or all of it."""
+
+    frame: Any
+    path: tuple[str | int, ...] = ()
+
+    def payload(self) -> Any:
+        """Return what the carrier speaks of; None if the frame leaves it out."""
+        found: Any = self.frame
+        for step in self.path:
+            try:
+                found = found[step]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return found
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the frame has no such part."""
+        return bool(self.path) and self.path[0] not in self.frame
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """The message around an embedded one: its method, the part, the type of that part, and the way within it."""
+
+    method: Method
+    part: str
+    type: str
+    way: tuple[Step, ...]
+
+
+class Exchange:
+    """One revision, as a sender and as a receiver; `names` are the methods that carriers call otherwise."""
+
+    def __init__(self, protocol: Protocol, names: Mapping[str, str]) -> None:
+        self.protocol = protocol
+        self._methods = {method.name: method for method in protocol.methods}
+        self._methods |= {other: self._methods[name] for other, name in names.items()}
+        self._document: Any = Draft202012Validator(json_schema(protocol))
+        self._validators: dict[tuple[str, ...], Validator] = {}
+
+    def knows(self, carrier: Carrier) -> bool:
+        """Whether this side has the method of a carrier."""
+        return carrier.part == FRAME or carrier.method in self._methods
+
+    def embeds(self, carrier: Carrier) -> bool:
+        """Whether the method of a carrier travels inside another message on this side."""
+        method = self._methods.get(carrier.method)
+        return method is not None and method.direction is Direction.EMBEDDED
+
+    def forms(self, carrier: Carrier) -> tuple[str, ...]:
+        """Return the types that what a carrier speaks of may have."""
+        method = self._methods.get(carrier.method)
+        return _forms(method, carrier.part) if method else ()
+
+    def sends(self, carrier: Carrier, message: Message) -> bool:
+        """Whether this side may send a whole frame."""
+        if carrier.part == FRAME:
+            return self._validator((FRAMES,)).is_valid(message.frame)
+        method = self._methods.get(carrier.method)
+        if method is None:
+            return False
+        if method.direction is Direction.EMBEDDED:
+            host = self._host(method, carrier.part)
+            return host is not None and self._validator(_forms(host.method, host.part)).is_valid(
+                message.frame.get(host.part)
+            )
+        return self.takes_frame(carrier, message) and self._takes_payload(method, carrier, message)
+
+    def takes_frame(self, carrier: Carrier, message: Message) -> bool:
+        """Whether this side has a message of that method which travels that way, in such a frame."""
+        method = self._methods.get(carrier.method)
+        if method is None or method.direction is Direction.EMBEDDED:
+            return False
+        if carrier.part != "params":
+            return True
+        is_known = message.frame.get("method") == method.name and carrier.travel in TRAVELS[method.direction]
+        return is_known and ("id" in message.frame) == method.is_request
+
+    def _takes_payload(self, method: Method, carrier: Carrier, message: Message) -> bool:
+        if message.is_left_out:
+            return not method.params_required
+        return self._validator(_forms(method, carrier.part)).is_valid(message.payload())
+
+    def takes(self, carrier: Carrier, message: Message) -> bool:
+        """Whether this side accepts what a carrier speaks of, in whichever frame it arrives."""
+        method = self._methods.get(carrier.method)
+        return method is not None and self._takes_payload(method, carrier, message)
+
+    def judge(self, carrier: Carrier, form: str = "") -> Validator | None:
+        """Return what validates what a carrier speaks of, None if this side has no such method.
+
+        Args:
+            carrier: the message.
+            form: the form of JSON-RPC message that the frame is; a receiver tells by the properties that it has.
+        """
+        if carrier.part == FRAME:
+            return self._validator((form if form in self.protocol.definitions else FRAMES,))
+        method = self._methods.get(carrier.method)
+        return self._validator(_forms(method, carrier.part)) if method else None
+
+    def _validator(self, names: tuple[str, ...]) -> Validator:
+        if names not in self._validators:
+            branches = [{"$ref": reference(name)} for name in names]
+            schema: Any = {"anyOf": branches} if branches else True
+            self._validators[names] = self._document.evolve(schema=schema)
+        return self._validators[names]
+
+    def messages(self, carrier: Carrier, way: tuple[Step, ...], numbers: tuple[float, ...]) -> Iterator[Message]:
+        """Iterate over frames that are worth a try."""
+        builder = Builder(self.protocol, numbers)
+        if carrier.part == FRAME:
+            frames = builder.along(Ref(name=FRAMES), way)
+            yield from (Message(self._real(frame)) for frame in frames if frame != [])
+            return
+        method = self._methods.get(carrier.method)
+        if method is None:
+            return
+        if method.direction is Direction.EMBEDDED:
+            host = self._host(method, carrier.part)
+            if host is not None:
+                inner = (*host.way, Step("field", "params")) if carrier.part == "params" else host.way
+                path = (host.part, *_path(inner))
+                for payload in builder.along(Ref(name=host.type), (*inner, *way)):
+                    yield Message({**self._envelope(host.method, host.part), host.part: payload}, path)
+            return
+        envelope = self._envelope(method, carrier.part)
+        if carrier.part == "params" and not way:
+            yield Message(envelope, (carrier.part,))
+        names = _forms(method, carrier.part)
+        if names:
+            type_: TypeRef = Union(members=tuple(Ref(name=name) for name in names))
+            for payload in builder.along(type_, way):
+                yield Message({**envelope, carrier.part: payload}, (carrier.part,))
+
+    def _envelope(self, method: Method, part: str) -> dict[str, Any]:
+        envelope: dict[str, Any] = {"jsonrpc": "2.0"}
+        if method.is_request:
+            envelope["id"] = 1
+        return envelope | ({"method": method.name} if part == "params" else {})
+
+    def _real(self, frame: Any) -> Any:
+        """Return a frame of JSON-RPC with a method that exists, in a batch as well."""
+        if isinstance(frame, list):
+            batch = cast(Sequence[Any], frame)
+            return [self._real(message) for message in batch]
+        if not isinstance(frame, dict) or "method" not in frame:
+            return cast(Any, frame)
+        is_request = "id" in frame
+        fitting = [m for m in self.protocol.methods if m.is_request is is_request and m.direction in TRAVELS]
+        fitting = [m for m in fitting if m.direction is not Direction.EMBEDDED]
+        method = min(
+            fitting, key=lambda m: (m.params_required, m.direction is not Direction.BOTH, m.name), default=None
+        )
+        real = cast(dict[str, Any], frame)
+        if method is None:
+            return real
+        real = {**real, "method": method.name}
+        if method.params_required and method.params:
+            real["params"] = Builder(self.protocol, ()).smallest(Ref(name=method.params))
+        return real
+
+    def _host(self, method: Method, part: str) -> _Host | None:
+        """Find the first message, by method, that an embedded request or its answer travels in."""
+        target, host_part = (method.message, "result") if part == "params" else (method.result or "", "params")
+        for host in sorted(self.protocol.methods, key=lambda m: m.name):
+            for name in _forms(host, host_part):
+                way = self._way_to(target, name) if host.direction is not Direction.EMBEDDED else None
+                if way is not None:
+                    return _Host(host, host_part, name, way)
+        return None
+
+    def _way_to(self, target: str, start: str) -> tuple[Step, ...] | None:
+        """Return the shortest way from one definition to another that it holds, None if there is none."""
+        pending: list[tuple[TypeRef, tuple[Step, ...]]] = [(Ref(name=start), ())]
+        seen: set[TypeRef] = set()
+        while pending:
+            type_, way = pending.pop(0)
+            for leaf in leaves(type_, self.protocol):
+                if leaf == Ref(name=target):
+                    return (*way, Step("member", target)) if way else None
+                if leaf in seen:
+                    continue
+                seen.add(leaf)
+                match self.protocol.resolve(leaf):
+                    case Struct(fields=fields):
+                        pending += [(f.type, (*way, Step("field", f.wire_name))) for f in fields]
+                    case MapOf(value=value):
+                        pending.append((value, (*way, Step("value"))))
+                    case ListOf(item=item):
+                        pending.append((item, (*way, Step("item"))))
+                    case _:
+                        continue
+        return None
+
+
+def turned(step: Step) -> Step:
+    """Return a step by the names of the other side."""
+    return replace(step, name=step.was, was=step.name) if step.was else step
+
+
+def _path(way: tuple[Step, ...]) -> Iterator[str | int]:
+    """Iterate over the steps of a way as the keys and indexes of JSON values."""
+    for step in way:
+        if step.kind == "item":
+            yield 0
+        elif step.kind != "member":
+            yield step.name if step.kind == "field" else ANY_KEY
+
+
+def path(way: tuple[Step, ...]) -> list[str | int]:
+    """Return a way as the keys and indexes of JSON values."""
+    return list(_path(way))
+
+
+def _forms(method: Method, part: str) -> tuple[str, ...]:
+    """Return the types that one part of a method's exchange may have."""
+    if part == "params":
+        return (method.params,) if method.params else ()
+    return (method.result, *method.alternatives) if method.result else ()

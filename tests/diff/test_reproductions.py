@@ -1,0 +1,204 @@
+"""Changes of the official files that were once misjudged, each with all that messages show of it."""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.finding import Finding, Pair
+from mcp_bindgen.diff.inputs import UNNAMED
+from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.nodes import Protocol
+from support.official import official_schema
+from support.samples import load
+
+NOVEMBER = "2025-11-25"
+OLD_CLIENT, NEW_CLIENT = Pair.OLD_CLIENT, Pair.NEW_CLIENT
+Edit = Callable[[dict[str, Any]], None]
+Found = list[tuple[str, str, str]]
+
+
+def read(tree: Any) -> Protocol:
+    source = SourceText(name="schema.json", kind=SourceKind.JSON_SCHEMA, data=json.dumps(tree).encode())
+    return load(source, revision=UNNAMED)[0]
+
+
+@cache
+def text(revision: str) -> str:
+    return official_schema(revision).read_text("utf-8")
+
+
+def changed(edit: Edit, revision: str = NOVEMBER, *, back: bool = False) -> tuple[Finding, ...]:
+    """Compare an official schema.json with what an edit of its definitions makes of it."""
+    tree, other = json.loads(text(revision)), json.loads(text(revision))
+    edit(other["$defs"] if "$defs" in other else other["definitions"])
+    sides = (read(other), read(tree)) if back else (read(tree), read(other))
+    return compare(*sides)
+
+
+def wire(findings: tuple[Finding, ...]) -> Found:
+    return [(f.severity.value, f.rule.id, f.place) for f in findings if f.rule.view is View.WIRE]
+
+
+def source(findings: tuple[Finding, ...]) -> set[tuple[str, str]]:
+    return {(f.rule.id, f.place) for f in findings if f.rule.view is View.SOURCE}
+
+
+def unlisted(root: str, message: str) -> Edit:
+    def edit(definitions: dict[str, Any]) -> None:
+        members = definitions[root]["anyOf"]
+        definitions[root]["anyOf"] = [m for m in members if not m["$ref"].endswith(f"/{message}")]
+
+    return edit
+
+
+def renamed(old: str, new: str, *, more: str = "") -> Edit:
+    """Rename a definition and all references to it, and demand another property of it."""
+
+    def edit(definitions: dict[str, Any]) -> None:
+        whole = json.loads(json.dumps(definitions).replace(f'/{old}"', f'/{new}"'))
+        whole[new] = whole.pop(old)
+        if more:
+            whole[new]["properties"][more] = {"type": "string"}
+            whole[new]["required"].append(more)
+        definitions.clear()
+        definitions.update(whole)
+
+    return edit
+
+
+def swapped(one: str, other: str) -> Edit:
+    def edit(definitions: dict[str, Any]) -> None:
+        definitions[one], definitions[other] = definitions[other], definitions[one]
+
+    return edit
+
+
+class TestDirections:
+    @pytest.mark.parametrize(
+        ("root", "message", "revision"),
+        [
+            ("ClientRequest", "CompleteRequest", NOVEMBER),
+            ("ServerRequest", "ListRootsRequest", "2025-06-18"),
+            ("ServerNotification", "ToolListChangedNotification", NOVEMBER),
+        ],
+    )
+    @pytest.mark.parametrize("back", [False, True])
+    def test_a_forgotten_message_travels_as_the_other_side_says(
+        self, root: str, message: str, revision: str, back: bool
+    ) -> None:
+        findings = changed(unlisted(root, message), revision, back=back)
+        assert wire(findings) == []
+        assert ("alias-changed", root) in source(findings)
+
+    @pytest.mark.parametrize("back", [False, True])
+    def test_no_error_rests_on_a_guess(self, back: bool) -> None:
+        """Nothing says who sends a message that only one side has and no union lists."""
+
+        def edit(definitions: dict[str, Any]) -> None:
+            definitions["DanceRequest"] = {
+                "type": "object",
+                "properties": {"method": {"const": "dance/start"}},
+                "required": ["method"],
+            }
+
+        (finding,) = [f for f in changed(edit, back=back) if f.rule.view is View.WIRE]
+        assert finding.severity is Severity.WARNING
+        assert finding.breaks == finding.unproven
+        assert set(finding.why_unproven.values()) == {"no root union of either side says who sends dance/start"}
+
+    def test_a_direction_that_is_gone_is_named(self) -> None:
+        (finding,) = changed(unlisted("ClientNotification", "ProgressNotification"))
+        assert finding.old == "notifications/progress (client to server)"
+        assert finding.severity is Severity.WARNING
+
+
+class TestNames:
+    def test_a_result_under_a_new_name_answers_the_same_request(self) -> None:
+        findings = changed(renamed("ListToolsResult", "ToolList"))
+        assert {level for level, _, _ in wire(findings)} == {"info"}
+        assert ("definition-renamed", "ToolList") in source(findings)
+
+    def test_a_request_under_a_new_name_gets_the_same_result(self) -> None:
+        assert wire(changed(renamed("CallToolRequest", "InvokeToolRequest"))) == []
+
+    def test_what_is_changed_in_a_renamed_result_is_found(self) -> None:
+        findings = changed(renamed("ListToolsResult", "ToolList", more="extra"))
+        assert ("error", "property-added-required", "ListToolsResult.extra") in wire(findings)
+
+    @pytest.mark.parametrize(
+        ("one", "other"), [("ImageContent", "AudioContent"), ("TextResourceContents", "BlobResourceContents")]
+    )
+    def test_definitions_that_swap_names_are_found(self, one: str, other: str) -> None:
+        findings = changed(swapped(one, other))
+        assert wire(findings) == []
+        assert {
+            *((rule, name) for rule in ("definition-renamed", "definition-name-reused") for name in (one, other))
+        } <= source(findings)
+
+    @pytest.mark.parametrize(("notification", "level"), [(True, "warning"), (False, "error")])
+    def test_a_new_method_name_is_as_severe_as_a_removed_message(self, notification: bool, level: str) -> None:
+        message = "ToolListChangedNotification" if notification else "ListToolsRequest"
+
+        def edit(definitions: dict[str, Any]) -> None:
+            definitions[message]["properties"]["method"]["const"] = "zzz/zzz"
+
+        assert wire(changed(edit)) == [(level, "method-renamed", message)]
+
+
+class TestFrames:
+    @pytest.mark.parametrize("back", [False, True])
+    def test_dropping_integer_ids_breaks_every_request(self, back: bool) -> None:
+        def edit(definitions: dict[str, Any]) -> None:
+            definitions["RequestId"]["type"] = "string"
+
+        rule = "union-member-added" if back else "union-member-removed"
+        findings = changed(edit, back=back)
+        places = ("CancelledNotificationParams.requestId", "JSONRPCErrorResponse.id", "JSONRPCRequest.id")
+        assert wire(findings) == [("error", rule, place) for place in (*places, "JSONRPCResultResponse.id")]
+        (request,) = [f for f in findings if f.place == "JSONRPCRequest.id"]
+        assert request.witnesses[OLD_CLIENT] == {"jsonrpc": "2.0", "id": 0, "method": "ping"}
+
+    def test_a_batch_holds_a_message(self) -> None:
+        def edit(definitions: dict[str, Any]) -> None:
+            definitions["JSONRPCMessage"]["anyOf"].append(
+                {"type": "array", "items": {"$ref": "#/$defs/JSONRPCRequest"}}
+            )
+
+        (finding,) = [f for f in changed(edit) if f.rule.view is View.WIRE]
+        assert finding.witnesses[NEW_CLIENT] == [{"jsonrpc": "2.0", "id": 1, "method": "ping"}]
+
+
+class TestProperties:
+    def test_new_and_deprecated_at_once(self) -> None:
+        def edit(definitions: dict[str, Any]) -> None:
+            definitions["Tool"]["properties"]["extra"] = {"type": "string", "deprecated": True}
+
+        findings = changed(edit)
+        assert [(f.rule.id, f.place) for f in findings] == [
+            ("property-added-optional", "Tool.extra"),
+            ("deprecated-added", "Tool.extra"),
+        ]
+
+    @pytest.mark.parametrize(("maximum", "broken"), [(50, {NEW_CLIENT}), (200, {OLD_CLIENT})])
+    def test_a_bound_that_moved_is_not_gone(self, maximum: int, broken: set[Pair]) -> None:
+        def edit(definitions: dict[str, Any]) -> None:
+            definitions["CompleteResult"]["properties"]["completion"]["properties"]["values"]["maxItems"] = maximum
+
+        (finding,) = changed(edit, "2026-07-28")
+        assert (finding.rule.id, finding.old, finding.new) == (
+            "constraint-changed",
+            "max items 100",
+            f"max items {maximum}",
+        )
+        assert finding.proven == broken
+
+    def test_dropped_properties_are_found(self) -> None:
+        def edit(definitions: dict[str, Any]) -> None:
+            del definitions["Tool"]["properties"]["inputSchema"]["properties"]["properties"]
+
+        assert wire(changed(edit)) == [("warning", "property-removed-optional", "ToolInputSchema.properties")]
