@@ -20,6 +20,7 @@ ROOT_UNIONS: Mapping[str, Direction] = {
     "ServerNotification": Direction.SERVER_TO_CLIENT,
 }
 """The unions by which a schema says who sends a message."""
+_RESULT_UNIONS = ("ClientResult", "ServerResult")
 _ALIKE = 0.3
 """How much of two results must be the same for one to be the other under a new name (0 to 1)."""
 
@@ -43,7 +44,8 @@ def settle(old: Protocol, new: Protocol) -> Settled:
         method.name
         for protocol in (old, new)
         for method in protocol.methods
-        if method.name not in stated[0] and method.name not in stated[1]
+        # What the IR knows from a row or another revision is one way; where it knows nothing, it says both.
+        if not any(method.name in side for side in stated) and method.direction is Direction.BOTH
     }
     sides = [
         replace(
@@ -56,13 +58,27 @@ def settle(old: Protocol, new: Protocol) -> Settled:
 
 
 def stated_directions(protocol: Protocol) -> Mapping[str, Direction]:
-    """Return the directions that a schema states itself, by method; the one place that decides what is no guess."""
-    embedded = [method.name for method in protocol.methods if method.direction is Direction.EMBEDDED]
-    found: dict[str, Direction] = dict.fromkeys(embedded, Direction.EMBEDDED)
+    """Return the directions that a schema states itself, by method: its root unions, and results that hold requests."""
+    found: dict[str, Direction] = {}
     for root, direction in ROOT_UNIONS.items():
         for method in _members(root, protocol):
             found[method] = direction if found.get(method, direction) is direction else Direction.BOTH
+    for method in _embedded(protocol):
+        found.setdefault(method, Direction.EMBEDDED)
     return found
+
+
+def _embedded(protocol: Protocol) -> Iterator[str]:
+    """Iterate over the requests that a result holds, through unions and maps."""
+    pending = [name for name in protocol.definitions if name.endswith("Result") and name not in _RESULT_UNIONS]
+    seen = set(pending)
+    while pending:
+        definition = protocol.definitions[pending.pop()]
+        types = [f.type for f in definition.fields] if isinstance(definition, Struct) else [definition.type]
+        fresh = {name for type_ in types for name in references(type_)} - seen
+        seen |= fresh
+        pending += fresh
+    yield from (method.name for method in protocol.methods if method.is_request and method.message in seen)
 
 
 def _members(root: str, protocol: Protocol) -> Iterator[str]:
