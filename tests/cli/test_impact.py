@@ -50,15 +50,17 @@ def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
         "  request-method-removed: A request was removed, or no longer travels in this direction."
         " Stop sending it to peers of the new revision.\n"
         "\n"
-        "1 use could not be resolved and may be touched too (--verbose shows where)\n"
+        "1 use could not be resolved and may be touched too\n"
+        "  src/app.py:13:11: execution: the type of what it is taken from is not known\n"
     )
     assert outcome.err == ""
 
 
-@pytest.mark.usefixtures("app")
-def test_verbose_shows_what_it_could_not_resolve(cli: Cli) -> None:
-    printed = cli("impact", "src", *REVISIONS, "--verbose", expect=1).out
-    assert "  src/app.py:13:11: execution: the type of what it is taken from is not known\n" in printed
+def test_verbose_shows_all_that_it_could_not_resolve(cli: Cli, app: Path) -> None:
+    lines = "".join(f"def f{n}(t):\n    print(t.execution)\n" for n in range(30))
+    (app / "src" / "app.py").write_text(APP + lines)
+    assert "  and 11 more; --verbose lists them all\n" in cli("impact", "src", *REVISIONS, expect=1).out
+    assert "src/app.py:73:11: execution" in cli("impact", "src", *REVISIONS, "--verbose", expect=1).out
 
 
 @pytest.mark.usefixtures("app")
@@ -184,6 +186,16 @@ def test_files_that_cannot_be_read_are_left_out(cli: Cli, app: Path) -> None:
     assert "2 lines of" in outcome.out
     for name in ("broken.py:1", "deep.py", "zero.py"):
         assert f"src/{name}: is left out" in outcome.err
+
+
+def test_a_file_that_cannot_be_read_fails_the_gate(cli: Cli, app: Path) -> None:
+    (app / "src" / "app.py").write_text("from mcp_bindings.v2025_11_25 import Tool\n")
+    (app / "src" / "broken.py").write_text("def f(:\n")
+    outcome = cli("impact", "src", *REVISIONS, "--format", "json", expect=1)
+    assert outcome.json["unread"] == ["src/broken.py"]
+    assert "src/broken.py:1: is left out" in outcome.err
+    cli("impact", "src", *REVISIONS, "--skip-unread")
+    cli("impact", "src", *REVISIONS, "--fail-on", "never")
 
 
 def test_what_a_file_says_does_not_reach_the_terminal_raw(cli: Cli, app: Path) -> None:

@@ -6,8 +6,10 @@ import pytest
 
 from impact.corpus_marks import changes
 from mcp_bindgen.diagnostics import Diagnostics
+from mcp_bindgen.impact.attributes import HELPERS
 from mcp_bindgen.impact.report import Impact
 from mcp_bindgen.impact.run import impact
+from mcp_runtime import elicitation
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 PACKAGE = "mcp_bindings.v2025_11_25"
@@ -104,6 +106,59 @@ READS = {
     "Self": "from typing import Self\nclass Mine(Tool):\n    def me(self) -> Self: ...\n"
     "def f(t: Mine):\n    HIT(t.me().execution)",
     "a callable": "from collections.abc import Callable\ndef f(make: Callable[[], Tool]):\n    HIT(make().execution)",
+    "a subscript of the user's": (
+        "class C:\n    def __init__(self):\n        self.ts: list[Tool] = []\n"
+        "    def __getitem__(self, i):\n        return self.ts[i]\ndef f(c: C):\n"
+        "    HIT(c[0].execution)"
+    ),
+    "a loop over an object of the user's": (
+        "class C:\n    def __iter__(self):\n"
+        "        yield Tool(name='x', input_schema=m.ToolInputSchema())\ndef f(c: C):\n"
+        "    for t in c:\n        HIT(t.execution)"
+    ),
+    "an async loop over an object of the user's": (
+        "from collections.abc import AsyncIterator\nclass C:\n"
+        "    def __aiter__(self) -> AsyncIterator[Tool]: ...\nasync def f(c: C):\n"
+        "    async for t in c:\n        HIT(t.execution)"
+    ),
+    "an iterator of the user's": (
+        "class C:\n    def __iter__(self): return self\n    def __next__(self) -> Tool: ...\n"
+        "def f(c: C):\n    for t in c:\n        HIT(t.execution)\n"
+    ),
+    "an object that is called": "class C:\n    def __call__(self) -> Tool: ...\ndef f(c: C):\n    HIT(c().execution)",
+    "an operator of the user's": (
+        "class C:\n    def __add__(self, o) -> Tool: ...\ndef f(c: C):\n    HIT((c + c).execution)"
+    ),
+    "a unary operator of the user's": (
+        "class C:\n    def __neg__(self) -> Tool: ...\ndef f(c: C):\n    HIT((-c).execution)"
+    ),
+    "a TypedDict": (
+        "from typing import TypedDict\nclass D(TypedDict):\n    t: Tool\ndef f(d: D):\n" "    HIT(d['t'].execution)"
+    ),
+    "a NamedTuple that is unpacked": (
+        "from typing import NamedTuple\nclass D(NamedTuple):\n    n: str\n    t: Tool\ndef f(d: D):\n"
+        "    n, t = d\n    HIT(t.execution)\n"
+    ),
+    "an index of a NamedTuple": (
+        "from typing import NamedTuple\nclass D(NamedTuple):\n    n: str\n    t: Tool\ndef f(d: D):\n"
+        "    HIT(d[1].execution)"
+    ),
+    "a TypeGuard": (
+        "from typing import TypeGuard\ndef is_tool(x: object) -> TypeGuard[Tool]: ...\n"
+        "def f(x: object):\n    if is_tool(x):\n        HIT(x.execution)"
+    ),
+    "a descriptor": (
+        "class D:\n    def __get__(self, o, t=None) -> Tool: ...\nclass C:\n    t = D()\n"
+        "def f(c: C):\n    HIT(c.t.execution)"
+    ),
+    "a queue that says what it holds": (
+        "import asyncio\nq: asyncio.Queue[Tool] = asyncio.Queue()\nasync def f():\n"
+        "    t = await q.get()\n    HIT(t.execution)"
+    ),
+    "a context variable": (
+        "from contextvars import ContextVar\nv: ContextVar[Tool] = ContextVar('v')\ndef f():\n"
+        "    HIT(v.get().execution)"
+    ),
 }
 """A construct, and code in which only the lines with HIT are touched."""
 
@@ -196,6 +251,76 @@ UNRESOLVED = {
     "arguments from a mapping": ("def f(d):\n    return CallToolResult(**d)", "CallToolResult"),
     "a method by a computed name": ("def f(name):\n    return m.METHODS[name]", "METHODS"),
     "an attribute by a computed name": ("def f(t: m.ElicitResult, name):\n    return getattr(t, name)", "ElicitResult"),
+    "overloads": (
+        (
+            "from typing import overload\n@overload\ndef g(x: int) -> Tool: ...\n@overload\n"
+            "def g(x: str) -> str: ...\ndef g(x):\n    return x\ndef f():\n    print(g(1).execution)"
+        ),
+        "execution",
+    ),
+    "a defaultdict": (
+        (
+            "from collections import defaultdict\ndef f(ts: list[Tool]):\n    d = defaultdict(list)\n"
+            "    for t in ts:\n        d['x'].append(t)\n    for t in d['x']:\n        print(t.execution)"
+        ),
+        "execution",
+    ),
+    "a queue": (
+        "import queue\nq = queue.Queue()\ndef g(t: Tool):\n    q.put(t)\ndef f():\n    print(q.get().execution)",
+        "execution",
+    ),
+    "a queue of a function": (
+        (
+            "import asyncio\nasync def f(t: Tool):\n    q = asyncio.Queue()\n    await q.put(t)\n"
+            "    print((await q.get()).execution)"
+        ),
+        "execution",
+    ),
+    "a deque": (
+        "from collections import deque\ndef f(t: Tool):\n    d = deque()\n    d.append(t)\n    print(d[0].execution)",
+        "execution",
+    ),
+    "collections.namedtuple": (
+        (
+            "from collections import namedtuple\nD = namedtuple('D', 'n t')\ndef g(t: Tool):\n"
+            "    return D('x', t)\ndef f(t: Tool):\n    print(g(t).t.execution)"
+        ),
+        "execution",
+    ),
+    "a TypedDict that is called": (
+        "from typing import TypedDict\nD = TypedDict('D', {'t': Tool})\ndef f(d: D):\n    print(d['t'].execution)",
+        "execution",
+    ),
+    "a partial function": (
+        "from functools import partial\ndef g(x) -> Tool: ...\ndef f():\n    print(partial(g, 1)().execution)",
+        "execution",
+    ),
+    "reduce": (
+        "from functools import reduce\ndef f(ts: list[Tool]):\n    print(reduce(lambda a, b: a, ts).execution)",
+        "execution",
+    ),
+    "chain": (
+        "from itertools import chain\ndef f(ts: list[Tool]):\n    for t in chain(ts, ts):\n        print(t.execution)",
+        "execution",
+    ),
+    "a generic class of the user's": (
+        (
+            "from typing import Generic, TypeVar\nT = TypeVar('T')\nclass Box(Generic[T]):\n"
+            "    def get(self) -> T: ...\ndef f(b: Box[Tool]):\n    print(b.get().execution)"
+        ),
+        "execution",
+    ),
+    "attrgetter": (
+        "from operator import attrgetter\ndef f(ts: list[Tool]):\n    print(attrgetter('execution')(ts[0]))",
+        "execution",
+    ),
+    "dataclasses.replace": (
+        (
+            "from dataclasses import dataclass\n@dataclass\nclass D:\n    t: Tool\n"
+            "from dataclasses import replace\ndef f(d: D):\n    print(replace(d).t.execution)"
+        ),
+        "execution",
+    ),
     "a class that is not scanned": (
         "from .missing import Tool2\ndef f(t: Tool2):\n    print(t.execution)",
         "execution",
@@ -210,3 +335,27 @@ def test_what_it_cannot_resolve_it_counts(tmp_path: Path, construct: str) -> Non
     assert [t.finding.rule.id for t in found.touched] == []
     assert [u.name for u in found.unresolved] == [name]
     assert found.unresolved[0].reason
+
+
+LOOKUPS = {
+    "an exception of an error code": (
+        "from mcp_bindings.v2025_11_25 import errors\nx = errors.UrlElicitationRequiredError"
+    ),
+    "the table of errors": "from mcp_bindings.v2025_11_25 import ERRORS\nx = ERRORS[-32042]",
+    "a method without a slash": "def f(method: str):\n    return method == 'ping'",
+    "a method in a message": "def f(message):\n    return message['method'] == 'ping'",
+    "a method in a pattern": "def f(method: str):\n    match method:\n        case 'ping':\n            return 1",
+    "a message as a dict": "x = {'method': 'initialize'}",
+    "a helper of the runtime": "from mcp_runtime.elicitation import ask_form",
+}
+
+
+@pytest.mark.parametrize("construct", LOOKUPS)
+def test_it_finds_uses_by_name(tmp_path: Path, construct: str) -> None:
+    found = scanned(tmp_path, {"app.py": HEAD + LOOKUPS[construct]})
+    assert len({t.use.spot.line for t in found.touched}) == 1
+    assert found.unresolved == ()
+
+
+def test_the_helpers_of_the_runtime_exist() -> None:
+    assert all(callable(getattr(elicitation, name)) for name in HELPERS)

@@ -47,6 +47,9 @@ def impact(
     fail_on: Annotated[
         FailOn, typer.Option(help="The least severity of a change that makes the exit status 1.")
     ] = FailOn.INFO,
+    skip_unread: Annotated[
+        bool, typer.Option("--skip-unread", help="Do not fail because of files that cannot be read.")
+    ] = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
@@ -76,10 +79,11 @@ def impact(
     elif not quiet:
         answer(render(found, verbose=verbose))
     if not quiet:
-        report(diagnostics, verbose=verbose or not found.imports)
+        report(diagnostics, verbose=verbose or not found.imports or bool(found.unread))
     levels = [level.value for level in FailOn]
     failing = levels[: levels.index(fail_on.value) + 1] if fail_on is not FailOn.NEVER else []
-    raise typer.Exit(int(worst(found.touched) in failing))
+    unread = bool(found.unread) and not skip_unread and fail_on is not FailOn.NEVER
+    raise typer.Exit(int(unread or worst(found.touched) in failing))
 
 
 def _packages(asked: str | None, settings: Settings, revision: str) -> Iterator[str]:

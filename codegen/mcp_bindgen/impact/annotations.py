@@ -9,6 +9,7 @@ from mcp_bindgen.impact.types import (
     UNKNOWN,
     ClassObject,
     Coming,
+    Guard,
     Instance,
     Maker,
     Many,
@@ -25,12 +26,14 @@ from mcp_bindgen.impact.types import (
 
 _MANY = frozenset("""
     list List set Set frozenset FrozenSet deque Sequence MutableSequence Collection Iterable Iterator AsyncIterable
-    AsyncIterator Generator AsyncGenerator AbstractSet KeysView ValuesView AbstractContextManager
+    AsyncIterator Queue LifoQueue PriorityQueue SimpleQueue ContextVar
+    Generator AsyncGenerator AbstractSet KeysView ValuesView AbstractContextManager
     AbstractAsyncContextManager ContextManager AsyncContextManager
     """.split())
 _TABLES = frozenset("dict Dict Mapping MutableMapping defaultdict DefaultDict OrderedDict".split())
 _COMING = frozenset("Awaitable Coroutine Task Future".split())
-_SAME = frozenset("Optional Annotated Final ClassVar Required NotRequired ReadOnly TypeGuard".split())
+_GUARDS = frozenset(("TypeGuard", "TypeIs"))
+_SAME = frozenset("Optional Annotated Final ClassVar Required NotRequired ReadOnly".split())
 
 Resolve = Callable[[ast.expr], Type]
 """What a name, or a dotted one, stands for; `UNKNOWN` if nothing is known of it."""
@@ -91,7 +94,7 @@ def _plain(name: str) -> Type:
 
 def is_generic(name: str) -> bool:
     """Whether a name is that of a type of Python's own that takes types in brackets."""
-    return name in _MANY | _TABLES | _COMING | _SAME | {
+    return name in _MANY | _TABLES | _COMING | _SAME | _GUARDS | {
         "tuple",
         "Tuple",
         "type",
@@ -107,6 +110,8 @@ def _generic(head: ast.expr, inner: ast.expr, resolve: Resolve) -> Type:
     name = _last(head)
     if name == "Literal":
         return Scalar(frozenset(), tuple(a.value for a in arguments if isinstance(a, ast.Constant)))
+    if name in _GUARDS:
+        return Guard(read_annotation(arguments[0], resolve))
     if name == "Callable" and len(arguments) > 1:
         return Maker(read_annotation(arguments[-1], resolve))
     if name in ("tuple", "Tuple"):

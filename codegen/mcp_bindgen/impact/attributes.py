@@ -16,6 +16,7 @@ from mcp_bindgen.impact.types import (
     Constant,
     Dump,
     Either,
+    ErrorTable,
     Instance,
     Many,
     Nothing,
@@ -48,6 +49,10 @@ TABLES = frozenset(
 """The names of the tables of methods."""
 
 
+HELPERS = {"ask_form": "elicitation/create"}
+"""Functions of the runtime that send a request of the protocol to the client: a test looks for each."""
+
+
 def attribute(frame: Frame, receiver: Type, name: str, node: ast.AST) -> Type:
     """Return the type of an attribute of a value, and note what is used by that."""
     real = [member for member in members(receiver) if not isinstance(member, Nothing)]
@@ -66,6 +71,11 @@ def exported(frame: Frame, name: str, node: ast.AST) -> Type:
         return FOREIGN
     if name in TABLES:
         return Records()
+    if name == "ERRORS":
+        return ErrorTable()
+    if name in surface.errors:
+        frame.use(UseKind.NAME, PythonName(surface.errors[name]), node)
+        return FOREIGN
     return Bindings() if name.islower() else FOREIGN
 
 
@@ -129,6 +139,12 @@ def imported(frame: Frame, name: str, node: ast.AST) -> Type:
     module = project.modules.find(name, frame.module)
     if module is not None:
         return Package(name)
+    helper = HELPERS.get(name.rpartition(".")[2]) if name.startswith("mcp_runtime.") else None
+    if helper is not None:
+        for stub in project.surface.stubs[CALLERS[1]].values():
+            if stub.method == helper:
+                frame.use(UseKind.CALL, stub.name, node)
+        return UNKNOWN
     holder = project.modules.find(outer, frame.module) if outer else None
     if holder is not None:
         return variable(frame, holder.id, last, node)
@@ -167,14 +183,22 @@ def _of_user(frame: Frame, class_: UserClass, name: str, node: ast.AST, *, bound
         key = (known.module, f"{known.name}.{name}")
         if key in facts.functions:
             return _method(frame, key, bound=bound)
-        if key in facts.declared:
-            return facts.declared[key]
-        if key in facts.attributes:
-            return facts.attributes[key]
+        for table in (facts.declared, facts.attributes):
+            if key in table:
+                return _described(frame, table[key])
     if frame.project.is_open(class_):
         frame.unresolved(name, "its class inherits something that is not known", node)
         return UNKNOWN
     return FOREIGN
+
+
+def _described(frame: Frame, type_: Type) -> Type:
+    """Return what an attribute is: what its `__get__` gives, if its value is a descriptor."""
+    found: list[Type] = []
+    for member in members(type_):
+        key = (member.module, f"{member.name}.__get__") if isinstance(member, UserInstance) else ("", "")
+        found.append(returned(frame, key) if key in frame.project.facts.functions else member)
+    return either(found)
 
 
 def _method(frame: Frame, key: tuple[str, str], *, bound: bool) -> Type:

@@ -9,6 +9,7 @@ from mcp_bindgen.impact.frame import Frame, dotted
 from mcp_bindgen.impact.methods import method_result
 from mcp_bindgen.impact.python_names import EXTRA, PythonName
 from mcp_bindgen.impact.reader import ExpressionReader
+from mcp_bindgen.impact.special import called
 from mcp_bindgen.impact.surface import CALLERS, CONTEXTS, HANDLERS, RESULT_TYPE
 from mcp_bindgen.impact.types import (
     FOREIGN,
@@ -47,6 +48,11 @@ BUILTINS = (
     | frozenset("enumerate zip map dict getattr setattr hasattr super vars isinstance issubclass type".split())
 )
 """The functions of Python's own whose results are of interest."""
+_HOLDERS = frozenset(
+    "defaultdict deque OrderedDict ChainMap Queue LifoQueue PriorityQueue SimpleQueue JoinableQueue ContextVar"
+    " WeakKeyDictionary WeakValueDictionary SimpleNamespace local Future".split()
+)
+"""Classes of the standard library whose objects give back what they were given, which is not followed."""
 _ASYNC = frozenset("wait_for shield create_task ensure_future".split())
 
 
@@ -114,6 +120,8 @@ def _result(expressions: ExpressionReader, callee: Type, arguments: Arguments) -
             return _construct(frame, callee, arguments)
         case UserFunction():
             return _user_function(frame, callee, arguments)
+        case UserInstance():
+            return called(frame, callee)
         case BoundStub(owner=owner, name=name):
             return _stub(frame, owner, name, arguments)
         case BoundMethod(receiver=receiver, name=name):
@@ -305,7 +313,12 @@ def _package(expressions: ExpressionReader, name: str, arguments: Arguments) -> 
         return expressions.annotation(arguments.node.args[0])
     if last in ("copy", "deepcopy", "aclosing", "closing", "nullcontext") and positional:
         return positional[0]
-    if last in ("TypeVar", "NewType", "ParamSpec"):
+    if last in ("TypeVar", "NewType", "ParamSpec", *_HOLDERS):
+        return UNKNOWN
+    if last == "attrgetter":
+        for node in arguments.node.args:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                expressions.frame.unresolved(node.value, "the attribute is read by its name", node)
         return UNKNOWN
     return UNKNOWN if any(concerns_protocol(type_) for type_ in arguments.every) else FOREIGN
 
@@ -325,10 +338,12 @@ def _grow(expressions: ExpressionReader, node: ast.Call, arguments: Arguments) -
         "update": lambda: item_of(arguments.positional[0]),
     }
     key = dotted(function.value)
-    if function.attr not in take or key is None:
+    if key is None:
         return
     known = expressions.type_of(function.value)
-    if isinstance(known, Many):
+    if known == FOREIGN and any(concerns_protocol(type_) and type_ != UNKNOWN for type_ in arguments.every):
+        store(expressions, function.value, UNKNOWN)  # what it was given, it may give back
+    elif isinstance(known, Many) and function.attr in take:
         grown = Many(either((known.item, take[function.attr]())))
         store(expressions, function.value, grown)
 

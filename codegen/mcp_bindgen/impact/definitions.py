@@ -68,6 +68,8 @@ def define_function(statements: StatementReader, node: Definition) -> None:
     if returns is None:
         facts = frame.project.facts
         result = Many(either(inner.yielded)) if inner.yielded else either(inner.returned) if inner.returned else FOREIGN
+        if node.returns is not None and result == FOREIGN:
+            result = UNKNOWN  # it says of which type the result is, in words that are not understood
         facts.learn(facts.returns, key, result)
 
 

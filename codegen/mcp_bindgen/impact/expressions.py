@@ -8,6 +8,7 @@ from mcp_bindgen.impact.calls import BUILTINS, call
 from mcp_bindgen.impact.frame import Frame, dotted
 from mcp_bindgen.impact.narrowing import constants, is_name_of_type, narrow
 from mcp_bindgen.impact.python_names import RECORDS, PythonName
+from mcp_bindgen.impact.special import as_row, iterated, operated, subscripted
 from mcp_bindgen.impact.types import (
     FOREIGN,
     NOTHING,
@@ -16,6 +17,7 @@ from mcp_bindgen.impact.types import (
     ClassObject,
     Dump,
     Environment,
+    ErrorTable,
     Maker,
     Many,
     Package,
@@ -27,6 +29,7 @@ from mcp_bindgen.impact.types import (
     TypeForm,
     Unknown,
     UserClass,
+    UserInstance,
     awaited,
     either,
     item_of,
@@ -84,9 +87,11 @@ class Expressions:
             case ast.List(elts=items) | ast.Set(elts=items):
                 return Many(either(self.type_of(item) for item in items) if items else FOREIGN)
             case ast.Starred(value=value):
-                return item_of(self.type_of(value))
+                return iterated(self.frame, self.type_of(value))
             case ast.Dict():
                 return self._dict(node)
+            case ast.UnaryOp(op=operator, operand=operand):
+                return operated(self.frame, operator, self.type_of(operand))
             case ast.ListComp(elt=item) | ast.SetComp(elt=item) | ast.GeneratorExp(elt=item):
                 return Many(self._comprehension(node.generators, [item])[0])
             case ast.DictComp(key=key, value=value):
@@ -102,6 +107,9 @@ class Expressions:
             else:
                 self.type_of(key)
                 found.append(self.type_of(value))
+                is_method = isinstance(key, ast.Constant) and key.value == "method"
+                if is_method and isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    self.frame.lookup(value.value, value)
         return Table(either(found)) if found else Table(FOREIGN)
 
     def _rest(self, node: ast.expr) -> Type:
@@ -112,7 +120,7 @@ class Expressions:
                 self.frame.yielded.append(self.type_of(value) if value else NOTHING)
                 return UNKNOWN
             case ast.YieldFrom(value=value):
-                self.frame.yielded.append(item_of(self.type_of(value)))
+                self.frame.yielded.append(iterated(self.frame, self.type_of(value)))
                 return UNKNOWN
             case _:  # f-strings and slices hold expressions, but what they are is nothing of ours
                 for inner in ast.iter_child_nodes(node):
@@ -190,6 +198,11 @@ class Expressions:
                 return items[index] if fits and isinstance(index, int) else either(items)
             case Table(value=inner):
                 return inner
+            case UserInstance():
+                return subscripted(self.frame, value, index)
+            case ErrorTable():
+                self._error(node)
+                return FOREIGN
             case Records():
                 if isinstance(index, str):
                     self.frame.lookup(index, node.slice)
@@ -206,6 +219,16 @@ class Expressions:
             case _:
                 return FOREIGN
 
+    def _error(self, node: ast.Subscript) -> None:
+        """Note a use of the table of errors, by the code if it shows."""
+        code = _number(node.slice)
+        name = self.frame.project.surface.codes.get(code) if code is not None else None
+        if name is not None:
+            self.frame.use(UseKind.NAME, PythonName(name), node)
+        elif code is None:
+            for known in self.frame.project.surface.codes.values():
+                self.frame.unresolved(known, "the error code is computed", node)
+
     def _compare(self, node: ast.Compare) -> Type:
         sides = [node.left, *node.comparators]
         types = [self.type_of(side) for side in sides]
@@ -213,6 +236,8 @@ class Expressions:
             for one, other in ((i, i + 1), (i + 1, i)):
                 for constant in constants(sides[other]):
                     self.frame.values(types[one], constant.value, constant)
+                    if isinstance(constant.value, str) and is_about_methods(sides[one]):
+                        self.frame.lookup(constant.value, constant)
                     if isinstance(types[one], Records) and isinstance(constant.value, str):
                         self.frame.use(UseKind.LOOKUP, PythonName(RECORDS, constant.value), constant)
         return FOREIGN
@@ -238,14 +263,16 @@ class Expressions:
             return Many(either((item_of(one), item_of(other))))
         if isinstance(one, Table) and isinstance(other, Table):
             return either((one, other))
-        return FOREIGN
+        if UNKNOWN in (one, other):
+            return UNKNOWN
+        return operated(self.frame, operator, one, other)
 
     def _comprehension(self, generators: list[ast.comprehension], items: list[ast.expr]) -> list[Type]:
         kept = self.frame.env
         self.frame.env = kept.copy()
         try:
             for generator in generators:
-                self.bind(generator.target, item_of(self.type_of(generator.iter)))
+                self.bind(generator.target, iterated(self.frame, self.type_of(generator.iter)))
                 for condition in generator.ifs:
                     self.type_of(condition)
                     self.frame.env = narrow(self.frame, condition, self.type_of, holds=True)
@@ -262,9 +289,28 @@ class Expressions:
                 self.bind(inner, Many(value))
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 for i, inner in enumerate(targets):
-                    self.bind(inner, part_of(value, i, len(targets)))
+                    self.bind(inner, part_of(as_row(self.frame, value), i, len(targets)))
             case _:
                 return
+
+
+def _number(node: ast.expr) -> int | None:
+    """Return the integer that an expression spells, None if it is another one."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return value if isinstance(value, int) else None
+
+
+def is_about_methods(node: ast.expr) -> bool:
+    """Whether an expression says that its value is the name of a method: ``method``, ``message["method"]``."""
+    return any(
+        "method" in name.lower()
+        for inner in ast.walk(node)
+        for name in (getattr(inner, "id", ""), getattr(inner, "attr", ""), getattr(inner, "value", ""))
+        if isinstance(name, str)
+    )
 
 
 def part_of(value: Type, index: int, length: int) -> Type:

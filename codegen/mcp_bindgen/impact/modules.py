@@ -36,9 +36,10 @@ class Module:
 
 @dataclass(slots=True)
 class Modules:
-    """The modules of a scan."""
+    """The modules of a scan; `unread` are the files that could not be read."""
 
     listed: list[Module] = field(default_factory=list[Module])
+    unread: list[Path] = field(default_factory=list[Path])
     _by_name: dict[str, Module] = field(default_factory=dict[str, Module])
     _by_path: dict[Path, Module] = field(default_factory=dict[Path, Module])
     _found: dict[tuple[str, Path], Module | None] = field(default_factory=dict[tuple[str, Path], "Module | None"])
@@ -89,6 +90,7 @@ class Modules:
         try:
             data = path.read_bytes()
             if len(data) > MAX_BYTES:
+                self.unread.append(path)
                 diagnostics.warning(where, f"is left out: it has more than {MAX_BYTES} bytes")
                 return
             if data.startswith(HEADER_MARK.encode()):
@@ -96,9 +98,11 @@ class Modules:
             tree = ast.parse(data, filename=str(path))
             text = data.decode("utf-8", "replace")
         except OSError as error:
+            self.unread.append(path)
             diagnostics.warning(where, f"is left out: {error.strerror}")
             return
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.unread.append(path)
             reason = error.msg if isinstance(error, SyntaxError) else "it cannot be parsed"
             line = error.lineno if isinstance(error, SyntaxError) else None
             diagnostics.warning(Location(source=str(path), line=line), f"is left out, it is not valid Python: {reason}")

@@ -12,6 +12,7 @@ from mcp_bindgen.impact.types import (
     ClassObject,
     Environment,
     Foreign,
+    Guard,
     Instance,
     Nothing,
     Package,
@@ -21,6 +22,7 @@ from mcp_bindgen.impact.types import (
     TypeForm,
     Unknown,
     UserClass,
+    UserFunction,
     UserInstance,
     either,
     members,
@@ -48,6 +50,8 @@ def _narrow(frame: Frame, env: Environment, test: ast.expr, type_of: TypeOf, *, 
             _keep(env, name, env.types.get(name, UNKNOWN), lambda member: not (holds and member == NOTHING))
         case ast.Call(func=ast.Name(id="isinstance"), args=[subject, classes]):
             _isinstance(env, subject, classes, type_of, holds=holds)
+        case ast.Call(args=[subject, *_]) if holds:
+            _guarded(frame, env, test, subject, type_of)
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             _compare(frame, env, (left, operator, right), type_of, holds=holds)
         case ast.Name() | ast.Attribute():
@@ -62,6 +66,16 @@ def _keep(env: Environment, key: str, type_: Type, wanted: Callable[[Type], bool
     kept = [member for member in members(type_) if wanted(member)]
     if kept:
         env.types[key] = either(kept)
+
+
+def _guarded(frame: Frame, env: Environment, test: ast.Call, subject: ast.expr, type_of: TypeOf) -> None:
+    """Take a function of the user's at its word that says which type its argument is of."""
+    callee = type_of(test.func) if isinstance(test.func, ast.Name | ast.Attribute) else FOREIGN
+    key = dotted(subject)
+    if isinstance(callee, UserFunction) and key is not None:
+        function = frame.project.facts.functions.get((callee.module, callee.name))
+        if function is not None and isinstance(function.returns, Guard):
+            env.types[key] = function.returns.type
 
 
 def _isinstance(env: Environment, subject: ast.expr, classes: ast.expr, type_of: TypeOf, *, holds: bool) -> None:

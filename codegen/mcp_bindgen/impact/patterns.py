@@ -1,10 +1,12 @@
 """What the patterns of a `match` statement read and bind."""
 
 import ast
+from collections.abc import Iterator
 
 from mcp_bindgen.impact.attributes import attribute
 from mcp_bindgen.impact.expressions import Expressions, part_of
 from mcp_bindgen.impact.narrowing import instances, narrowed, without
+from mcp_bindgen.impact.special import as_row
 from mcp_bindgen.impact.types import (
     FOREIGN,
     NOTHING,
@@ -52,7 +54,7 @@ def match_pattern(expressions: Expressions, pattern: ast.pattern, subject: Type)
 def _sequence(expressions: Expressions, pattern: ast.MatchSequence, subject: Type) -> Type:
     for i, inner in enumerate(pattern.patterns):
         if not isinstance(inner, ast.MatchStar):
-            match_pattern(expressions, inner, part_of(subject, i, len(pattern.patterns)))
+            match_pattern(expressions, inner, part_of(as_row(expressions.frame, subject), i, len(pattern.patterns)))
         elif inner.name is not None:
             expressions.frame.env.bind(inner.name, Many(item_of(subject)))
     return subject
@@ -98,3 +100,17 @@ def _mapping(expressions: Expressions, pattern: ast.MatchMapping, subject: Type)
     if pattern.rest is not None:
         expressions.frame.env.bind(pattern.rest, subject)
     return subject
+
+
+def texts(pattern: ast.pattern) -> Iterator[tuple[str, ast.AST]]:
+    """Iterate over the texts that a pattern compares its whole subject with, each with where it stands."""
+    match pattern:
+        case ast.MatchValue(value=ast.Constant(value=str() as text)):
+            yield text, pattern
+        case ast.MatchOr(patterns=patterns):
+            for one in patterns:
+                yield from texts(one)
+        case ast.MatchAs(pattern=inner) if inner is not None:
+            yield from texts(inner)
+        case _:
+            return

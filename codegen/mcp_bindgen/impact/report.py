@@ -10,6 +10,8 @@ from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.impact.touch import Touched
 from mcp_bindgen.impact.uses import Source, Unresolved
 
+MAX_UNRESOLVED = 20
+"""How many unresolved uses the page lists unless it is asked for all."""
 MAX_CODE = 100
 """How many characters of a line of code the page shows."""
 
@@ -18,7 +20,8 @@ MAX_CODE = 100
 class Impact:
     """What the differences between two revisions mean for a user's code.
 
-    `files` counts the files that were read, `imports` all uses of the bindings in them, touched or not.
+    `files` counts the files that were read, `imports` all uses of the bindings in them, touched or not. `unread` are
+    the files that could not be read.
     """
 
     old: str
@@ -29,6 +32,7 @@ class Impact:
     unresolved: tuple[Unresolved, ...]
     sources: Mapping[Path, Source]
     imports: int
+    unread: tuple[Path, ...] = ()
 
     @property
     def lines(self) -> int:
@@ -69,11 +73,13 @@ def _unresolved(impact: Impact, verbose: bool) -> Iterator[str]:
         return
     number = len(impact.unresolved)
     yield ""
-    more = "" if verbose else " (--verbose shows where)"
-    yield f"{_count(number, 'use')} could not be resolved and may be touched too{more}"
-    for unresolved in impact.unresolved if verbose else ():
+    yield f"{_count(number, 'use')} could not be resolved and may be touched too"
+    shown = impact.unresolved if verbose else impact.unresolved[:MAX_UNRESOLVED]
+    for unresolved in shown:
         spot = unresolved.spot
         yield f"  {spot.path}:{spot.line}:{spot.column}: {unresolved.name}: {unresolved.reason}"
+    if len(shown) < number:
+        yield f"  and {number - len(shown)} more; --verbose lists them all"
 
 
 def what(finding: Finding) -> str:
@@ -84,7 +90,7 @@ def what(finding: Finding) -> str:
 
 
 def as_json(impact: Impact) -> dict[str, Any]:
-    """Return the answer as JSON: ``old``, ``new``, ``files``, ``touched``, ``unresolved``.
+    """Return the answer as JSON: ``old``, ``new``, ``files``, ``touched``, ``unresolved``, ``unread`` (files).
 
     Each touched use has ``file``, ``line``, ``column``, ``code``, ``use``, ``name``, and of the finding ``rule``,
     ``severity``, ``fingerprint``, ``place``, ``old``, ``new``, ``purpose``, ``advice``.
@@ -105,6 +111,7 @@ def as_json(impact: Impact) -> dict[str, Any]:
             }
             for unresolved in impact.unresolved
         ],
+        "unread": [path.as_posix() for path in impact.unread],
     }
 
 

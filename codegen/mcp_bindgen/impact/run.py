@@ -40,4 +40,5 @@ def impact(found: Touches, paths: Sequence[Path], packages: Sequence[str], diagn
         unresolved=tuple(sorted(uses.unresolved)),
         sources={module.source.path: module.source for module in modules.listed},
         imports=len(uses.found),
+        unread=tuple(sorted(modules.unread)),
     )

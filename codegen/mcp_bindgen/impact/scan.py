@@ -47,6 +47,7 @@ def scan(
                 _read(project, module)
             except RecursionError:
                 related.remove(module)
+                modules.unread.append(module.source.path)
                 where = Location(source=str(module.source.path))
                 diagnostics.warning(where, "is left out: its expressions are nested too deeply")
         if not project.facts.changed:

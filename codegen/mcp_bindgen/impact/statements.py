@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from mcp_bindgen.impact.attributes import assigned, entered, exported, imported, variable
 from mcp_bindgen.impact.calls import store
 from mcp_bindgen.impact.definitions import define_class, define_function
-from mcp_bindgen.impact.expressions import Expressions, part_of
+from mcp_bindgen.impact.expressions import Expressions, is_about_methods, part_of
 from mcp_bindgen.impact.frame import Frame
 from mcp_bindgen.impact.narrowing import narrow, terminates
-from mcp_bindgen.impact.patterns import left_over, match_pattern
+from mcp_bindgen.impact.patterns import left_over, match_pattern, texts
+from mcp_bindgen.impact.special import as_row, iterated
 from mcp_bindgen.impact.types import (
     FOREIGN,
     UNKNOWN,
@@ -81,7 +82,7 @@ class Statements:
                 self.expressions.type_of(test)
                 self._branches([(self._when(test, holds=True), body), (self._when(test, holds=False), orelse)])
             case ast.For(target=target, iter=iterable) | ast.AsyncFor(target=target, iter=iterable):
-                items = item_of(self.expressions.type_of(iterable))
+                items = iterated(self.frame, self.expressions.type_of(iterable))
                 before = self.frame.env.copy()
                 self._bind(target, items)
                 self._branches([(self.frame.env, node.body), (before, [])])
@@ -147,6 +148,9 @@ class Statements:
         for case in cases:
             self.frame.env = before.copy()
             matched = match_pattern(self.expressions, case.pattern, left)
+            if is_about_methods(subject):
+                for text, node in texts(case.pattern):
+                    self.frame.lookup(text, node)
             if key is not None:
                 self.frame.env.types[key] = matched
             if case.guard is not None:
@@ -192,7 +196,7 @@ class Statements:
         match target:
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 for i, inner in enumerate(targets):
-                    self._bind(inner, part_of(value, i, len(targets)))
+                    self._bind(inner, part_of(as_row(self.frame, value), i, len(targets)))
             case ast.Starred(value=inner):
                 self._bind(inner, Many(value))
             case ast.Attribute(value=owner, attr=name):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.inheritance import Inheritance
+from mcp_bindgen.emit.python.methods import error_views
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import NONE, Speller
 from mcp_bindgen.emit.python.stubs import StubViews
@@ -102,6 +103,9 @@ class Surface:
         self._structs = {self._names.classes[struct.name]: struct for struct in protocol.structs()}
         self.records = {record: method for method, record in self._names.records.items()}
         self.constants = frozenset(self._names.constants.values())
+        spelled = {c.value: self._names.constants[c.name] for c in protocol.constants if isinstance(c.value, int)}
+        self.codes = {error.code: spelled[error.code] for error in error_views(protocol) if error.code in spelled}
+        self.errors = {e.name: spelled[e.code] for e in error_views(protocol) if e.code in spelled}
         self.attributes = {cls: self._attributes(struct) for cls, struct in self._structs.items()}
         self.exported = dict(self._exported())
         self.stubs: dict[str, dict[str, StubMethod]] = {}

@@ -122,6 +122,11 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorTable:
+    """The table of exceptions by their error codes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Bindings:
     """A module of the bindings."""
 
@@ -167,6 +172,13 @@ class UserFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """What a function returns that says of which type its argument is: true or false."""
+
+    type: "Type"
+
+
+@dataclass(frozen=True, slots=True)
 class Maker:
     """A function that is known by what it returns."""
 
@@ -198,6 +210,8 @@ Type: TypeAlias = (
     | BoundMethod
     | Constant
     | Records
+    | ErrorTable
+    | Guard
     | Bindings
     | Package
     | UserClass
