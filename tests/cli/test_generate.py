@@ -146,7 +146,7 @@ class TestSources:
         Path("mine/clas.py.j2").write_text("", "utf-8")
         done = cli("generate", "2099-01-01", "--schema", schema, "--templates", "mine", expect=2)
         assert done.err.startswith("error: mine/clas.py.j2: replaces no template; there are ")
-        assert " class.py.j2, client.py.j2, " in done.err
+        assert " class.py.j2, class_doc.py.j2, client.py.j2, " in done.err
         assert not USUAL.exists()
 
 
