@@ -50,9 +50,13 @@ class Diagnostic:
 
 @dataclass(slots=True)
 class Diagnostics:
-    """Collects diagnostics in the order in which they were found, the same one only once."""
+    """Collects diagnostics in the order in which they were found, the same one only once.
+
+    `strict` makes an error of everything that the output cannot say as the input does (see `loose`).
+    """
 
     found: dict[Diagnostic, None] = field(default_factory=dict[Diagnostic, None])
+    strict: bool = False
 
     def error(self, where: Location, message: str) -> None:
         """Note something that makes the input unusable."""
@@ -61,6 +65,10 @@ class Diagnostics:
     def warning(self, where: Location, message: str) -> None:
         """Note something that the output can live with, but that its reader should know."""
         self.found.setdefault(Diagnostic(level=Level.WARNING, where=where, message=message))
+
+    def loose(self, where: Location, message: str) -> None:
+        """Note something that the output takes more loosely than the input means it: an error if `strict`."""
+        (self.error if self.strict else self.warning)(where, message)
 
     def note(self, where: Location, message: str) -> None:
         """Note a decision that a reader may want to know."""

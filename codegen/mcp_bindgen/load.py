@@ -212,7 +212,8 @@ def _warn_of_opaque_facts(protocol: Protocol, diagnostics: Diagnostics) -> None:
             message = f"{fact.name} must be absent, which no type says; any value is accepted"
         else:
             message = f"{fact.name}: no type expresses {_cut(fact.opaque.text)}; {fact.accepted} is accepted"
-        diagnostics.warning(fact.opaque.where, message)
+        diagnostics.loose(fact.opaque.where, message)
+    diagnostics.raise_errors()
 
 
 def _constants(typescript: TypeScriptDocument | None) -> tuple[Constant, ...]:

@@ -72,6 +72,11 @@ CASES: dict[str, Case] = {
         "...https://example.org/specification/2025-06-18/basic.",
         "...https://example.org/specification/2025-11-25/basic.",
     ),
+    "opaque-changed": Case(
+        old="export interface A { x: `a-${string}`; y: string }",
+        new="export interface A { x: `b-${string}`; y: string }",
+        found=(("opaque-changed", "A.x", "`a-${string}`", "`b-${string}`"),),
+    ),
     "constant-added": CONSTANT,
     "constant-removed": CONSTANT.back(),
     "constant-changed": Case(

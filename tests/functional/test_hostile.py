@@ -17,6 +17,7 @@ from functional.bindings import public
 from functional.double import Double
 from functional.generated import REVISION, emitted, generate, generate_definitions, golden_sources, structure
 from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.ingest.json_keywords import is_pattern
 from mcp_bindgen.load import load_sources
 from support.samples import HANDSHAKE, HANDSHAKE_TS, json_source, typescript_source
 
@@ -93,12 +94,9 @@ class TestHostileText:
 
     @pytest.mark.parametrize("text", [t[:80] for t in HOSTILE.values()], ids=HOSTILE)
     def test_in_patterns(self, text: str) -> None:
-        try:
-            files = generate_definitions(_matching(text))
-        except InputError as error:
-            assert "is not a value for pattern" in str(error)
-        else:
-            assert _kinds(files) == _harmless(_matching)
+        found = _kinds(generate_definitions(_matching(text)))
+        # One that Python cannot match is text that only a warning shows.
+        assert found == (_harmless(_matching) if is_pattern(text) else _harmless(_unmatched))
 
     @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
     def test_in_a_schema_ts(self, text: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
@@ -157,6 +155,11 @@ def _holding(text: str) -> dict[str, Any]:
 
 def _matching(text: str) -> dict[str, Any]:
     return {"Thing": {"type": "string", "pattern": text}}
+
+
+def _unmatched(text: str) -> dict[str, Any]:
+    del text
+    return {"Thing": {"type": "string"}}
 
 
 def _typescript(text: str) -> str:

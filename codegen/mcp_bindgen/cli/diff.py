@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import QuietOption, VerboseOption
+from mcp_bindgen.cli.options import QuietOption, StrictOption, VerboseOption
 from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options, Peer, Role
@@ -91,12 +91,13 @@ def diff(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report there, whole or not at all.")
     ] = None,
+    strict: StrictOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: Annotated[ReportFormat, typer.Option("--format", help="Who reads the report.")] = ReportFormat.TEXT,
 ) -> None:
     """Say what breaks between two revisions, and for whom."""
-    diagnostics = Diagnostics()
+    diagnostics = Diagnostics(strict=strict)
     known = read_baseline_file(baseline)
     options = Options(
         view=None if view is ViewOption.ALL else View(view.value),

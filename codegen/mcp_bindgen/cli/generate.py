@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, complete_revision
+from mcp_bindgen.cli.options import FormatOption, QuietOption, StrictOption, VerboseOption, complete_revision
 from mcp_bindgen.cli.output import (
     Format,
     answer,
@@ -57,6 +57,7 @@ def generate(
         Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if files differ.")] = False,
+    strict: StrictOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
@@ -72,9 +73,12 @@ def generate(
     request = settle(asked, find_settings(Path.cwd()))
     sources = [replace(read_source(place), name=without_password(place)) for place in request.schema]
     if check:
-        raise typer.Exit(_check(request, sources, quiet=quiet, verbose=verbose, format_=format_))
+        raise typer.Exit(
+            _check(request, sources, Diagnostics(strict=strict), quiet=quiet, verbose=verbose, format_=format_)
+        )
     inputs = _digest_inputs(request, sources)
-    result = _recalled(request.home, inputs) or _write(request, sources, inputs, quiet=quiet)
+    known = None if strict else _recalled(request.home, inputs)
+    result = known or _write(request, sources, inputs, Diagnostics(strict=strict), quiet=quiet)
     if format_ is Format.JSON:
         answer_json(result.as_json())
     elif not quiet:
@@ -119,8 +123,9 @@ def _plan(request: Request, sources: Sequence[SourceText], diagnostics: Diagnost
         return plan(request, sources, diagnostics, step)
 
 
-def _write(request: Request, sources: Sequence[SourceText], inputs: str, *, quiet: bool) -> _Result:
-    diagnostics = Diagnostics()
+def _write(
+    request: Request, sources: Sequence[SourceText], inputs: str, diagnostics: Diagnostics, *, quiet: bool
+) -> _Result:
     plan = _plan(request, sources, diagnostics, quiet=quiet)
     drifts = [(tree, compare(tree)) for tree in plan.trees]
     write_trees(plan.trees, request.home)
@@ -167,9 +172,16 @@ def _recalled(home: Path, inputs: str) -> _Result | None:
     return _Result(packages=answer["revisions"], extra=answer["extra"], diagnostics=diagnostics)
 
 
-def _check(request: Request, sources: Sequence[SourceText], *, quiet: bool, verbose: bool, format_: Format) -> int:
+def _check(
+    request: Request,
+    sources: Sequence[SourceText],
+    diagnostics: Diagnostics,
+    *,
+    quiet: bool,
+    verbose: bool,
+    format_: Format,
+) -> int:
     """Say how what is on disk differs; return the exit status."""
-    diagnostics = Diagnostics()
     trees = _plan(request, sources, diagnostics, quiet=quiet).trees
     drifts = [(tree, compare(tree)) for tree in trees]
     drifted = any(drift.paths for _, drift in drifts)

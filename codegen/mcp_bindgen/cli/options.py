@@ -18,6 +18,10 @@ FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text 
 QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 VerboseOption: TypeAlias = Annotated[bool, typer.Option("--verbose", "-v", help="Print every warning and note.")]
 
+StrictOption: TypeAlias = Annotated[
+    bool, typer.Option("--strict", help="Stop at anything in a schema that would be taken loosely.")
+]
+
 
 def newest() -> str:
     """Return the newest released revision."""

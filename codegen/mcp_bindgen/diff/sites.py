@@ -206,6 +206,14 @@ class TextSite(SourceSite):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueSite(SourceSite):
+    """What a schema says of something beyond its type: text that no type expresses, empty if there is none."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeprecationSite(SourceSite):
     """Whether something that a side has is deprecated."""
 

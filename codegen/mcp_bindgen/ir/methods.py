@@ -87,7 +87,7 @@ class _Derivation:
             if method is None or name in _ROOTS or not isinstance(definition, Struct):
                 continue
             if definition.holder or not self._kind(definition):
-                self._diagnostics.warning(
+                self._diagnostics.loose(
                     self._where(name),
                     f"{name} has the method {method!r}, but neither its name nor its bases say whether it is a request"
                     " or a notification; it is not one of the messages",
@@ -177,7 +177,7 @@ class _Derivation:
                 where, f"{message.name} is in none of {unions}; {method} is {known.value} as in another revision"
             )
             return known
-        self._diagnostics.warning(
+        self._diagnostics.loose(
             where, f"{message.name} is in none of {unions}, so nothing says who sends {method}: both sides may"
         )
         return Direction.BOTH
@@ -199,7 +199,7 @@ class _Derivation:
             return None
         name = reference(params.type)
         if not self._is_object(params.type):
-            self._diagnostics.warning(
+            self._diagnostics.loose(
                 self._where(message.name), "its params are not a named object or union of objects; they are not typed"
             )
             return None
@@ -222,9 +222,9 @@ class _Derivation:
             if name in self._definitions and self._is_object(Ref(name=name)):
                 return name
             if name in self._definitions:
-                self._diagnostics.warning(self._where(message.name), f"a result is an object; {name} is not used")
+                self._diagnostics.loose(self._where(message.name), f"a result is an object; {name} is not used")
         where = self._where(message.name)
-        self._diagnostics.warning(where, f"neither {own} nor EmptyResult is defined, so nothing answers it: left out")
+        self._diagnostics.loose(where, f"neither {own} nor EmptyResult is defined, so nothing answers it: left out")
         return None
 
     def _alternatives(self, message: Struct, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:

@@ -31,6 +31,15 @@ def opaque_facts(protocol: Protocol) -> Iterator[OpaqueFact]:
             yield from _of(f"{name}.*", definition.extra)
 
 
+def opaque_text(type_: TypeRef | Struct) -> str:
+    """Return all that the schema says of a value beyond its type, empty if nothing."""
+    own = [type_.opaque.text] if type_.opaque else []
+    if isinstance(type_, Struct):
+        extra = opaque_text(type_.extra) if type_.extra is not None else ""
+        return "; ".join([*own, extra] if extra else own)
+    return "; ".join(fact.opaque.text for fact in _of("", type_))
+
+
 def _of(name: str, type_: TypeRef) -> Iterator[OpaqueFact]:
     if type_.opaque:
         yield OpaqueFact(name=name, accepted=spell(type_), opaque=type_.opaque)

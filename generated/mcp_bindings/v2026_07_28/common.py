@@ -11,6 +11,7 @@ from builtins import int as _int
 from builtins import float as _float
 from builtins import list as _list
 from builtins import str as _str
+import typing as _typing
 from typing import Annotated as _Annotated
 from typing import Any as _Any
 from typing import Literal as _Literal
@@ -185,16 +186,24 @@ class CacheableResult(Result):
     """Who may reuse it: "public" lets caches share it between users, "private" ties it to one authorization."""
 
 
-JSONArray = _TypeAliasType("JSONArray", "_list[JSONValue]")
+if _typing.TYPE_CHECKING:
+    JSONArray: _TypeAlias = "_list[JSONValue]"
+else:
+    JSONArray = _TypeAliasType("JSONArray", "_list[JSONValue]")
 """A list of arbitrary JSON data.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonarray
 """
 
 
-JSONValue = _TypeAliasType(
-    "JSONValue", "_Annotated[_str | _m.Boolean | _m.Number | JSONObject | JSONArray | None, _m.LEFT_TO_RIGHT]"
-)
+if _typing.TYPE_CHECKING:
+    JSONValue: _TypeAlias = (
+        "_Annotated[_str | _m.Boolean | _m.Number | JSONObject | JSONArray | None, _m.LEFT_TO_RIGHT]"
+    )
+else:
+    JSONValue = _TypeAliasType(
+        "JSONValue", "_Annotated[_str | _m.Boolean | _m.Number | JSONObject | JSONArray | None, _m.LEFT_TO_RIGHT]"
+    )
 """Arbitrary JSON data: a mapping, a list, a string, a number, a boolean or null.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue

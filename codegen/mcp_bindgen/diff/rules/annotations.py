@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, on
-from mcp_bindgen.diff.sites import ConstantSite, DeprecationSite, Feature, SchemaSite, TextSite
+from mcp_bindgen.diff.sites import ConstantSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
 """How many characters of a description a finding shows, starting near the first difference."""
@@ -58,11 +58,16 @@ def _reworded(*, links: bool) -> Callable[[TextSite], Reading | None]:
             return None
         if (_REVISION_IN_LINK.sub("", old) == _REVISION_IN_LINK.sub("", new)) is not links:
             return None
-        start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-        start = old.rfind(" ", 0, max(0, start - CONTEXT)) + 1
+        start = _first_difference(old, new)
         return _excerpt(old, start), _excerpt(new, start)
 
     return read
+
+
+def _first_difference(old: str, new: str) -> int:
+    """Return where to begin to show two texts: a few words before they differ."""
+    start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    return old.rfind(" ", 0, max(0, start - CONTEXT)) + 1
 
 
 def _excerpt(text: str, start: int) -> str:
@@ -70,6 +75,21 @@ def _excerpt(text: str, start: int) -> str:
     return f"{'...' if start else ''}{shown}{'...' if start + MAX_EXCERPT < len(text) else ''}"
 
 
+def _opaque(site: OpaqueSite) -> Reading | None:
+    if site.before == site.after:
+        return None
+    start = _first_difference(site.before, site.after)
+    return _excerpt(site.before, start) or NOTHING, _excerpt(site.after, start) or NOTHING
+
+
+OPAQUE_CHANGED = Rule(
+    id="opaque-changed",
+    purpose="Something changed that no type expresses; only its text is compared.",
+    advice="Read both texts: messages that were valid may no longer be.",
+    check=on(OpaqueSite, _opaque),
+    severity=Severity.WARNING,
+    mirror="opaque-changed",
+)
 DESCRIPTION_ADDED = Rule(
     id="description-added",
     purpose="A description was added.",

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rules import judge
-from mcp_bindgen.diff.sites import ConstantSite, DeprecationSite, Feature, SchemaSite, TextSite
+from mcp_bindgen.diff.sites import ConstantSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline, is_typescript
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
+from mcp_bindgen.ir.opaque import opaque_text
 
 _ERROR_CODES = range(-32768, -31999)
 """What JSON-RPC reserves for codes of errors (specification of JSON-RPC 2.0, section 5.1)."""
@@ -18,11 +19,12 @@ _REVISION = "LATEST_PROTOCOL_VERSION"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What stands beside a type: the words of the input file itself, and whether it is deprecated."""
+    """What stands beside a type: the words of the input file itself, whether it is deprecated, what is opaque."""
 
     subject: Subject
     doc: str
     deprecated: bool
+    opaque: str
 
 
 def compare_annotations(sides: Matched) -> Iterator[Finding]:
@@ -33,6 +35,8 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
     """
     prose = _has_prose(sides.old) and _has_prose(sides.new)
     tags = _has_tags(sides.old, sides.new)
+    # Each language spells a type in its own way.
+    comparable = is_typescript(sides.old) == is_typescript(sides.new)
     for old, new in sides.pairs():
         for subject, site in _born_deprecated(old, new) if tags else ():
             yield from sides.findings(site, None, subject)
@@ -42,6 +46,9 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
             if tags:
                 site = DeprecationSite(before=before.deprecated, after=after.deprecated)
                 yield from sides.findings(site, before.subject, after.subject)
+            if comparable:
+                opaque = OpaqueSite(before=before.opaque, after=after.opaque)
+                yield from sides.findings(opaque, before.subject, after.subject)
             if prose and not _is_lost(before, after, sides):
                 text = TextSite(before=before.doc, after=after.doc)
                 yield from sides.findings(text, before.subject, after.subject)
@@ -76,7 +83,8 @@ def _of(definition: Definition, field: Field | None, protocol: Protocol) -> Said
     of = field or definition
     name = f"{definition.name}.{field.wire_name}" if field else definition.name
     own = "" if name in protocol.glossed else " ".join(of.doc.split())
-    return Said(subject=subject, doc=own, deprecated=of.deprecated)
+    opaque = opaque_text(of if isinstance(of, Struct) else of.type)
+    return Said(subject=subject, doc=own, deprecated=of.deprecated, opaque=opaque)
 
 
 def _is_lost(old: Said, new: Said, sides: Matched) -> bool:

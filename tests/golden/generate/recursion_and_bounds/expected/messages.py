@@ -66,9 +66,14 @@ class Counts(_m.WireModel):
     total: _m.Integer
 
 
-Json = _TypeAliasType(
-    "Json", "_Annotated[_str | _m.Boolean | _m.Number | _list[Json] | _dict[_str, Json] | None, _m.LEFT_TO_RIGHT]"
-)
+if _typing.TYPE_CHECKING:
+    Json: _TypeAlias = (
+        "_Annotated[_str | _m.Boolean | _m.Number | _list[Json] | _dict[_str, Json] | None, _m.LEFT_TO_RIGHT]"
+    )
+else:
+    Json = _TypeAliasType(
+        "Json", "_Annotated[_str | _m.Boolean | _m.Number | _list[Json] | _dict[_str, Json] | None, _m.LEFT_TO_RIGHT]"
+    )
 """Any value.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts

@@ -1,0 +1,111 @@
+"""Every state of the official schema files that is at hand: read, generated, imported, and type-checked.
+
+The states are folders of $MCP_UPSTREAM/history, each named after its commit, with a schema.json and a schema.ts.
+states.json lists what is known of each: for both files and for each alone, the number of opaque facts, or "malformed".
+`UPDATE_GOLDEN=1` writes the file anew.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from functional.generated import REVISION, emitted
+from mcp_bindgen.diagnostics import Diagnostics, InputError
+from mcp_bindgen.ingest.sources import read_source
+from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.ir.opaque import opaque_facts
+from mcp_bindgen.load import load_sources
+from support.official import upstream
+
+ROOT = Path(__file__).resolve().parents[2]
+LEDGER = Path(__file__).with_name("states.json")
+HALVES: Mapping[str, tuple[str, ...]] = {
+    "both": ("schema.json", "schema.ts"),
+    "json": ("schema.json",),
+    "typescript": ("schema.ts",),
+}
+STATES = sorted(path.name for path in (upstream() / "history").glob("*/") if (path / "schema.ts").is_file())
+
+
+def known() -> dict[str, dict[str, int | str]]:
+    found: dict[str, dict[str, int | str]] = json.loads(LEDGER.read_text("utf-8"))
+    return found
+
+
+@cache
+def protocol(state: str, half: str) -> Protocol | None:
+    """Load a state; None if it is refused."""
+    sources = [read_source(str(upstream() / "history" / state / name)) for name in HALVES[half]]
+    try:
+        return load_sources(sources, REVISION, Diagnostics())
+    except InputError:
+        return None
+
+
+def verdict(state: str) -> dict[str, int | str]:
+    loaded = {half: protocol(state, half) for half in HALVES}
+    return {half: "malformed" if found is None else len(list(opaque_facts(found))) for half, found in loaded.items()}
+
+
+def test_the_ledger_is_exact() -> None:
+    if not STATES:
+        pytest.skip("the states are not here (set MCP_UPSTREAM)")
+    found = {state: verdict(state) for state in STATES}
+    if os.environ.get("UPDATE_GOLDEN"):
+        LEDGER.write_text(json.dumps({**known(), **found}, indent=2, sort_keys=True) + "\n", "utf-8")
+    ledger = known()
+    assert found == {state: ledger.get(state) for state in STATES}
+
+
+def test_few_are_malformed_and_they_are_known() -> None:
+    refused = [state for state, halves in known().items() if halves["both"] == "malformed"]
+    assert refused == ["2025-05-30-ace88165", "2025-11-14-78660338", "2025-11-14-c1621d0c"]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_it_generates_and_imports(state: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    loaded = protocol(state, "both") or protocol(state, "typescript")
+    if loaded is None:
+        assert known()[state]["typescript"] == "malformed"
+        return
+    module = unique(emitted(loaded))
+    assert set(module.METHODS) == {method.name for method in loaded.methods}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_all_of_them_type_check_strictly(tmp_path: Path) -> None:
+    packages = tmp_path / "states"
+    packages.mkdir()
+    (packages / "__init__.py").touch()
+    for state in STATES:
+        for half in HALVES:
+            loaded = protocol(state, half)
+            if loaded is not None:
+                name = f"s_{state.replace('-', '_')}_{half}"
+                install_files(packages / name, emitted(loaded))
+    paths = os.pathsep.join(map(str, (tmp_path, ROOT / "runtime")))
+    config = {"include": ["states"], "typeCheckingMode": "strict", "extraPaths": [str(ROOT / "runtime")]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config), "utf-8")
+    bin_ = Path(sys.executable).parent
+    pyright = [str(bin_ / "pyright"), "--pythonpath", sys.executable, "-p", str(tmp_path)]
+    mypy = [str(bin_ / "mypy"), "--strict", "--config-file", os.devnull, "-p", "states"]
+    for command in (pyright, mypy):
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "MYPYPATH": paths}, check=False
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+
+
+def install_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
