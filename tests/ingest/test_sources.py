@@ -3,6 +3,7 @@
 import hashlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -82,15 +83,25 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/moved":
             self.send_response(302)
             self.send_header("Location", "/schema.json")
-        elif self.path in ("/schema.json", "/large"):
+        elif self.path.partition("?")[0] in ("/schema.json", "/large", "/slow"):
             self.send_response(200)
         else:
             self.send_response(404)
         self.end_headers()
-        if self.path == "/schema.json":
+        if self.path.startswith("/schema.json"):
             self.wfile.write(b'{"$defs": {}}')
         elif self.path == "/large":
             self._pour()
+        elif self.path == "/slow":
+            self._trickle()
+
+    def _trickle(self) -> None:
+        try:
+            for _ in range(100):
+                self.wfile.write(b" ")
+                time.sleep(0.05)
+        except OSError:
+            pass  # the reader has had enough
 
     def _pour(self) -> None:
         try:
@@ -125,6 +136,24 @@ class TestDownloads:
     def test_a_download_is_stopped_when_it_is_too_large(self, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sources, "MAX_BYTES", 10_000)
         assert "larger than" in refusal(server + "/large")
+
+    def test_a_download_that_trickles_in_is_stopped(self, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sources, "TIMEOUT", 0.3)
+        before = time.monotonic()
+        assert refusal(server + "/slow") == "error: PLACE: not downloaded within 0.3 seconds"
+        assert time.monotonic() - before < 3
+
+    def test_secrets_in_a_url_are_not_shown(self, server: str) -> None:
+        place = server.replace("://", "://user:password@")
+        source = read_source(f"{place}/schema.json?token=secret#part")
+        assert source.name == f"{server}/schema.json"
+        with pytest.raises(InputError) as raised:
+            read_source(f"{place}/missing?token=secret")
+        assert str(raised.value) == f"error: {server}/missing: the server answered 404"
+        with pytest.raises(InputError) as raised:
+            read_source("http://user:password@127.0.0.1:99999/x?token=secret")
+        assert "secret" not in str(raised.value)
+        assert "password" not in str(raised.value)
 
     def test_nobody_answers(self) -> None:
         with socket.socket() as closed:

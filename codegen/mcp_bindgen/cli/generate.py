@@ -8,7 +8,7 @@ files of extra templates), ``written`` (the folders and extra files that changed
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +27,7 @@ from mcp_bindgen.cli.output import (
     report,
     warnings_json,
 )
-from mcp_bindgen.cli.request import Asked, Request, settle, without_password
+from mcp_bindgen.cli.request import Asked, Request, settle
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit import cache
 from mcp_bindgen.emit.swap import write_trees
@@ -71,7 +71,7 @@ def generate(
         revisions=tuple(revisions or ()), schema=tuple(schema or ()), out=out, package=package, templates=templates
     )
     request = settle(asked, find_settings(Path.cwd()))
-    sources = [replace(read_source(place), name=without_password(place)) for place in request.schema]
+    sources = [read_source(place) for place in request.schema]
     if check:
         raise typer.Exit(
             _check(request, sources, Diagnostics(strict=strict), quiet=quiet, verbose=verbose, format_=format_)

@@ -8,6 +8,7 @@ import typer
 
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.settings import REVISION_FIELD, Extra, Settings, is_package_name
 
 DEFAULT_PACKAGE = "mcp_bindings"
@@ -126,18 +127,11 @@ def _refuse_misplaced(settings: Settings, revisions: int, home: Path) -> None:
 def stable_name(place: str, base: Path) -> str:
     """Name a source in a way that is the same on every machine: relative to `base`, else without its folders."""
     if place.startswith(("http://", "https://")):
-        return without_password(place)
+        return public_name(place)
     path = PurePath(place)
     if not path.is_absolute():
         return path.as_posix()
     return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.name
-
-
-def without_password(place: str) -> str:
-    """Return a URL without the name and password that it may have; anything else as it is."""
-    scheme, mark, rest = place.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}" if mark else place
 
 
 def _options(asked: Asked) -> list[str]:

@@ -2,16 +2,19 @@
 
 import codecs
 import hashlib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 
 from mcp_bindgen.diagnostics import InputError, Location
 
 MAX_BYTES = 16 * 1024 * 1024
 """The largest source that is read, in bytes: about a hundred times the largest official one."""
 TIMEOUT = 30.0
-"""Seconds that a download may take to answer."""
+"""Seconds that a download may take as a whole."""
 
 
 class SourceKind(StrEnum):
@@ -38,14 +41,31 @@ class SourceText:
 def read_source(place: str) -> SourceText:
     """Read a schema.json or schema.ts from a path or an http(s) URL.
 
+    The name of the source is the place, of a URL only what may be shown (see `public_name`).
+
     Raises:
         InputError: it cannot be read, is too large, or is neither of the two.
     """
-    data = _download(place) if place.startswith(("http://", "https://")) else _read(Path(place), place)
+    data = _download_in_time(place) if is_url(place) else _read(Path(place), place)
+    place = public_name(place)
     if b"\0" in data[:4096]:
         raise InputError.at(Location(source=place), "this is a binary file; a schema.json or a schema.ts is expected")
     is_json = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[") or place.endswith(".json")
     return SourceText(name=place, kind=SourceKind.JSON_SCHEMA if is_json else SourceKind.TYPESCRIPT, data=data)
+
+
+def is_url(place: str) -> bool:
+    """Whether a source is to be downloaded."""
+    return place.startswith(("http://", "https://"))
+
+
+def public_name(place: str) -> str:
+    """Return a URL without name, password, query and fragment, which may be secrets; anything else as it is."""
+    if not is_url(place):
+        return place
+    scheme, mark, rest = re.split(r"[?#]", place, maxsplit=1)[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def decode(source: SourceText) -> str:
@@ -79,10 +99,31 @@ def _read(path: Path, place: str) -> bytes:
     return data
 
 
+def _download_in_time(url: str) -> bytes:
+    """Download a file, or give up after `TIMEOUT`: no limit of the client's own covers an answer that trickles in."""
+    done: Queue[bytes | InputError] = Queue()
+
+    def work() -> None:
+        try:
+            done.put(_download(url))
+        except InputError as error:
+            done.put(error)
+
+    Thread(target=work, daemon=True).start()
+    try:
+        found = done.get(timeout=TIMEOUT)
+    except Empty:
+        message = f"not downloaded within {TIMEOUT:g} seconds"
+        raise InputError.at(Location(source=public_name(url)), message) from None
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
 def _download(url: str) -> bytes:
     import httpx2  # Only a URL needs it, and its import is not cheap.
 
-    where = Location(source=url)
+    where = Location(source=public_name(url))
     try:
         with httpx2.stream("GET", url, follow_redirects=True, timeout=TIMEOUT) as response:
             response.raise_for_status()
@@ -90,9 +131,10 @@ def _download(url: str) -> bytes:
             for chunk in response.iter_bytes():
                 data += chunk
                 if len(data) > MAX_BYTES:
-                    raise _too_large(url)
+                    raise _too_large(public_name(url))
             return data
     except httpx2.HTTPStatusError as error:
         raise InputError.at(where, f"the server answered {error.response.status_code}") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise InputError.at(where, f"cannot be downloaded: {error}") from None
+        said = str(error).replace(url, public_name(url))
+        raise InputError.at(where, f"cannot be downloaded: {said}") from None
