@@ -1,17 +1,22 @@
 """`mcp-bindgen migrate`: a guide that a person can work through."""
 
+import asyncio
 import json
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.migrate.topics import NOTES
 from support.command import Cli
+from support.samples import LEGACY
+from support.together import together
 
 PAIRS = list(pairwise(released()))
-MAX_LINES = 480
+MAX_LINES = 560
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
@@ -20,11 +25,11 @@ def test_every_real_pair_has_a_guide(cli: Cli, old: str, new: str) -> None:
     lines = text.splitlines()
     assert lines[0] == f"# From {old} to {new}"
     headings = [line for line in lines if line.startswith("## ")]
-    assert headings == [
+    assert [heading for heading in headings if heading not in ("## Methods", "## Capabilities")] == [
         "## Checklist",
-        "## For client authors",
-        "## For server authors",
+        "## Topic by topic",
         "## For code that uses the bindings",
+        "## Before and after",
         "## What is new",
     ]
     assert len(lines) < MAX_LINES
@@ -47,13 +52,59 @@ def test_its_examples_are_messages(cli: Cli, old: str, new: str) -> None:
         assert len(messages) < 2 or messages[0] != messages[1]
 
 
+def section(text: str, title: str) -> str:
+    return text.split(f"\n{title}\n")[1].split(f"\n{title.split(maxsplit=1)[0]} ", maxsplit=1)[0]
+
+
 def test_who_has_to_do_what(cli: Cli) -> None:
     text = cli("migrate", "2024-11-05", "2025-03-26").out
-    client, server = text.split("## For client authors")[1].split("## For server authors")
-    assert "- `CallToolResult.content[]: AudioContent`; in `tools/call`" in client
-    assert '{"type": "audio", "data": "aGVsbG8=", "mimeType": "text/plain"}' in client
-    assert "CallToolResult" not in server.split("## For code")[0]
-    assert "- `CallToolResult`: `content`" in server.split("## For code")[1]
+    topics = section(text, "## Topic by topic")
+    assert "- **client**: A value may take another form. Your client refuses what a new server may send." in topics
+    assert "  - `CallToolResult.content[]: AudioContent`; in `tools/call`" in topics
+    assert '{"type": "audio", "data": "aGVsbG8=", "mimeType": "text/plain"}' in topics
+    assert "- `CallToolResult`: `content`" in section(text, "## For code that uses the bindings")
+
+
+def test_the_story_of_2026(cli: Cli) -> None:
+    text = cli("migrate", "2025-11-25", "2026-07-28").out
+    methods = section(text, "## Methods")
+    assert "| `initialize`: request, client to server | - |" in methods
+    assert "| `notifications/roots/list_changed`: notification, client to server | - |" in methods
+    assert "| `roots/list`: request, server to client | `roots/list`: request, inside a result |" in methods
+    assert "| - | `server/discover`: request, client to server |" in methods
+    assert "| `server.tasks` | - |" in section(text, "## Capabilities")
+    topics = section(text, "## Topic by topic")
+    titles = re.findall(r"^### (.*)$", topics, re.MULTILINE)
+    assert [title for title in titles if title == "Everything else"] == []
+    assert {"Caching", "Errors", "Results and messages", "Tasks", "Subscriptions", "Tools"} <= set(titles)
+    assert "`RESOURCE_NOT_FOUND: -32002 -> -32602`" in section(topics, "### Errors")
+    assert "as `complete`" in section(topics, "### Results and messages")
+    assert "Deprecated: `ClientCapabilities.roots`" in section(topics, "### Capabilities")
+
+
+def test_every_note_applies_somewhere(cli: Cli) -> None:
+    guides = [cli("migrate", old, new).out for old, new in PAIRS]
+    assert [note.text for note in NOTES if not any(note.text in guide for guide in guides)] == []
+
+
+@pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
+def test_the_code_runs(cli: Cli, old: str, new: str) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", cli("migrate", old, new).out, re.DOTALL)
+    assert len(blocks) == 4
+    names: list[dict[str, Any]] = [{} for _ in blocks]
+    for block, defined in zip(blocks, names, strict=True):
+        exec(compile(block, "guide", "exec"), defined)
+
+    async def talk(caller: dict[str, Any], answerer: dict[str, Any]) -> str:
+        async with together(caller["Client"], answerer["Weather"]()) as client:
+            return str(await caller["forecast"](client))
+
+    for revision, caller, answerer in zip((old, new), names[:2], names[2:], strict=True):
+        if revision in LEGACY:
+            assert asyncio.run(talk(caller, answerer)) == "Sunny"
+        else:
+            result = asyncio.run(answerer["Weather"]().call_tool(None, None))
+            assert '"resultType":"complete"' in result.model_dump_json()
 
 
 def test_names_of_the_bindings_are_python_names(cli: Cli) -> None:
@@ -65,10 +116,9 @@ def test_names_of_the_bindings_are_python_names(cli: Cli) -> None:
 
 
 def test_advice_suits_the_role(cli: Cli) -> None:
-    text = cli("migrate", "2025-03-26", "2025-06-18").out
-    client = text.split("## For client authors")[1].split("## For server authors")[0]
-    assert "Send it to peers of the new revision only" not in client
-    assert "Answer it" in client
+    topics = section(cli("migrate", "2025-03-26", "2025-06-18").out, "## Topic by topic")
+    (line,) = [line for line in topics.splitlines() if line.startswith("- **client**: A request was added")]
+    assert "Answer it" in line and "Send it only" not in line
 
 
 def test_nothing_to_do(cli: Cli) -> None:

@@ -11,7 +11,6 @@ from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.frames import MOVED_CODES
-from mcp_bindgen.diff.wire.gates import OPTED_IN
 from mcp_bindgen.diff.wire.witness import Witnesses
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released
@@ -312,47 +311,6 @@ def test_batches_came_and_went() -> None:
     forms = ["(JSONRPCRequest | JSONRPCNotification)[]", "(JSONRPCResponse | JSONRPCError)[]"]
     assert only(MARCH, "jsonrpc-message-form-added") == {("JSONRPCMessage", "-", form): BOTH for form in forms}
     assert only(JUNE, "jsonrpc-message-form-removed") == {("JSONRPCMessage", form, "-"): BOTH for form in forms}
-
-
-def test_what_keeps_peers_from_a_break() -> None:
-    """A client of 2025-06-18 has no way of saying that it can do tasks, or elicitation by URL."""
-    gates = {(f.rule.id, f.place, f.new): dict(f.gates) for pair in PAIRS for f in between(pair) if f.gates}
-    old, new = Pair.OLD_CLIENT, Pair.NEW_CLIENT
-    tasks = {
-        ("request-method-added", f"{message}Request", f"tasks/{method}"): {
-            old: f"capability:client.tasks{rest}",
-            new: f"capability:server.tasks{rest}",
-        }
-        for message, method, rest in (
-            ("CancelTask", "cancel", ".cancel"),
-            ("GetTask", "get", ""),
-            ("GetTaskPayload", "result", ""),
-            ("ListTasks", "list", ".list"),
-        )
-    }
-    augmented = {
-        ("result-alternative-added", "CallToolResult", "CreateTaskResult"): {old: "params.task"},
-        ("result-alternative-added", "CreateMessageResult", "CreateTaskResult"): {new: "params.task"},
-        ("result-alternative-added", "ElicitResult", "CreateTaskResult"): {new: "params.task"},
-        ("result-alternative-removed", "CallToolResult", "-"): {new: "params.task"},
-        ("result-alternative-removed", "CreateMessageResult", "-"): {old: "params.task"},
-        ("result-alternative-removed", "ElicitResult", "-"): {old: "params.task"},
-    }
-    with_tools = {
-        ("union-member-added", place, form): {pair: "capability:client.sampling.tools"}
-        for place, pair in (("SamplingMessage.content", old), ("CreateMessageResult.content", new))
-        for form in ("SamplingMessageContentBlock[]", "ToolResultContent", "ToolUseContent")
-    }
-    assert {(row.place, row.form) for row in OPTED_IN} == {(place, form) for _, place, form in with_tools}
-    assert gates == {
-        **augmented,
-        **with_tools,
-        ("request-method-added", "ElicitRequest", "elicitation/create"): {old: "capability:client.elicitation"},
-        ("union-member-added", "ElicitRequestParams", "ElicitRequestURLParams"): {
-            old: "capability:client.elicitation.url"
-        },
-        **tasks,
-    }
 
 
 # What a comparison must bear

@@ -64,4 +64,4 @@ def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
         baseline=Baseline(),
         compatibility=compatibility(findings),
     )
-    return Guide(found, Examples(before, after), touches(findings, before, after)).render()
+    return Guide(found, before, after, Examples(before, after), touches(findings, before, after)).render()

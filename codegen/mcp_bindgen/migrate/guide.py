@@ -10,19 +10,24 @@ from mcp_bindgen.diff.finding import Finding, Pair, Travel, breaks
 from mcp_bindgen.diff.report import words
 from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.diff.report.model import Cause, Report, causes
-from mcp_bindgen.diff.rule import Rule
+from mcp_bindgen.diff.rule import Rule, Severity, View
 from mcp_bindgen.diff.rules import CATALOGUE, messages, properties
+from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED
 from mcp_bindgen.diff.rules.definitions import DEFINITION_RENAMED
 from mcp_bindgen.diff.wire.examples import Examples
 from mcp_bindgen.impact.python_names import RECORDS, PythonName
 from mcp_bindgen.impact.surface import CALLERS, HANDLERS
 from mcp_bindgen.impact.touch import TOUCHES, Touches
 from mcp_bindgen.impact.uses import UseKind
+from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.migrate.code import before_and_after
+from mcp_bindgen.migrate.methods import capabilities_table, methods_table
+from mcp_bindgen.migrate.topics import NOTES, by_topic
 
 MAX_MESSAGE = 400
 """How many characters of a message the guide shows."""
-MAX_EXAMPLES = 3
-"""How many causes of one rule the guide shows messages for."""
+MAX_EXAMPLES = 1
+"""How many causes of one rule and topic the guide shows messages for."""
 MAX_METHODS = 8
 """How many methods a cause lists before it only counts the rest."""
 MAX_SUBJECTS = 6
@@ -46,8 +51,9 @@ NEWS = {
 class Guide:
     """Writes the guide from one revision to another."""
 
-    def __init__(self, report: Report, examples: Examples, touches: Touches) -> None:
+    def __init__(self, report: Report, old: Protocol, new: Protocol, examples: Examples, touches: Touches) -> None:
         self._report = report
+        self._sides = old, new
         self._examples = examples
         self._touches = touches
         self._old, self._new = report.old.label, report.new.label
@@ -68,9 +74,11 @@ class Guide:
         yield ""
         yield f"{prose(words.gate(self._report.old, self._report.new)).capitalize()}."
         yield from self._checklist()
-        for pair, ours, theirs in _ROLES:
-            yield from self._role(pair, ours, theirs)
+        yield from methods_table(*self._sides, (self._old, self._new))
+        yield from capabilities_table(*self._sides, (self._old, self._new))
+        yield from self._topics()
         yield from self._bindings()
+        yield from before_and_after(*self._sides)
         yield from self._news()
 
     def _broken(self, pair: Pair) -> list[tuple[Rule, list[Cause]]]:
@@ -104,20 +112,32 @@ class Guide:
         receives = to_them not in _travels(found, pair)
         return rule.to_receivers or rule.advice if receives else rule.advice
 
-    def _role(self, pair: Pair, ours: str, theirs: str) -> Iterator[str]:
-        yield from ("", f"## For {ours} authors", "")
-        rows = self._broken(pair)
-        if not rows:
-            yield f"A {ours} written for {prose(self._old)} keeps working with any {theirs} of {prose(self._new)}."
-            return
-        yield f"What breaks when a {ours} written for {prose(self._old)} meets a {theirs} of {prose(self._new)}."
-        for rule, found in rows:
-            yield from ("", f"### {prose(rule.purpose.rstrip('.'))}", "")
-            yield f"{' '.join(self._whys(found, pair, ours, theirs))} **{prose(self._advice(rule, found, pair))}**"
-            yield ""
-            for number, cause in enumerate(found):
-                yield self._cause(cause)
-                if number < MAX_EXAMPLES:
+    def _topics(self) -> Iterator[str]:
+        """Tell what changes in messages, topic by topic: what breaks whom first, then what else to know."""
+        told = [j for j in self._report.findings if j.rule.view is View.WIRE and j.severity is not Severity.INFO]
+        told += [j for j in self._report.findings if j.rule is DEPRECATED_ADDED]
+        yield from ("", "## Topic by topic")
+        for topic, judged in by_topic(told):
+            yield from ("", f"### {topic.title}", "")
+            found = causes(j for j in judged if j.rule is not DEPRECATED_ADDED)
+            for (rule, broken), group in groupby(found, key=lambda cause: (cause.first.rule, cause.first.broken)):
+                yield from self._change(rule, list(group), broken)
+            deprecated = sorted(j.finding.place for j in judged if j.rule is DEPRECATED_ADDED)
+            if deprecated:
+                yield f"- Deprecated: {', '.join(map(code, deprecated))}."
+            yield from (f"- {note.text}" for note in NOTES if note.applies(self._report.findings, topic))
+
+    def _change(self, rule: Rule, found: list[Cause], broken: tuple[Pair, ...]) -> Iterator[str]:
+        if not broken:
+            yield f"- {prose(rule.purpose)} {prose(rule.advice)}"
+        for pair, ours, theirs in _ROLES:
+            if pair in broken:
+                why = " ".join(self._whys(found, pair, ours, theirs))
+                yield f"- **{ours}**: {prose(rule.purpose)} {why} {prose(self._advice(rule, found, pair))}"
+        for number, cause in enumerate(found):
+            yield f"  {self._cause(cause)}"
+            if number < MAX_EXAMPLES:
+                for pair in broken[:1]:
                     yield from self._messages(cause, pair)
 
     def _whys(self, found: Sequence[Cause], pair: Pair, ours: str, theirs: str) -> Iterator[str]:
@@ -125,9 +145,9 @@ class Guide:
         travels = _travels(found, pair)
         to_them = Travel.TO_SERVER if ours == "client" else Travel.TO_CLIENT
         if to_them in travels:
-            yield f"The {theirs} does not take what your {ours} sends."
+            yield f"A new {theirs} refuses what your {ours} sends."
         if travels - {to_them}:
-            yield f"Your {ours} does not take what the {theirs} may send."
+            yield f"Your {ours} refuses what a new {theirs} may send."
 
     def _cause(self, cause: Cause) -> str:
         parts = [code(words.what(cause))]
@@ -138,7 +158,7 @@ class Guide:
                 parts[-1] += f" and {len(methods) - MAX_METHODS} more"
         gates = words.gates(cause.findings)
         if gates:
-            parts.append(f"only if {code(gates)} was declared")
+            parts.append(f"only after {code(gates)} was declared or sent")
         return f"- {'; '.join(parts)}"
 
     def _messages(self, cause: Cause, pair: Pair) -> Iterator[str]:
@@ -146,12 +166,12 @@ class Guide:
         before, after = next((both for both in shown if both != (None, None)), (None, None))
         if before is None and after is None:
             return
-        yield from ("", "  ```jsonc")
+        yield from ("", "    ```jsonc")
         for side, message in ((self._old, before), (self._new, after)):
             if message is not None:
-                yield f"  // {words.plain(side)}"
-                yield f"  {_json(message)}"
-        yield from ("  ```", "")
+                yield f"    // {words.plain(side)}"
+                yield f"    {_json(message)}"
+        yield from ("    ```", "")
 
     def _python_rules(self) -> Iterator[tuple[Rule, list[tuple[Finding, PythonName]]]]:
         ranked = sorted(self._touches.names, key=lambda row: (_RANK[row[0].rule.id], row[1], row[0].new))

@@ -1,7 +1,7 @@
 """Rules on definitions: which exist, under which name, and what the Python classes made of them look like.
 
 None of them shows in a message. Properties of definitions that messages carry have wire rules; the rules on properties
-here are for definitions that no message carries in both revisions, such as abstract bases and envelopes.
+here are for definitions outside the messages that both revisions share, such as abstract bases and envelopes.
 """
 
 from collections.abc import Callable
@@ -173,14 +173,14 @@ def _retyped(site: UnsentSite) -> Reading | None:
 
 MEMBER_ADDED_OPTIONAL = Rule(
     id="member-added-optional",
-    purpose="A definition that no message carries has another property, which its constructor does not demand.",
+    purpose="A definition outside the shared messages has another property, which its constructor does not demand.",
     advice="Nothing to do.",
     check=on(UnsentSite, _added(demanded=False)),
     mirror="member-removed-optional",
 )
 MEMBER_ADDED_REQUIRED = Rule(
     id="member-added-required",
-    purpose="A definition that no message carries has another property, which its constructor demands.",
+    purpose="A definition outside the shared messages has another property, which its constructor demands.",
     advice="Pass it.",
     check=on(UnsentSite, _added(demanded=True)),
     severity=Severity.WARNING,
@@ -189,7 +189,7 @@ MEMBER_ADDED_REQUIRED = Rule(
 )
 MEMBER_REMOVED_OPTIONAL = Rule(
     id="member-removed-optional",
-    purpose="A definition that no message carries lost a property that its constructor did not demand.",
+    purpose="A definition outside the shared messages lost a property that its constructor did not demand.",
     advice="Stop using the attribute.",
     check=on(UnsentSite, _removed(demanded=False)),
     severity=Severity.WARNING,
@@ -198,7 +198,7 @@ MEMBER_REMOVED_OPTIONAL = Rule(
 )
 MEMBER_REMOVED_REQUIRED = Rule(
     id="member-removed-required",
-    purpose="A definition that no message carries lost a property that its constructor demanded.",
+    purpose="A definition outside the shared messages lost a property that its constructor demanded.",
     advice="Stop using the attribute.",
     check=on(UnsentSite, _removed(demanded=True)),
     severity=Severity.WARNING,
@@ -207,7 +207,7 @@ MEMBER_REMOVED_REQUIRED = Rule(
 )
 MEMBER_NOW_REQUIRED = Rule(
     id="member-now-required",
-    purpose="The constructor of a definition that no message carries now demands a property.",
+    purpose="The constructor of a definition outside the shared messages now demands a property.",
     advice="Pass it.",
     check=on(UnsentSite, _now(required=True)),
     severity=Severity.WARNING,
@@ -216,7 +216,7 @@ MEMBER_NOW_REQUIRED = Rule(
 )
 MEMBER_NOW_OPTIONAL = Rule(
     id="member-now-optional",
-    purpose="An attribute of a definition that no message carries may now be None.",
+    purpose="An attribute of a definition outside the shared messages may now be None.",
     advice="Check it for None.",
     check=on(UnsentSite, _now(required=False)),
     severity=Severity.WARNING,
@@ -225,7 +225,7 @@ MEMBER_NOW_OPTIONAL = Rule(
 )
 MEMBER_TYPE_CHANGED = Rule(
     id="member-type-changed",
-    purpose="A property of a definition that no message carries has another type.",
+    purpose="A property of a definition outside the shared messages has another type.",
     advice="Check every use of the attribute.",
     check=on(UnsentSite, _retyped),
     severity=Severity.WARNING,
@@ -234,7 +234,7 @@ MEMBER_TYPE_CHANGED = Rule(
 )
 ALIAS_CHANGED = Rule(
     id="alias-changed",
-    purpose="An alias that no message carries stands for another type.",
+    purpose="An alias outside the shared messages stands for another type.",
     advice="Check every use of the name.",
     check=on(AliasSite, lambda site: (site.before, site.after)),
     severity=Severity.WARNING,
