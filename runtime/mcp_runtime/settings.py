@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_runtime.connection.connection import Middleware, Proceed
+from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.connection import Middleware
 from mcp_runtime.limits import Limits, Trace
 
 __all__ = ["ClientOptions", "Middleware", "Proceed", "ServerOptions", "Settings", "Trace"]

@@ -229,7 +229,7 @@ class TestCancellation:
         session = server()
         one(session, id="a", method="tools/call")
         event = one(session, method="notifications/cancelled", params={"requestId": "a", "reason": "bored"})
-        assert isinstance(event, Cancelled) and (event.id, event.reason) == ("a", "bored")
+        assert isinstance(event, Cancelled) and (event.key, event.reason) == ("a", "bored")
         assert session.drop("a") == b""
         assert not session.incoming
 

@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.caller import CallOptions, Progress
+from mcp_runtime.connection.answers import Handler
+from mcp_runtime.connection.chain import Proceed, through
 from mcp_runtime.connection.conversation import CloseHook, Conversation
-from mcp_runtime.connection.inbound import Handler
-from mcp_runtime.connection.line import Line
+from mcp_runtime.connection.inbound import Received
+from mcp_runtime.connection.known import KnowsPeer
 from mcp_runtime.connection.link import ErrorHook
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.reports import log_message
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.transport import Resumable, Transport
+from mcp_runtime.connection.transport import Channel, Resumable, Transport
 from mcp_runtime.connection.vendor import VendorMethods, typed_wire
 from mcp_runtime.connection.work import Way, Work
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError, McpError
 from mcp_runtime.limits import Limits
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
-from mcp_runtime.protocol.jsonrpc import Id, Request
+from mcp_runtime.protocol.jsonrpc import Id, Key, Request
 from mcp_runtime.protocol.legacy import Side, State
+from mcp_runtime.protocol.validation import Reader
 
 if TYPE_CHECKING:
     from mcp_runtime.bridge.wire import Wire
@@ -56,17 +59,23 @@ class Exchange(Work):
         params: Any,
         *,
         way: Way,
-        line: Line | None = None,
-        id_: Id | None = None,
-        raw: dict[str, Any] | None = None,
+        received: Received | None = None,
     ) -> None:
-        super().__init__(method, params, way=way, line=line, id_=id_, raw=raw)
+        if received is None:
+            super().__init__(method, params, way=way, requester=connection.requester)
+        else:
+            message = received.message
+            super().__init__(
+                method,
+                params,
+                way=way,
+                requester=received.requester,
+                line=received.line,
+                id_=message.id if isinstance(message, Request) else None,
+                key=received.key,
+                raw=message.params,
+            )
         self.connection = connection
-
-    @property
-    def requester(self) -> Requester:
-        """What is known of the peer: what it speaks, what it declared."""
-        return self.connection.requester
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the peer how far the request has come; does nothing if it did not ask.
@@ -74,8 +83,8 @@ class Exchange(Work):
         Raises:
             LocalProtocolError: the progress is not more than what was reported before.
         """
-        if self.id is not None:
-            await self.connection.report_progress(self.id, progress, total, message)
+        if self.key is not None:
+            await self.connection.report_progress(self.key, progress, total, message)
 
     async def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send a log message to the peer, if it wants messages of that level."""
@@ -96,13 +105,11 @@ class Exchange(Work):
         line.channel.close_early()
 
 
-Proceed: TypeAlias = Callable[[], Awaitable[Any]]
-"""Goes on with a message: to the next middleware, and at last to the handler or the peer."""
 Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
 """Wraps every request and notification: gets the message and returns its typed result, None for none."""
 
 
-class Connection(VendorMethods):
+class Connection(KnowsPeer, VendorMethods):
     """One conversation with one peer; made within a running event loop.
 
     Args:
@@ -137,34 +144,9 @@ class Connection(VendorMethods):
         return self._link.requester
 
     @property
-    def binding(self) -> Binding | None:
-        """The generated revision that this side is written against, None until it is agreed upon."""
-        return self._link.requester.binding
-
-    @property
     def revision(self) -> str:
         """The revision that is spoken, empty until it is agreed upon."""
         return self._link.revision
-
-    @property
-    def declared(self) -> Mapping[Side, Mapping[str, Any]]:
-        """The capabilities of both sides, by wire names."""
-        return self._link.requester.declared
-
-    @property
-    def peer_info(self) -> Mapping[str, Any]:
-        """How the peer names itself, by wire names (``name``, ``version``, ...); empty until it has."""
-        return self._link.requester.info
-
-    @property
-    def instructions(self) -> str | None:
-        """What the server says on how to use it; None if nothing."""
-        return self._link.requester.instructions
-
-    @property
-    def log_level(self) -> str | None:
-        """The least severe level of log messages that the client wants; None until it says so."""
-        return self._link.requester.log_level
 
     @property
     def last_activity(self) -> float:
@@ -184,7 +166,7 @@ class Connection(VendorMethods):
     @property
     def open_requests(self) -> int:
         """How many requests of both sides are not answered yet."""
-        return len(self._outbound) + len(self._link.session.incoming)
+        return len(self._outbound) + len(self._link.session.incoming) + len(self._link.modern.incoming)
 
     @property
     def stub(self) -> Any:
@@ -193,20 +175,28 @@ class Connection(VendorMethods):
         Raises:
             ConnectionClosed: there is no conversation.
         """
-        if self._exchanges.stub is None:
+        stub = self.requester.answers.stub
+        if stub is None:
             raise ConnectionClosed(self.closed_because or "the conversation has not begun")
-        return self._exchanges.stub
+        return stub
 
-    async def start(self, on_initialize: Callable[[Request], Mapping[str, Any]] | None = None) -> None:
+    async def start(
+        self,
+        on_initialize: Callable[[Request], Mapping[str, Any]] | None = None,
+        on_modern: Callable[[Request, Channel], Requester] | None = None,
+    ) -> None:
         """Begin to listen to the peer.
 
         Args:
             on_initialize: answers `initialize` with the result by wire names; None on a client's side.
+            on_modern: tells who sent a request of the modern era, from what it says and its channel; None to refuse
+                all of them.
 
         Raises:
             ConnectionClosed: the peer cannot be reached.
         """
         self._conversation.on_initialize = on_initialize
+        self._conversation.on_modern = on_modern
         await self._conversation.start()
 
     def bind(self, binding: Binding, stub: Any, context: Callable[..., Any], wire: "Wire | None" = None) -> None:
@@ -221,8 +211,8 @@ class Connection(VendorMethods):
         if self.binding is not None and self.binding is not binding:
             self._inbound.forget(self.binding.methods)
         self._link.bind(binding, wire)
-        self._exchanges.stub = stub
-        self._exchanges.context = context
+        answers = self._link.requester.answers
+        answers.stub, answers.context = stub, context
 
     def declare(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> None:
         """Set what both sides can do, as they declared it."""
@@ -280,7 +270,7 @@ class Connection(VendorMethods):
         if not self.middleware:
             return self._outbound.ask(method, params, type_, options)
         exchange = Exchange(self, method, params, way=Way.SENT)
-        last = self._exchanges.through(exchange, lambda: self._outbound.ask(method, exchange.params, type_, options))
+        last = through(self.middleware, exchange, lambda: self._outbound.ask(method, exchange.params, type_, options))
         return cast("Coroutine[Any, Any, T]", last)
 
     async def notify(
@@ -301,7 +291,7 @@ class Connection(VendorMethods):
         """
         if self.middleware:
             sent = Exchange(self, method, params, way=Way.SENT)
-            await self._exchanges.through(sent, lambda: self._outbound.tell(method, sent.params, exchange))
+            await through(self.middleware, sent, lambda: self._outbound.tell(method, sent.params, exchange))
         else:
             await self._outbound.tell(method, params, exchange)
 
@@ -314,14 +304,20 @@ class Connection(VendorMethods):
         return {}
 
     async def report_progress(
-        self, id_: Id, progress: float, total: float | None = None, message: str | None = None
+        self, key: Key, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
         """Tell the peer how far its open request has come; does nothing if it did not ask, or is answered.
+
+        Args:
+            key: the id of the request; one of the modern era has a key of its own (`Exchange.key`).
+            progress: how much is done.
+            total: of how much, if that is known.
+            message: more on that in words.
 
         Raises:
             LocalProtocolError: the progress is not more than what was reported before.
         """
-        line = self._conversation.reports.progress(id_, progress, total, message)
+        line = self._conversation.reports.progress(key, progress, total, message)
         if line is not None:
             await line.channel.drain()
 
@@ -336,7 +332,7 @@ class Connection(VendorMethods):
             ValueError: there is no such level.
             MissingCapability: this server did not declare that it logs.
         """
-        if (message := log_message(self.requester, level, data, logger)) is not None:
+        if (message := log_message(self._link.requester_for(exchange), level, data, logger)) is not None:
             await self.notify(*message, exchange=exchange)
 
     def handle(self, method: AnyMethod, handler: Handler) -> None:
@@ -366,6 +362,10 @@ class Connection(VendorMethods):
         """Run something beside the messages, which is cancelled when the connection ends."""
         return self._link.background.spawn(work)
 
+    def reader(self, revision: str) -> Reader:
+        """Make what reads the messages of a revision, as strictly as the settings say."""
+        return self._link.reader(revision)
+
     def report_error(self, error: McpError) -> None:
         """Tell the hooks, or the log if there are none, of something that does not end the conversation."""
         self._link.report(error)
@@ -374,39 +374,24 @@ class Connection(VendorMethods):
 class _Exchanges:
     """Runs the handlers of a connection, with an exchange and a context for each message."""
 
-    __slots__ = ("_connection", "context", "stub")
+    __slots__ = ("_connection",)
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.stub: Any = None
-        self.context: Callable[..., Any]
 
     @property
     def is_watched(self) -> bool:
         return bool(self._connection.middleware)
 
-    def open(self, method: AnyMethod, params: Any, line: Line, id_: Id | None, raw: dict[str, Any] | None) -> Exchange:
-        return Exchange(self._connection, method, params, way=_RECEIVED, line=line, id_=id_, raw=raw)
+    def open(self, method: AnyMethod, params: Any, received: Received) -> Exchange:
+        return Exchange(self._connection, method, params, way=_RECEIVED, received=received)
 
     def context_of(self, exchange: Work) -> Any:
-        return self.context(self.stub, exchange.id, exchange)
+        answers = exchange.requester.answers
+        return answers.context(answers.stub, exchange.id, exchange)
 
     def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
         context = self.context_of(work)
         if not self._connection.middleware:
             return handler(work.params, context)
-        return self.through(cast(Exchange, work), lambda: handler(work.params, context))
-
-    async def through(self, exchange: Exchange, last: Proceed) -> Any:
-        """Take a message through the middleware, the first one outermost."""
-        proceed = last
-        for middleware in reversed(self._connection.middleware):
-            proceed = _around(middleware, exchange, proceed)
-        return await proceed()
-
-
-def _around(middleware: Middleware, exchange: Exchange, proceed: Proceed) -> Proceed:
-    def go_on() -> Awaitable[Any]:
-        return middleware(exchange, proceed)
-
-    return go_on
+        return through(self._connection.middleware, cast(Exchange, work), lambda: handler(work.params, context))

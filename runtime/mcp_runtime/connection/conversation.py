@@ -6,19 +6,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from mcp_runtime.connection.background import Background
-from mcp_runtime.connection.inbound import Handling, Inbound
+from mcp_runtime.connection.inbound import Handling, Inbound, Received
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.reports import Reports
+from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, HalfOpen, Transport, TransportError
 from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.limits import Limits
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, Notification, Request, Result
+from mcp_runtime.protocol.jsonrpc import Failure, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.names import INITIALIZE, PING
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict, of_batch
 
@@ -44,6 +46,7 @@ class Conversation:
         inbound: the requests and notifications that arrive.
         last_activity: when the last message came, by the clock of the event loop in seconds.
         on_initialize: answers `initialize` with the result by wire names; None on a client's side.
+        on_modern: tells who sent a request of the modern era, from what it says and its channel; None to refuse all.
     """
 
     __slots__ = (
@@ -55,6 +58,7 @@ class Conversation:
         "last_activity",
         "link",
         "on_initialize",
+        "on_modern",
         "outbound",
         "reports",
     )
@@ -67,6 +71,7 @@ class Conversation:
         self.inbound = Inbound(self.link, self.outbound, self.reports, handling, self._settle)
         self.last_activity = loop.time()
         self.on_initialize: Callable[[Request], Mapping[str, Any]] | None = None
+        self.on_modern: Callable[[Request, Channel], Requester] | None = None
         self._close_hooks: list[CloseHook] = []
         self._has_warned = False
         self._is_over = False
@@ -93,7 +98,13 @@ class Conversation:
         if link.limits.trace is not None:
             link.trace(Way.RECEIVED, message)
         line = self._line(channel)
-        events = link.session.receive(message, line)
+        try:
+            value = jsonrpc.parse(message)
+        except MalformedMessage as error:
+            return self._take_violation(link.session.malformed(error), line)
+        if self.on_modern is not None and (outcome := self._take_modern(value, message, line)) is not None:
+            return outcome
+        events = link.session.receive_parsed(value, line)
         if len(events) == 1:
             return self._take(events[0], message, line)
         return of_batch([self._take(event, message, line) for event in events])
@@ -111,8 +122,7 @@ class Conversation:
         if line is link.main:
             self.connection_lost(reason)
             return
-        if not link.session.outlives_channels:
-            self.inbound.lose(line, str(reason) if reason else "the peer closed the channel of the request")
+        self.inbound.lose(line, str(reason) if reason else "the peer closed the channel of the request")
         link.forget(line)
 
     def _line(self, channel: Channel | None) -> Line:
@@ -196,7 +206,7 @@ class Conversation:
             case Request():
                 self._take_request(event, text, line)
             case Notification():
-                return self.inbound.take_notification(event, text, line)
+                return self.inbound.take_notification(Received(event, text, line, self.link.requester))
             case Failure():
                 self.outbound.take_failure(event)
             case Progressed():
@@ -215,7 +225,35 @@ class Conversation:
         elif request.method == INITIALIZE:
             self._take_initialize(request)
         else:
-            self.inbound.take_request(request, text, line)
+            self.inbound.take_request(Received(request, text, line, self.link.requester, request.id))
+
+    def _take_modern(self, value: Any, text: bytes, line: Line) -> Outcome | None:
+        """Take a message of the modern era; returns None for one of the legacy era."""
+        link = self.link
+        if (cancelled := link.modern.cancelled(value, line)) is not None:
+            self.inbound.take_cancelled(cancelled)
+            return ACCEPTED
+        if not is_modern(value):
+            return None
+        try:
+            message = jsonrpc.classify(value)
+        except MalformedMessage as error:
+            return self._take_violation(link.modern.malformed(error), line)
+        if not isinstance(message, Request):
+            # What a notification of this era is about is gone, or came over another channel.
+            return ACCEPTED
+        key = link.modern.open(message, line)
+        if isinstance(key, Violation):
+            return self._take_violation(key, line)
+        link.opened(line)
+        try:
+            assert self.on_modern is not None
+            requester = self.on_modern(message, line.channel)
+        except PeerError as error:
+            link.refuse(key, error.code, error.message, error.data)
+            return Outcome(Verdict.REJECTED, error.code, error.message)
+        self.inbound.take_request(Received(message, text, line, requester, key))
+        return ACCEPTED
 
     def _take_initialize(self, request: Request) -> None:
         link = self.link
@@ -243,7 +281,7 @@ class Conversation:
     def _settle(self) -> None:
         link = self.link
         if link.closed_because is None:
-            if link.ending is not None and not link.session.incoming:
+            if link.ending is not None and not link.session.incoming and not link.modern.incoming:
                 self.end(link.ending)
         elif self.inbound.is_idle and not link.background:
             self._is_over = True

@@ -9,16 +9,18 @@ class Line:
 
     Attributes:
         channel: where messages leave.
+        owner: the link that it is a line of.
         open: how many messages that came over it are worked on.
         unread: bytes of answers that left at once since it was last drained.
         is_deaf: whether nothing more is read from it until it is drained.
         logs: what log messages go through, None before the first.
     """
 
-    __slots__ = ("channel", "is_deaf", "logs", "open", "unread")
+    __slots__ = ("channel", "is_deaf", "logs", "open", "owner", "unread")
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, owner: object) -> None:
         self.channel = channel
+        self.owner = owner
         self.open = 0
         self.unread = 0
         self.is_deaf = False

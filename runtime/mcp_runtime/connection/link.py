@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.requester import Requester
@@ -14,8 +15,9 @@ from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.connection.work import CURRENT, Way, Work
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError
 from mcp_runtime.limits import Limits, Trace
-from mcp_runtime.protocol.jsonrpc import Id
+from mcp_runtime.protocol.jsonrpc import Key
 from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.modern import ModernSession
 from mcp_runtime.protocol.session import Session
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader
@@ -46,6 +48,7 @@ class Link:
 
     Attributes:
         session: which requests are open, and how far the conversation has come.
+        modern: which requests of the modern era are open, if this side is a server of that too.
         requester: what is known of the peer.
         main: the line of what belongs to no open request.
         closed_because: why the connection ended; None while it lives.
@@ -62,11 +65,12 @@ class Link:
         self.loop = loop
         self.background = background
         self.session = Session(side)
-        self.requester = Requester(side=side, reader=self._reader("MCP"))
+        self.modern = ModernSession()
+        self.requester = Requester(side=side, reader=self.reader("MCP"), answers=Answers())
         self.closed_because: str | None = None
         self.ending: str | None = None
         self.error_hooks: list[ErrorHook] = []
-        self.main = Line(transport)
+        self.main = Line(transport, self)
         self._lines: dict[int, Line] = {id(transport): self.main}
         self._trace = _open_trace(limits.trace)
 
@@ -81,13 +85,14 @@ class Link:
         self.session.revision = spoken.revision
         self.session.accepts_batches = spoken.has_batches
         self.session.ids_may_be_absent = spoken.has_answers_without_id
-        self.requester = replace(self.requester, binding=binding, wire=wire, reader=self._reader(spoken.revision))
+        self.requester = replace(self.requester, binding=binding, wire=wire, reader=self.reader(spoken.revision))
 
     def declare(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> None:
         """Set what both sides can do, as they declared it."""
         self.requester = self.requester.declaring(own, peers)
 
-    def _reader(self, revision: str) -> Reader:
+    def reader(self, revision: str) -> Reader:
+        """Make what reads the messages of a revision."""
         return Reader(revision, lenient=not self.limits.strict, report=self.report)
 
     @property
@@ -97,7 +102,7 @@ class Link:
 
     def line_of(self, channel: Channel) -> Line:
         """Return the line of a channel: the one that is kept for it, otherwise a new one."""
-        return self._lines.get(id(channel)) or Line(channel)
+        return self._lines.get(id(channel)) or Line(channel, self)
 
     def opened(self, line: Line) -> None:
         """Keep a line, since a request is open on it."""
@@ -122,6 +127,17 @@ class Link:
         if work is None or not work.is_open or work.line is None:
             return self.main
         return self.living(work.line)
+
+    def requester_for(self, work: Work | None = None) -> Requester:
+        """Return the requester that what belongs to a message is sent to.
+
+        Args:
+            work: the message; by default the one that is being handled.
+        """
+        work = work or CURRENT.get()
+        if work is None or work.line is None or work.line.owner is not self or not work.requester.is_modern:
+            return self.requester
+        return work.requester
 
     def living(self, line: Line) -> Line:
         """Return a line if it is one of this conversation and nothing ended it, otherwise the main one."""
@@ -160,30 +176,41 @@ class Link:
             self.forget(line)
         line.channel.resume_reading()
 
-    def answer(self, id_: Id, result: bytes) -> Line:
+    def session_of(self, key: Key) -> Session:
+        """Return the session in which a request was received."""
+        return self.modern if key.__class__ is tuple else self.session
+
+    def is_open(self, key: Key) -> bool:
+        """Whether a request of the peer is neither answered nor cancelled."""
+        return key in self.session_of(key).incoming
+
+    def answer(self, key: Key, result: bytes) -> Line:
         """Answer an open request with its result, over its own line, which is returned."""
-        line: Line = self.session.incoming[id_].line
-        self.send(self.session.answer(id_, result), line)
+        session = self.session_of(key)
+        line: Line = session.incoming[key].line
+        self.send(session.answer(key, result), line)
         self._closed(line)
         return line
 
-    def answer_at_once(self, id_: Id, result: bytes) -> None:
+    def answer_at_once(self, key: Key, result: bytes) -> None:
         """Answer an open request with a result that no handler's task waits with."""
-        line = self.session.incoming[id_].line
-        self.send_at_once(self.session.answer(id_, result), line)
+        line = self.session.incoming[key].line
+        self.send_at_once(self.session.answer(key, result), line)
         self._closed(line)
 
-    def refuse(self, id_: Id, code: int, message: str, data: Any = None) -> None:
+    def refuse(self, key: Key, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error, over its own line."""
-        line = self.session.incoming[id_].line
-        self.send_at_once(self.session.refuse(id_, code, message, data), line)
+        session = self.session_of(key)
+        line = session.incoming[key].line
+        self.send_at_once(session.refuse(key, code, message, data), line)
         self._closed(line)
 
-    def drop(self, id_: Id) -> None:
+    def drop(self, key: Key) -> None:
         """Forget a request that the peer no longer wants an answer to."""
-        incoming = self.session.incoming.get(id_)
+        session = self.session_of(key)
+        incoming = session.incoming.get(key)
         if incoming is not None:
-            self.send(self.session.drop(id_), incoming.line)
+            self.send(session.drop(key), incoming.line)
             self._closed(incoming.line)
 
     def _closed(self, line: Line) -> None:
@@ -195,6 +222,7 @@ class Link:
         """End the conversation."""
         self.closed_because = reason
         self.session.close()
+        self.modern.close()
 
     def check_open(self) -> None:
         """Go on if there is a conversation.

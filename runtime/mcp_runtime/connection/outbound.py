@@ -12,7 +12,8 @@ from mcp_runtime.connection.deadlines import Deadlines
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.reports import Reports
-from mcp_runtime.connection.work import Work
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import (
     ConnectionClosed,
     LocalProtocolError,
@@ -90,12 +91,15 @@ class Outbound:
         """Send a request; a function of its own, so that the waiting caller does not keep its bytes alive."""
         link = self._link
         link.check_open()
-        line = link.line_for()
+        line, requester = link.line_for(), link.requester_for()
+        if requester.is_modern:
+            reason = "a server asks nothing of its client in the modern era but in its results"
+            raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
         if link.ending is not None:
             raise ConnectionClosed(link.ending)
         if link.limits.check_capabilities:
-            self._check_capabilities(method, params)
-        encoded = self._encode_params(method, params)
+            self._check_capabilities(method, params, requester)
+        encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
             encoded = _with_token(encoded, link.session.next_id)
         id_, data = link.session.request(method.name, encoded, progress=options.progress is not None)
@@ -117,9 +121,14 @@ class Outbound:
         """Send a notification without waiting until the peer can take it; returns its line, raises as `tell` does."""
         link = self._link
         link.check_open()
+        requester = link.requester_for(work := work or CURRENT.get())
+        if requester.is_modern and work is not None and not work.is_open:
+            # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
+            return link.main
+        session = link.modern if requester.is_modern else link.session
         if link.limits.check_capabilities:
-            self._check_capabilities(method, params)
-        message = link.session.notify(method.name, self._encode_params(method, params))
+            self._check_capabilities(method, params, requester)
+        message = session.notify(method.name, self._encode_params(method, params, requester))
         line = link.main if method.name in UNRELATED else link.line_for(work)
         if method.name == NOTIFICATIONS_MESSAGE:
             self._reports.log(message, params, line)
@@ -190,7 +199,7 @@ class Outbound:
             self.fail(id_, ConnectionClosed(reason))
         self._deadlines.clear()
 
-    def encode_result(self, method: RequestMethod[Any, Any], result: Any) -> bytes:
+    def encode_result(self, method: RequestMethod[Any, Any], result: Any, requester: Requester) -> bytes:
         """Write what a handler returned.
 
         Raises:
@@ -199,22 +208,22 @@ class Outbound:
         # Asked for by name, since `isinstance` costs more than writing a small result does.
         own: Any = getattr(result.__class__, "__pydantic_serializer__", None)
         encoded: bytes = method.result.encode(result) if own is None else own.to_json(result)
-        if self._link.requester.wire is not None:
-            encoded = self._link.requester.wire.outgoing(method, "result", encoded)
+        if requester.wire is not None:
+            encoded = requester.wire.outgoing(method, "result", encoded)
         if self._link.limits.check_sent:
-            self._check_sent((method.result, *method.alternatives), encoded, method, "result")
+            self._check_sent((method.result, *method.alternatives), encoded, method, "result", requester)
         return encoded
 
-    def _check_capabilities(self, method: AnyMethod, params: Any) -> None:
-        if self._link.requester.wire is not None:
-            self._link.requester.wire.check(method)
-        if method.capability and method.name not in self._link.requester.may_send:
+    def _check_capabilities(self, method: AnyMethod, params: Any, requester: Requester) -> None:
+        if requester.wire is not None:
+            requester.wire.check(method)
+        if method.capability and method.name not in requester.may_send:
             raise MissingCapability(method.capability, method.name)
         if method.gated and params is not None:
             params_type: type[BaseModel] = params.__class__
             for attribute, member, path in self._gated(method, params_type):
                 given = getattr(params, attribute) is not None
-                if given and not self._link.requester.is_open(path, self._link.side):
+                if given and not requester.is_open(path, self._link.side):
                     raise MissingCapability(path, f"{member} of {method.name}")
 
     def _gated(self, method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
@@ -229,22 +238,24 @@ class Outbound:
             )
         return found
 
-    def _encode_params(self, method: AnyMethod, params: Any) -> bytes | None:
+    def _encode_params(self, method: AnyMethod, params: Any, requester: Requester) -> bytes | None:
         if params is None or method.params is None:
             return None
         encoded = method.params.encode(params)
-        if self._link.requester.wire is not None:
-            encoded = self._link.requester.wire.outgoing(method, "params", encoded)
+        if requester.wire is not None:
+            encoded = requester.wire.outgoing(method, "params", encoded)
         if self._link.limits.check_sent:
-            self._check_sent((method.params,), encoded, method, "params")
+            self._check_sent((method.params,), encoded, method, "params", requester)
         return encoded
 
-    def _check_sent(self, types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str) -> None:
+    def _check_sent(
+        self, types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str, requester: Requester
+    ) -> None:
         """Read what is about to leave as a strict peer would: one of the types must take it."""
         method = sent.name
-        if self._link.requester.wire is not None:
-            types = self._link.requester.wire.types(sent, part)
-        reader = Reader(self._link.revision, lenient=False, report=self._link.report)
+        if requester.wire is not None:
+            types = requester.wire.types(sent, part)
+        reader = Reader(requester.revision, lenient=False, report=self._link.report)
         failures: list[RemoteProtocolError] = []
         for type_ in types:
             try:

@@ -42,6 +42,5 @@ def _missing(error: MissingCapability, requester: Requester) -> PeerError:
     needed: dict[str, Any] = {}
     put(needed, error.capability.partition(".")[2])
     data = {"requiredCapabilities": needed}
-    is_modern = requester.binding is not None and requester.binding.era == "modern"
-    code = MISSING_CLIENT_CAPABILITY if is_modern else jsonrpc.INVALID_REQUEST
+    code = MISSING_CLIENT_CAPABILITY if requester.is_modern else jsonrpc.INVALID_REQUEST
     return PeerError(code, str(error), data)

@@ -12,7 +12,7 @@ from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.throttle import Gate
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.method import NotificationMethod
-from mcp_runtime.protocol.jsonrpc import Id
+from mcp_runtime.protocol.jsonrpc import Key
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, NOTIFICATIONS_PROGRESS
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -30,9 +30,9 @@ class Reports:
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self._gates: dict[Id, Gate[tuple[float, float | None, str | None]]] = {}
+        self._gates: dict[Key, Gate[tuple[float, float | None, str | None]]] = {}
 
-    def progress(self, id_: Id, progress: float, total: float | None, message: str | None) -> Line | None:
+    def progress(self, key: Key, progress: float, total: float | None, message: str | None) -> Line | None:
         """Tell the peer how far an open request has come, now or a little later; nothing if it did not ask.
 
         Returns the line that the report leaves by, None if it does not leave.
@@ -41,17 +41,18 @@ class Reports:
             LocalProtocolError: the progress is not more than what was reported before.
         """
         link = self._link
-        incoming = link.session.incoming.get(id_)
+        session = link.session_of(key)
+        incoming = session.incoming.get(key)
         if incoming is None or incoming.token is None:
             return None
         line: Line = incoming.line
         rate = link.limits.progress_rate
         if rate is None:
-            link.send(link.session.progress(id_, progress, total, message), line)
+            link.send(session.progress(key, progress, total, message), line)
             return line
-        gate = self._gates.get(id_)
+        gate = self._gates.get(key)
         if gate is None:
-            gate = self._gates[id_] = Gate(link.loop, rate, lambda r: link.send(link.session.progress(id_, *r), line))
+            gate = self._gates[key] = Gate(link.loop, rate, lambda r: link.send(session.progress(key, *r), line))
         before = gate.waiting[0] if gate.waiting is not None else incoming.progress
         if before is not None and progress <= before:
             reason = f"progress must grow: {progress:g} after {before:g}"
@@ -73,11 +74,11 @@ class Reports:
         level = getattr(params, "level", None)
         line.logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
 
-    def finish(self, id_: Id) -> None:
+    def finish(self, key: Key) -> None:
         """Send what must precede the answer to an open request: its last report, and the log message that waits."""
-        if self._gates and (gate := self._gates.pop(id_, None)) is not None:
+        if self._gates and (gate := self._gates.pop(key, None)) is not None:
             gate.flush()
-        line: Line = self._link.session.incoming[id_].line
+        line: Line = self._link.session_of(key).incoming[key].line
         if line.logs is not None:
             line.logs.flush()
 
@@ -87,21 +88,25 @@ class Reports:
             if line.logs is not None:
                 line.logs.flush()
 
-    def drop(self, id_: Id) -> None:
+    def drop(self, key: Key) -> None:
         """Forget the reports on a request that is no longer open."""
-        if self._gates and (gate := self._gates.pop(id_, None)) is not None:
+        if self._gates and (gate := self._gates.pop(key, None)) is not None:
             gate.drop()
 
 
 def wants(requester: Requester, level: str) -> bool:
-    """Whether a client wants log messages of a level; until it says so it wants them all.
+    """Whether a client wants log messages of a level.
+
+    Until it says so it wants them all in the legacy era, and none in the modern era.
 
     Raises:
         ValueError: there is no such level.
     """
     if level not in LEVELS:
         raise ValueError(f"no level {level!r}; the levels are {', '.join(LEVELS)}")
-    return requester.log_level is None or LEVELS.index(level) >= LEVELS.index(requester.log_level)
+    if requester.log_level is None:
+        return not requester.is_modern
+    return LEVELS.index(level) >= LEVELS.index(requester.log_level)
 
 
 def log_message(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.connection.answers import Answers
 from mcp_runtime.protocol.capabilities import is_open, sendable
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.validation import Reader
@@ -17,11 +18,14 @@ _NOTHING: Final[Mapping[Side, Mapping[str, Any]]] = {Side.CLIENT: {}, Side.SERVE
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Requester:
-    """What is known of whoever sent a message: the same for a whole conversation once the handshake is over.
+    """What is known of whoever sent a message.
+
+    The legacy era has one for each handshake, the modern era one for each request, and equal ones are shared.
 
     Attributes:
         side: this side of the conversation, not the requester's.
         reader: reads what the peer sends.
+        answers: what answers it.
         binding: the generated revision that this side is written against; None before one is agreed upon.
         wire: the bridge to the revision that is spoken; None if that is this side's own.
         declared: the capabilities of both sides, by wire names.
@@ -30,10 +34,13 @@ class Requester:
         info: how the peer names itself, by wire names (``name``, ``version``, ...); empty if it has not.
         instructions: what the server says on how to use it; None if nothing.
         log_level: the least severe level of log messages that the client wants; None until it says so.
+        principal: who it is for the transport, None if that does not know.
+        headers: what else the transport says of its messages.
     """
 
     side: Side
     reader: Reader
+    answers: Answers
     binding: Binding | None = None
     wire: "Wire | None" = None
     declared: Mapping[Side, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
@@ -42,6 +49,13 @@ class Requester:
     info: Mapping[str, Any] = field(default_factory=dict[str, Any])
     instructions: str | None = None
     log_level: str | None = None
+    principal: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it speaks a revision of the modern era."""
+        return self.binding is not None and self.binding.era == "modern"
 
     @property
     def spoken(self) -> Binding | None:

@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Any, Final, cast
 
 from mcp_runtime.connection.line import Line
+from mcp_runtime.connection.requester import Requester
 from mcp_runtime.method import AnyMethod
-from mcp_runtime.protocol.jsonrpc import Id
+from mcp_runtime.protocol.jsonrpc import Id, Key
 
 
 class Way(StrEnum):
@@ -21,11 +22,25 @@ class Work:
     """A request or a notification, and what becomes of it; see `Exchange`, which handlers and middleware get.
 
     Attributes:
+        requester: what is known of whoever sent it, or of the peer that it is sent to.
         line: what it came over; None for what is sent.
+        key: what tells the request apart from others that are open; None for what is not a received request.
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
     """
 
-    __slots__ = ("_raw", "cancel_reason", "id", "is_cancelled", "is_open", "line", "method", "params", "way")
+    __slots__ = (
+        "_raw",
+        "cancel_reason",
+        "id",
+        "is_cancelled",
+        "is_open",
+        "key",
+        "line",
+        "method",
+        "params",
+        "requester",
+        "way",
+    )
 
     def __init__(
         self,
@@ -33,11 +48,15 @@ class Work:
         params: Any,
         *,
         way: Way,
+        requester: Requester,
         line: Line | None = None,
         id_: Id | None = None,
+        key: Key | None = None,
         raw: dict[str, Any] | None = None,
     ) -> None:
+        self.requester = requester
         self.line = line
+        self.key = key
         self.is_open = line is not None and id_ is not None
         self.method = method
         self.params = params

@@ -13,6 +13,7 @@ from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolErro
 from mcp_runtime.features.logs import Logging
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.handlers import ServerHandlers, answer_with, remember
+from mcp_runtime.handshake.modern import Requesters
 from mcp_runtime.handshake.offer import Offer, common_features, named, refuse_modern, wire_to
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
@@ -32,12 +33,35 @@ AnyServer: TypeAlias = "ServerHandlers | BridgedServer[ServerHandlers]"
 
 async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
     """Begin to serve one client; see `mcp_runtime.server.serve` for the arguments and errors."""
-    by_revision = _by_revision(servers)
-    newest = by_revision[max(by_revision)].server
-    options = newest.options or ServerOptions()
+    for given in servers:
+        refuse_modern(_implementation(given).__binding__)
+    return await begin(transport, *servers)
+
+
+async def begin(transport: Transport, *servers: AnyServer) -> Connection:
+    """Begin to serve, each message in the era that it is of: `initialize` and what follows it, or a single request.
+
+    Raises:
+        ValueError: two servers are of the same revision, or there is none.
+        ConnectionClosed: the client cannot be reached.
+    """
+    modern = [server for given in servers if (server := _implementation(given)).__binding__.era == "modern"]
+    legacy = [given for given in servers if _implementation(given).__binding__.era != "modern"]
+    by_revision = _by_revision(legacy)
+    if not by_revision and not modern:
+        raise ValueError("there is no server to serve")
+    first = by_revision[max(by_revision)].server if by_revision else modern[0]
+    options = first.options or ServerOptions()
     connection = Connection(transport, Side.SERVER, options, options.middleware)
-    await connection.start(_Reception(connection, by_revision).initialize)
+    await connection.start(
+        _Reception(connection, by_revision).initialize if by_revision else None,
+        Requesters(connection, modern).of if modern else None,
+    )
     return connection
+
+
+def _implementation(given: AnyServer) -> ServerHandlers:
+    return given.server if isinstance(given, BridgedServer) else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +82,6 @@ def _by_revision(servers: Sequence[AnyServer]) -> dict[str, _Served]:
     for given in servers:
         server, bridges = (given.server, given.bridges) if isinstance(given, BridgedServer) else (given, None)
         binding = server.__binding__
-        refuse_modern(binding)
         if binding.revision in found:
             raise ValueError(f"two servers speak {binding.revision}; one per revision is enough")
         if INITIALIZE in server.implemented():
@@ -67,8 +90,6 @@ def _by_revision(servers: Sequence[AnyServer]) -> dict[str, _Served]:
         found[binding.revision] = _Served(server, bridges)
         for revision in bridges.revisions if bridges else ():
             bridged.setdefault(revision, _Served(server, bridges))
-    if not found:
-        raise ValueError("there is no server to serve")
     # A server of a revision answers in it; without one, the first that is bridged to it.
     return {**bridged, **found}
 

@@ -6,7 +6,8 @@ Needs `opentelemetry-api`, which records nothing by itself: a program that sets 
 from importlib import import_module
 from typing import Any, Final
 
-from mcp_runtime.connection.connection import Exchange, Proceed
+from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import PeerError
 from mcp_runtime.method import RequestMethod

@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Hashable
 from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-from mcp_runtime.connection.connection import Connection, Exchange, Proceed
+from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.throttle import TokenBucket
 from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import PeerError
@@ -45,7 +46,8 @@ class RateLimit:
         wait: whether to delay rather than to refuse.
         max_wait: seconds that a message is delayed at most; one that would have to wait for longer is refused.
         ways: whether what is received is limited, or what is sent, or both.
-        peer: tells peers apart; by default each connection is a peer.
+        peer: tells peers apart; by default whoever the transport says is there (`Requester.principal`), and each
+            connection where it does not say.
         code: the error code of what is refused.
 
     Attributes:
@@ -109,10 +111,11 @@ class RateLimit:
 
     def _bucket(self, exchange: Exchange, now: float) -> TokenBucket:
         buckets: _Buckets
-        if self._peer is None:
+        peer = exchange.requester.principal if self._peer is None else self._peer(exchange)
+        if self._peer is None and peer is None:
             buckets = self._by_connection.setdefault(exchange.connection, {})
         else:
-            buckets = self._shared(self._peer(exchange), now)
+            buckets = self._shared(peer, now)
         # Methods come from the method table and from handlers, so a peer cannot make up new ones without end.
         return buckets.setdefault((exchange.way, exchange.method.name), TokenBucket(self._rate, self._burst, now))
 

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-from mcp_runtime.connection.connection import Connection, Exchange, Proceed
+from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError

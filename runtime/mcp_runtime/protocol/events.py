@@ -2,16 +2,16 @@
 
 from typing import Any, TypeAlias
 
-from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, Failure, Id, Notification, Request, Result
+from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, Failure, Id, Key, Notification, Request, Result
 
 
 class Cancelled:
-    """The peer no longer wants the answer to its request."""
+    """The peer no longer wants the answer to the request with a key."""
 
-    __slots__ = ("id", "reason")
+    __slots__ = ("key", "reason")
 
-    def __init__(self, id_: Id, reason: str | None) -> None:
-        self.id = id_
+    def __init__(self, key: Key, reason: str | None) -> None:
+        self.key = key
         self.reason = reason
 
 
@@ -85,9 +85,10 @@ class Outgoing:
 class Incoming:
     """A request that we received and have not answered yet; `line` is what it came over."""
 
-    __slots__ = ("batch", "line", "method", "progress", "token")
+    __slots__ = ("batch", "id", "line", "method", "progress", "token")
 
-    def __init__(self, method: str, token: Id | None, batch: Batch | None, line: Any) -> None:
+    def __init__(self, id_: Id, method: str, token: Id | None, batch: Batch | None, line: Any) -> None:
+        self.id = id_
         self.method = method
         self.line = line
         self.token = token

@@ -11,6 +11,8 @@ from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
 from pydantic_core import from_json, to_json
 
 Id: TypeAlias = int | str
+Key: TypeAlias = Id | tuple[int, Id]
+"""What tells open requests of a peer apart: the id, and in the modern era also the channel that it came over."""
 
 MAX_DEPTH: Final = 128
 """How deep arrays and objects may be nested."""

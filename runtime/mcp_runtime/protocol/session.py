@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Batch, Cancelled, Event, Incoming, Outgoing, Progressed, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result, is_object
+from mcp_runtime.protocol.jsonrpc import Failure, Id, Key, MalformedMessage, Notification, Request, Result, is_object
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.names import (
     INITIALIZE,
@@ -51,7 +51,7 @@ class Session:
         self.accepts_batches = False
         self.ids_may_be_absent = False
         self.outgoing: dict[Id, Outgoing] = {}
-        self.incoming: dict[Id, Incoming] = {}
+        self.incoming: dict[Key, Incoming] = {}
         self.lasting: dict[Id, Outgoing] = {}
         self._next_id = 1
         self._given_up: OrderedDict[Id, None] = OrderedDict()
@@ -89,27 +89,27 @@ class Session:
             self._check_sending(method)
         return jsonrpc.write_notification(method, params)
 
-    def answer(self, id_: Id, result: bytes) -> bytes:
+    def answer(self, key: Key, result: bytes) -> bytes:
         """Return the bytes of the result of an open request; empty while the rest of its batch is not answered.
 
         Raises:
             LocalProtocolError: no such request is open.
         """
-        incoming = self._close(id_)
+        incoming = self._close(key)
         if incoming.method == INITIALIZE:
             self._step(Step.ACCEPT)
-        return self._answered(incoming, jsonrpc.write_result(id_, result))
+        return self._answered(incoming, jsonrpc.write_result(incoming.id, result))
 
-    def refuse(self, id_: Id, code: int, message: str, data: Any = None) -> bytes:
+    def refuse(self, key: Key, code: int, message: str, data: Any = None) -> bytes:
         """Return the bytes of an error in answer to an open request; empty while its batch is not answered.
 
         Raises:
             LocalProtocolError: no such request is open.
         """
-        incoming = self._close(id_)
+        incoming = self._close(key)
         if incoming.method == INITIALIZE:
             self._step(Step.REFUSE)
-        return self._answered(incoming, jsonrpc.write_error(id_, code, message, data))
+        return self._answered(incoming, jsonrpc.write_error(incoming.id, code, message, data))
 
     def cancel(self, id_: Id, reason: str | None = None) -> bytes:
         """Give up a request of ours; returns the bytes that tell the peer, empty if it must not be told.
@@ -129,13 +129,13 @@ class Session:
             params["reason"] = reason
         return jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, jsonrpc.dump(params))
 
-    def progress(self, id_: Id, progress: float, total: float | None = None, message: str | None = None) -> bytes:
+    def progress(self, key: Key, progress: float, total: float | None = None, message: str | None = None) -> bytes:
         """Return the bytes of a report on an open request; empty if the peer did not ask for reports.
 
         Raises:
             LocalProtocolError: the progress is not more than before (basic/utilities/progress).
         """
-        incoming = self.incoming.get(id_)
+        incoming = self.incoming.get(key)
         if incoming is None or incoming.token is None:
             return b""
         if incoming.progress is not None and progress <= incoming.progress:
@@ -216,7 +216,7 @@ class Session:
     def _receive_request(self, request: Request, batch: Batch | None, line: object) -> Event:
         id_ = request.id
         if (held := self.incoming.get(id_)) is not None:
-            return self._in_use(request, is_same=held.line is line)
+            return self.in_use(request, is_same=held.line is line)
         if self.state is not _READY and not may_begin(self.state, self._other, request.method):
             reason = f"{request.method} is not allowed in state {self.state.value!r}: initialize first"
             answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
@@ -227,7 +227,7 @@ class Session:
                 answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
                 return Violation(reason, answer, method=request.method)
             self._step(Step.ASK)
-        self.incoming[id_] = Incoming(request.method, _token(request.params), batch, line)
+        self.incoming[id_] = Incoming(id_, request.method, progress_token(request.params), batch, line)
         if batch is not None:
             batch.open += 1
         return request
@@ -256,9 +256,9 @@ class Session:
         # The answer may have crossed the cancellation, so this is no violation (basic/utilities/cancellation).
         return notification
 
-    def drop(self, id_: Id) -> bytes:
+    def drop(self, key: Key) -> bytes:
         """Forget an open request that the peer cancelled; returns what its batch still owes, if it was the last."""
-        incoming = self.incoming.pop(id_, None)
+        incoming = self.incoming.pop(key, None)
         if incoming is None or incoming.batch is None:
             return b""
         return self._release(incoming.batch)
@@ -321,7 +321,7 @@ class Session:
         failed = error.id if outgoing else None
         return Violation(error.reason, method=method, failed=failed, code=error.code, is_malformed=True)
 
-    def _in_use(self, request: Request, *, is_same: bool) -> Violation:
+    def in_use(self, request: Request, *, is_same: bool) -> Violation:
         """Refuse a request whose id is that of an open one.
 
         An answer with the id, over the same line, would be taken for that of the open request, so it has none there.
@@ -337,10 +337,10 @@ class Session:
             return Notification("", None)
         return Violation(f"an answer came for {id_!r}, which is no open request")
 
-    def _close(self, id_: Id) -> Incoming:
-        incoming = self.incoming.pop(id_, None)
+    def _close(self, key: Key) -> Incoming:
+        incoming = self.incoming.pop(key, None)
         if incoming is None:
-            self._forbid(None, f"no request {id_!r} is open")
+            self._forbid(None, f"no request {key!r} is open")
         return incoming
 
     def _answered(self, incoming: Incoming, answer: bytes) -> bytes:
@@ -373,7 +373,7 @@ _NEVER: Final = float("-inf")
 """The progress of a request on which nothing was reported yet."""
 
 
-def _token(params: Mapping[str, Any] | None) -> Id | None:
+def progress_token(params: Mapping[str, Any] | None) -> Id | None:
     """Return the progress token of a request, if it has a valid one."""
     meta: Any = params.get("_meta") if params else None
     if meta is None:

@@ -12,8 +12,8 @@ from typing import Any, Final, cast
 
 from pydantic import BaseModel
 
+from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.inbound import Handler
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.refusals import refusal
 from mcp_runtime.connection.work import CURRENT

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 from mcp_runtime.caller import Caller, CallOptions
+from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.inbound import Handler
 from mcp_runtime.connection.reports import wants
 from mcp_runtime.connection.throttle import Gate
 from mcp_runtime.connection.work import Way
@@ -146,14 +146,9 @@ class TaskExchange(Exchange):
     __slots__ = ("_gate", "_leaving", "_order", "_progress", "_task_id", "_token", "is_over")
 
     def __init__(self, exchange: Exchange, task_id: str) -> None:
-        super().__init__(
-            exchange.connection,
-            exchange.method,
-            exchange.params,
-            way=Way.RECEIVED,
-            id_=exchange.id,
-            raw={"_meta": dict(exchange.meta)},
-        )
+        super().__init__(exchange.connection, exchange.method, exchange.params, way=Way.RECEIVED)
+        self.id = exchange.id
+        self._raw = {"_meta": dict(exchange.meta)}
         self.is_over = False
         self._task_id = task_id
         token = exchange.meta.get("progressToken")

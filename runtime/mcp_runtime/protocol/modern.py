@@ -1,0 +1,64 @@
+"""The modern era (2026-07-28, basic/index): no handshake, and every request says what its sender speaks and can do.
+
+Requests are independent of each other, so that an id means something only on the channel that it came over.
+"""
+
+from typing import Any, Final
+
+from mcp_runtime.protocol.events import Cancelled, Incoming, Violation
+from mcp_runtime.protocol.jsonrpc import Id, Key, Request, is_object
+from mcp_runtime.protocol.legacy import Side, State
+from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED
+from mcp_runtime.protocol.session import Session, progress_token
+
+PREFIX: Final = "io.modelcontextprotocol/"
+VERSION: Final = f"{PREFIX}protocolVersion"
+CLIENT_INFO: Final = f"{PREFIX}clientInfo"
+CLIENT_CAPABILITIES: Final = f"{PREFIX}clientCapabilities"
+LOG_LEVEL: Final = f"{PREFIX}logLevel"
+UNSUPPORTED_VERSION: Final = -32022
+"""The error code of a request in a revision that the server does not speak."""
+
+
+def is_modern(value: Any) -> bool:
+    """Whether a parsed message is a call of the modern era: one whose `_meta` says what its sender speaks."""
+    if value.__class__ is not dict:
+        return False
+    params: Any = value.get("params")
+    meta: Any = params.get("_meta") if params.__class__ is dict else None
+    return meta.__class__ is dict and VERSION in meta
+
+
+class ModernSession(Session):
+    """The requests of the modern era that are open at a server, by channel and id."""
+
+    outlives_channels = False
+
+    def __init__(self) -> None:
+        super().__init__(Side.SERVER)
+        self.state = State.READY
+        self.ids_may_be_absent = True
+
+    @staticmethod
+    def key(id_: Id, line: object) -> Key:
+        """Return what tells a request apart from those that came over other channels."""
+        return (id(line), id_)
+
+    def open(self, request: Request, line: object) -> Key | Violation:
+        """Take a request; returns its key, or what is wrong with it."""
+        key = self.key(request.id, line)
+        if key in self.incoming:
+            return self.in_use(request, is_same=True)
+        self.incoming[key] = Incoming(request.id, request.method, progress_token(request.params), None, line)
+        return key
+
+    def cancelled(self, value: Any, line: object) -> Cancelled | None:
+        """Return what a parsed message cancels among the requests that came over the same channel, None if nothing."""
+        if not is_object(value) or value.get("method") != NOTIFICATIONS_CANCELLED or "id" in value:
+            return None
+        params: Any = value.get("params")
+        id_: Any = params.get("requestId") if is_object(params) else None
+        if type(id_) not in (int, str) or (key := self.key(id_, line)) not in self.incoming:
+            return None
+        reason: Any = params.get("reason")
+        return Cancelled(key, reason if isinstance(reason, str) else None)
