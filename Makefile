@@ -20,6 +20,7 @@ LONG ?=
 SEED ?=
 # Worker processes of `make test`.
 JOBS ?= 2
+QUICK := not slow and not packaging and not interop and not soak
 
 # The official schemas, input for tests only: never part of the project.
 export MCP_UPSTREAM ?= ../shared/upstream
@@ -86,7 +87,18 @@ docs: $(READY) ## Write the pages of docs/ that are generated.
 
 .PHONY: test
 test: $(READY) ## Run the tests that need neither a peer nor a build.
-	$(BIN)/pytest -q -n $(JOBS) -m "not slow and not packaging and not interop and not soak"
+	$(BIN)/pytest -q -n $(JOBS) -m "$(QUICK)"
+
+# Each resolution has an environment of its own; the lock file has no say in it.
+.PHONY: test-lowest
+test-lowest: ## Run `make test` on the oldest release of each dependency that pyproject.toml admits.
+	scripts/resolve.sh .venv-lowest lowest-direct
+	.venv-lowest/bin/pytest -q -n $(JOBS) -m "$(QUICK)"
+
+.PHONY: test-newest
+test-newest: ## Run `make test` on the newest release of each dependency.
+	scripts/resolve.sh .venv-newest highest
+	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)"
 
 .PHONY: slow
 slow: $(READY) ## Run the tests that take longer than ten seconds.
@@ -138,5 +150,5 @@ lock: ## Update the lock files from pyproject.toml, with UPGRADE=1 to the newest
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds; the bindings stay.
-	rm -rf .venv .venv-bench .venv-mcp1 .venv-mcp2 .peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-mcp1 .venv-mcp2 .peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(SOURCES) -type d -name __pycache__ -prune -exec rm -rf {} +

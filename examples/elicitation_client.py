@@ -25,7 +25,7 @@ from mcp_bindings.v2025_11_25 import (
     ElicitResult,
     TextContent,
 )
-from mcp_bindings.v2025_11_25.errors import UrlElicitationRequiredError
+from mcp_bindings.v2025_11_25.errors import PeerUrlElicitationRequiredError
 from mcp_runtime.forms import choices, defaults, problems
 from mcp_runtime.transports.stdio import connect_stdio
 from mcp_runtime.url_elicitation import Visits, look_at_url, required_elicitations
@@ -110,7 +110,7 @@ async def call(client: Client, person: Person, tool: str) -> CallToolResult | No
     for _ in range(3):
         try:
             return await client.call_tool(name=tool)
-        except UrlElicitationRequiredError as error:
+        except PeerUrlElicitationRequiredError as error:
             for page in required_elicitations(error):
                 if not await person.visit(client.connection.peer_info["name"], page.message, page.url, page.id):
                     return None

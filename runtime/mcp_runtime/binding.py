@@ -1,24 +1,42 @@
 """What a generated revision hands to the runtime."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, Final
 
 from mcp_runtime.errors import BindingFormatError, PeerError
 from mcp_runtime.method import MethodTable
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of bindings that this runtime reads; bindings of another format must be generated anew."""
 
 
 class Binding:
-    """One generated revision: its name, its era (``legacy`` or ``modern``), its methods, the classes of its errors.
+    """One generated revision.
+
+    Args:
+        format: the format that the bindings were generated in.
+        package: the package that holds them.
+        revision: the revision of the protocol.
+        era: how its conversations begin: ``legacy`` (with a handshake) or ``modern`` (without one).
+        has_batches: whether messages may come in arrays.
+        has_errors_without_id: whether an error response may leave out the id of its request.
+        methods: its methods by name.
+        errors: the exceptions for its error codes.
 
     Raises:
         BindingFormatError: the bindings were generated for another runtime.
     """
 
-    __slots__ = ("_has_batches", "era", "errors", "format", "methods", "package", "revision")
+    __slots__ = (
+        "era",
+        "errors",
+        "format",
+        "has_batches",
+        "has_errors_without_id",
+        "methods",
+        "package",
+        "revision",
+    )
 
     def __init__(
         self,
@@ -27,6 +45,8 @@ class Binding:
         package: str,
         revision: str,
         era: str,
+        has_batches: bool = False,
+        has_errors_without_id: bool = False,
         methods: MethodTable,
         errors: Mapping[int, type[PeerError]],
     ) -> None:
@@ -36,25 +56,14 @@ class Binding:
         self.package = package
         self.revision = revision
         self.era = era
+        self.has_batches = has_batches
+        self.has_errors_without_id = has_errors_without_id
         self.methods = methods
         self.errors = errors
-        self._has_batches: bool | None = None
 
     def error(self, code: int, message: str, data: Any = None) -> PeerError:
         """Make the exception for an error that a peer answered, of the class that stands for its code."""
         return self.errors.get(code, PeerError)(code, message, data)
-
-    @property
-    def has_batches(self) -> bool:
-        """Whether messages may come as arrays: whether the revision defines what such an array is."""
-        if self._has_batches is None:
-            self._has_batches = "JSONRPCBatchRequest" in dir(import_module(self.package))
-        return self._has_batches
-
-    @property
-    def has_answers_without_id(self) -> bool:
-        """Whether an error may answer a message whose id nobody knows: the type of such an answer came with it."""
-        return "JSONRPCErrorResponse" in dir(import_module(self.package))
 
     def __repr__(self) -> str:
         return f"Binding({self.package}, revision={self.revision!r})"

@@ -39,13 +39,13 @@ class WireType(Generic[T]):
     __slots__ = ("_is_compiled", "build", "decode", "encode", "name", "package", "validate")
 
     decode: Callable[[bytes | str], T]
-    """Reads one JSON text; raises `pydantic.ValidationError` if it is not JSON, or not of this type."""
+    """Reads one JSON text; raises `pydantic.ValidationError` if it is not I-JSON, or not of this type."""
     validate: Callable[[object], T]
     """Checks a value that was parsed before; raises `pydantic.ValidationError` if it is not of this type."""
     build: Callable[[Mapping[str, object]], T]
     """Makes a value from arguments that are spelled as in Python or as on the wire; raises as `validate` does."""
     encode: Callable[[T], bytes]
-    """Writes a value of this type as JSON."""
+    """Writes a value of this type as JSON; raises `ValueError` if a number in it is not finite."""
 
     def __init__(self, package: str, name: str) -> None:
         self.package = package
@@ -66,25 +66,30 @@ class WireType(Generic[T]):
     def compile(self) -> "WireType[T]":
         """Compile what reads and writes the type, now rather than at its first use; returns itself."""
         if not self._is_compiled:
+            from mcp_runtime.json_text import strict_reader, strict_writer
+
             validator, serializer = _compiled(self.load())
-            self.decode = validator.validate_json
+            self.decode = strict_reader(validator.validate_json, self.name)
             self.validate = validator.validate_python
             self.build = partial(validator.validate_python, by_alias=True, by_name=True)
-            self.encode = serializer.to_json
+            self.encode = strict_writer(serializer.to_json)
             self._is_compiled = True
         return self
 
 
 def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
     """Return what reads and writes a type; a model has its own."""
-    from pydantic import TypeAdapter
+    from pydantic import ConfigDict, TypeAdapter
 
     from mcp_runtime.model import WireModel
 
     if isinstance(type_, type) and issubclass(type_, WireModel):
         type_.model_rebuild()
         return cast("SchemaValidator", type_.__pydantic_validator__), type_.__pydantic_serializer__
-    adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, type_))
+    # Numbers that are not finite are found in what is written, where they must not have become null.
+    # A class has a configuration of its own.
+    config = None if isinstance(type_, type) else ConfigDict(ser_json_inf_nan="constants")
+    adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, type_), config=config)
     return cast("SchemaValidator", adapter.validator), adapter.serializer
 
 

@@ -1,43 +1,44 @@
 """The base class and the scalar types of all generated models.
 
-A model accepts exactly what the schema accepts, and `model_dump_json()` without arguments is the exact wire form. All
-of this is settled when pydantic builds its validator, so that decoding runs no Python code of ours:
+A model accepts exactly what the schema accepts, and `model_dump_json()` without arguments is the exact wire form. The
+base class infers how a field behaves on the wire from its annotation and its default:
 
-- a constant is filled in by the constructor and required on the wire (`CONST`);
-- an optional member is None in Python and absent on the wire, where null is refused (`OPTIONAL`);
-- a member whose schema admits null and that may be absent defaults to `ABSENT`, and None means null (`NULLABLE`);
-- members that the schema does not declare are kept, and written back;
-- integers and numbers follow JSON Schema: ``1.0`` is an integer, ``true`` is neither.
+- ``type: Literal["text"] = "text"``: a constant. The constructor fills it in, the wire must carry it.
+- ``title: str | None = None``: an optional property. None is absent on the wire, where null is refused.
+- ``data: Any | Absent = ABSENT``: an optional property that may be null. None is null, `ABSENT` is absent.
+
+Properties that the schema does not declare are kept, and written back. Integers and numbers follow JSON Schema: ``1.0``
+is an integer, ``true`` is neither. All of this is settled when pydantic builds its validator, so that decoding runs
+none of this code.
 """
 
+from collections.abc import Mapping
+from enum import Enum
 from functools import partial
-from math import ceil, floor
+from math import ceil, floor, isfinite
 from operator import is_
-from typing import Annotated, Any, ClassVar, Final, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast, final
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+if TYPE_CHECKING:
+    from typing import Self
+
 
 @final
-class Absent:
-    """The type of `ABSENT`: a member that is not there, where None would mean null. It is falsy."""
+class Absent(Enum):
+    """The type of `ABSENT`: a property that is not there, where None would mean null. It is falsy."""
 
-    _instance: ClassVar["Absent | None"] = None
+    ABSENT = "absent"
 
-    def __new__(cls) -> "Absent":
-        """Return the one instance."""
-        if cls._instance is None:
-            cls._instance = super().__new__(cls)
-        return cls._instance
-
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Literal[False]:
         return False
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        # On the wire nothing spells absence, and a member that may be `ABSENT` admits null anyway.
+        # On the wire nothing spells absence, and a property that may be `ABSENT` admits null anyway.
         return core_schema.json_or_python_schema(
             json_schema=core_schema.none_schema(), python_schema=core_schema.is_instance_schema(cls)
         )
@@ -45,47 +46,21 @@ class Absent:
     def __repr__(self) -> str:
         return "ABSENT"
 
-    def __copy__(self) -> "Absent":
-        return self
 
-    def __deepcopy__(self, memo: object) -> "Absent":
-        return self
-
-    def __reduce__(self) -> tuple[type["Absent"], tuple[()]]:
-        return (Absent, ())
-
-
-ABSENT: Final = Absent()
-
-
-class _Marker:
-    """Metadata of a field that tells `WireModel` how the field behaves on the wire."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __repr__(self) -> str:
-        return self._name
-
-
-class _Optional(_Marker):
-    """Marks an optional member that may not be null: None is how Python spells its absence."""
-
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        schema = handler(source)
-        if schema["type"] != "nullable":
-            return schema
-        return core_schema.json_or_python_schema(json_schema=schema["schema"], python_schema=schema)
-
-
-CONST: Final = _Marker("CONST")
-"""Marks a constant: the constructor fills it in, the wire must carry it."""
-OPTIONAL: Final = _Optional("OPTIONAL")
-NULLABLE: Final = _Marker("NULLABLE")
-"""Marks an optional member that may be null: `ABSENT` is how Python spells its absence."""
+ABSENT: Final = Absent.ABSENT
 
 _IS_NONE: Final = partial(is_, None)
 _IS_ABSENT: Final = partial(is_, ABSENT)
+
+
+class Exactly:
+    """Metadata of a number that has one value only, where it has a fraction and cannot be an argument of `Literal`."""
+
+    def __init__(self, value: float) -> None:
+        self._value = value
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.literal_schema([self._value])
 
 
 class JsonNumber:
@@ -239,46 +214,118 @@ class WireModel(BaseModel):
         extra="allow",
         strict=True,
         allow_inf_nan=False,
+        # A number that is not finite must not become null; `refuse_non_finite` finds it in what is written.
+        ser_json_inf_nan="constants",
         validate_by_alias=True,
         validate_by_name=False,
         serialize_by_alias=True,
+        # A field that a user's subclass adds is written wherever an object of that class is.
+        polymorphic_serialization=True,
         protected_namespaces=(),
         defer_build=True,
     )
 
-    __constants__: ClassVar[dict[str, Any]] = {}
+    __constants__: ClassVar[Mapping[str, Any]] = {}
+    """What the constructor fills in; known once the validator is built."""
 
     def __init__(self, /, **data: Any) -> None:
-        """Make a model from values that Python spells: by attribute name or wire name, constants left out."""
-        self.__pydantic_validator__.validate_python(
-            {**self.__constants__, **data} if self.__constants__ else data,
-            self_instance=self,
-            by_alias=True,
-            by_name=True,
-        )
+        """Make a model from Python values, by field name or wire name; constants may be left out.
+
+        Raises:
+            pydantic.ValidationError: a value is missing, or not of its type.
+            ValueError: a number is not finite, or a field is passed under both of its names.
+        """
+        # The attribute comes first: its first use builds the validator, which finds the constants.
+        validate = self.__pydantic_validator__.validate_python
+        validate({**self.__constants__, **data}, self_instance=self, by_alias=True, by_name=True)
+        refuse_non_finite(data)
+        if self.__pydantic_extra__ and not self.__pydantic_extra__.keys().isdisjoint(type(self).model_fields):
+            twice = sorted(self.__pydantic_extra__.keys() & type(self).model_fields.keys())
+            raise ValueError(
+                f"{type(self).__name__} takes each field once; passed under both names: {', '.join(twice)}"
+            )
 
     # Without this mark pydantic would run the constructor for every nested model that it decodes.
     __init__.__dict__["__pydantic_base_init__"] = True
 
+    if not TYPE_CHECKING:  # Type checkers refuse a misspelt attribute only as long as they see no such method.
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            cls = type(self)
+            if name not in cls.__pydantic_fields__:
+                field = cls._wire_names().get(name)
+                if field is not None:
+                    raise AttributeError(f"{cls.__name__} has no attribute {name!r}; assign to {field!r}", name=name)
+                if name.startswith("_") and name not in cls.__private_attributes__ and not hasattr(cls, name):
+                    reason = f"cannot keep {name!r}; declare it as a PrivateAttr, or pass it to the constructor"
+                    raise AttributeError(f"{cls.__name__} {reason}", name=name)
+            refuse_non_finite(value)
+            super().__setattr__(name, value)
+
     @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        fields = cls.model_fields
-        cls.__constants__ = {name: field.default for name, field in fields.items() if CONST in field.metadata}
+    def _wire_names(cls) -> dict[str, str]:
+        """Return the names of the fields by their names on the wire, where the two differ."""
+        names = ((field.alias or wire_name(name), name) for name, field in cls.model_fields.items())
+        return {wire: name for wire, name in names if wire != name}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "Self":
+        """Return a copy; `update` holds values that replace others, by field name or wire name, unchecked.
+
+        Raises:
+            ValueError: a number is not finite.
+        """
+        refuse_non_finite(update)
+        names = self._wire_names() if update else {}
+        renamed = {names.get(name, name): value for name, value in update.items()} if update else None
+        return super().model_copy(update=renamed, deep=deep)
+
+    if not TYPE_CHECKING:  # The signatures are pydantic's.
+
+        @classmethod
+        def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Any:
+            """Read a model from JSON text, as pydantic does; what is not I-JSON is a `ValidationError`."""
+            from mcp_runtime.json_text import check
+
+            check(json_data, cls.__name__)
+            return super().model_validate_json(json_data, **options)
+
+        def model_dump_json(self, **options: Any) -> str:
+            """Write the model as JSON text, as pydantic does; a number that is not finite is a `ValueError`."""
+            text = super().model_dump_json(**options)
+            # Strings may hold these words as well.
+            if "NaN" in text or "Infinity" in text:
+                from mcp_runtime.json_text import refuse_non_finite_text
+
+                refuse_non_finite_text(text)
+            return text
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
-        for name, member in _model_fields(schema).items():
-            metadata = cls.model_fields[name].metadata
-            inner = cast(dict[str, Any], member["schema"])
-            # A schema that pydantic built before comes back as this method left it.
-            if CONST in metadata and inner["type"] == "default":
-                member["schema"] = inner["schema"]
-            elif OPTIONAL in metadata:
-                member["serialization_exclude_if"] = _IS_NONE
-            elif NULLABLE in metadata:
-                member["serialization_exclude_if"] = _IS_ABSENT
+        constants: dict[str, Any] = {}
+        for name, field in _model_fields(schema).items():
+            inner = cast(dict[str, Any], field["schema"])
+            if inner["type"] != "default" or "default" not in inner:
+                continue
+            default = inner["default"]
+            if _is_constant(inner["schema"], default):
+                constants[name] = default
+                field["schema"] = inner["schema"]
+            elif default is None:
+                field["serialization_exclude_if"] = _IS_NONE
+                inner["schema"] = _without_null(inner["schema"], f"{cls.__name__}.{name}")
+            elif default is ABSENT:
+                field["serialization_exclude_if"] = _IS_ABSENT
+        # A schema that pydantic built before comes back as this method left it, the constants unwrapped.
+        if "__constants__" not in cls.__dict__:
+            cls.__constants__ = constants
         return schema
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        from mcp_runtime.described import described
+
+        return described(cls, schema, handler, (None, ABSENT))
 
 
 def _model_fields(schema: CoreSchema) -> dict[str, core_schema.ModelField]:
@@ -287,3 +334,45 @@ def _model_fields(schema: CoreSchema) -> dict[str, core_schema.ModelField]:
     while inner["type"] not in ("model-fields", "definition-ref"):
         inner = inner["schema"]
     return cast(dict[str, core_schema.ModelField], inner.get("fields", {}))
+
+
+def _is_constant(schema: Mapping[str, Any], default: object) -> bool:
+    """Whether a field admits one value only, which is its default: ``1`` is neither ``True`` nor ``1.0``."""
+    if schema["type"] != "literal" or len(schema["expected"]) != 1:
+        return False
+    only = schema["expected"][0]
+    return type(only) is type(default) and only == default
+
+
+def _without_null(schema: Any, where: str) -> Any:
+    """Return the schema of an optional field as one that refuses null in JSON.
+
+    Raises:
+        TypeError: the type admits None in another way than ``T | None``, so that null could not be told from absence.
+    """
+    match schema["type"]:
+        case "nullable" if schema["schema"]["type"] != "any":
+            return core_schema.json_or_python_schema(json_schema=schema["schema"], python_schema=schema)
+        case "json-or-python" if schema["python_schema"]["type"] == "nullable":
+            return schema
+        case "function-before" | "function-after" | "function-wrap":
+            return {**schema, "schema": _without_null(schema["schema"], where)}
+        case _:
+            reason = "a field whose default is None is annotated `T | None`; where null is a value, default to ABSENT"
+            raise TypeError(f"{where}: {reason}")
+
+
+def refuse_non_finite(value: object) -> None:
+    """Check that no number in a value is infinite or NaN: JSON has none of them.
+
+    Raises:
+        ValueError: one is.
+    """
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value!r} is not a JSON number")
+    if isinstance(value, dict):
+        for inner in cast(dict[object, object], value).values():
+            refuse_non_finite(inner)
+    elif isinstance(value, list | tuple):
+        for inner in cast(list[object], value):
+            refuse_non_finite(inner)

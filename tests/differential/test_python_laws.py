@@ -10,7 +10,7 @@ import pytest
 from differential.instances import Case
 from differential.subjects import REFUSED, Subject, subject
 from differential.values import write
-from mcp_runtime.model import CONST, WireModel
+from mcp_runtime.model import WireModel
 from support.samples import REVISIONS
 
 pytestmark = [pytest.mark.differential, pytest.mark.parametrize("revision", REVISIONS)]
@@ -68,7 +68,7 @@ def _rebuilt(model: Any, *, by_alias: bool = False) -> Any:
     stated = {
         names[name]: getattr(model, name)
         for name in model.model_fields_set & fields.keys()
-        if CONST not in fields[name].metadata
+        if name not in type(model).__constants__
     }
     unknown = model.model_extra or {}
     if unknown.keys() & fields.keys():

@@ -36,7 +36,7 @@ from mcp_bindings.v2025_11_25 import (
     Tool,
     ToolInputSchema,
 )
-from mcp_bindings.v2025_11_25.errors import InvalidParamsError, MethodNotFoundError, UrlElicitationRequiredError
+from mcp_bindings.v2025_11_25.errors import InvalidParamsError, MethodNotFoundError, PeerUrlElicitationRequiredError
 from mcp_runtime.errors import PeerError
 from mcp_runtime.stub import iterate
 from support.samples import REVISIONS
@@ -220,11 +220,13 @@ class TestErrors:
         with pytest.raises(not_found, match="tools/list is not implemented here") as caught:
             await client.list_tools()
         assert (caught.value.code, caught.value.data) == (-32601, {"method": "tools/list"})
-        assert not_found.__name__ == "MethodNotFoundError"
+        assert not_found is getattr(
+            bindings, "PeerMethodNotFoundError" if revision == "2026-07-28" else "MethodNotFoundError"
+        )
 
     async def test_an_error_has_the_class_of_its_code(self) -> None:
         client: Client = Double(package("2025-11-25"), Weather()).client
-        with pytest.raises(UrlElicitationRequiredError) as caught:
+        with pytest.raises(PeerUrlElicitationRequiredError) as caught:
             await client.call_tool(name="forbidden")
         assert caught.value.data == {"elicitations": []}
         with pytest.raises(MethodNotFoundError):

@@ -51,7 +51,7 @@ class TestLazyPackage:
             assert "pydantic" not in found and "mcp_runtime.model" not in found
             name = package(revision).__name__
             features = {module.removeprefix(f"{name}.") for module in found if module.startswith(f"{name}.")}
-            assert features == {"client", "server", "methods", "errors", "binding"}
+            assert features == {"client", "server", "methods", "models", "errors", "binding"}
 
     def test_a_name_imports_what_it_needs(self) -> None:
         found = self.imported("from mcp_bindings.v2025_11_25 import CallToolResult")
@@ -84,13 +84,14 @@ class TestLazyPackage:
 
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_what_type_checkers_see_is_what_there_is(self, revision: str) -> None:
-        tree = ast.parse((GENERATED / f"v{revision.replace('-', '_')}" / "__init__.py").read_text("utf-8"))
+        folder = GENERATED / f"v{revision.replace('-', '_')}"
         seen = {
             alias.asname: node.module
-            for node in ast.walk(tree)
+            for page in ("__init__.py", "models.py")
+            for node in ast.walk(ast.parse((folder / page).read_text("utf-8")))
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
-            if node.level == 1
+            if node.level == 1 and alias.name != "*"
         }
         homes = package(revision)._HOMES
         assert seen == homes
@@ -136,7 +137,7 @@ class TestBinding:
                 format=FORMAT + 1, package="acme.mcp", revision="2025-11-25", era="legacy", methods=METHODS, errors={}
             )
         assert str(caught.value) == (
-            "acme.mcp was generated in format 2, this runtime reads format 1;"
+            "acme.mcp was generated in format 3, this runtime reads format 2;"
             " generate it again: mcp-bindgen generate 2025-11-25"
         )
 

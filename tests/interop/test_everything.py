@@ -22,7 +22,7 @@ from mcp_bindings.v2025_11_25 import (
     TaskMetadata,
     TextContent,
 )
-from mcp_bindings.v2025_11_25.errors import InvalidParamsError, UrlElicitationRequiredError
+from mcp_bindings.v2025_11_25.errors import InvalidParamsError, PeerUrlElicitationRequiredError
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import PeerError
 from mcp_runtime.stub import CallOptions
@@ -159,7 +159,7 @@ async def test_choices_of_a_form_are_told_from_texts() -> None:
 async def test_a_tool_that_needs_a_web_page_first_raises_the_error_of_that_name() -> None:
     async with everything() as client:
         arguments = {"url": "https://example.com", "errorPath": True}
-        with pytest.raises(UrlElicitationRequiredError) as caught:
+        with pytest.raises(PeerUrlElicitationRequiredError) as caught:
             await client.call_tool(name="trigger-url-elicitation", arguments=arguments)
         assert caught.value.data["elicitations"][0]["mode"] == "url"
 

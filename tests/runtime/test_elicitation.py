@@ -7,7 +7,7 @@ import pytest
 
 from mcp_bindings import v2025_06_18
 from mcp_bindings import v2025_11_25 as v
-from mcp_bindings.v2025_11_25.errors import InvalidParamsError, UrlElicitationRequiredError
+from mcp_bindings.v2025_11_25.errors import InvalidParamsError, PeerUrlElicitationRequiredError
 from mcp_runtime.elicitation import Action, FormAnswer, ask_form
 from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.protocol.legacy import Side
@@ -231,7 +231,7 @@ class TestWebPages:
                 raise pages.required(ctx.client, pages.begin(ctx.client, message="Sign in", url="https://x.org/{id}"))
 
         async with talk(Locked(), handlers=person, capabilities=BOTH) as both:
-            with pytest.raises(UrlElicitationRequiredError) as raised:
+            with pytest.raises(PeerUrlElicitationRequiredError) as raised:
                 await both.client.call_tool(name="x")
             [page] = required_elicitations(raised.value)
             assert (page.message, page.url) == ("Sign in", f"https://x.org/{page.id}")

@@ -110,3 +110,24 @@ def _tag(struct: Struct, wire_name: str) -> str | int | None:
         return None
     value = field.type.values[0]
     return value if isinstance(value, str | int) else None
+
+
+def has_batches(protocol: Protocol) -> bool:
+    """Whether messages may come in arrays: whether a definition is a list of messages of JSON-RPC."""
+    aliases = (definition.type for definition in protocol.definitions.values() if not isinstance(definition, Struct))
+    lists = (list(leaves(protocol, [type_.item])) for type_ in aliases if isinstance(type_, ListOf))
+    return any(found and all(_is_envelope(leaf) for leaf in found) for found in lists)
+
+
+def has_errors_without_id(protocol: Protocol) -> bool:
+    """Whether an error response may leave out the id of its request."""
+    for struct in protocol.structs():
+        id_ = struct.field("id")
+        if _is_envelope(struct) and struct.field("error") and id_ is not None and not id_.required:
+            return True
+    return False
+
+
+def _is_envelope(leaf: TypeRef | Struct) -> bool:
+    """Whether a type is a message of JSON-RPC: an object with its version."""
+    return isinstance(leaf, Struct) and leaf.field("jsonrpc") is not None

@@ -32,7 +32,7 @@ _HINTS = (
 )
 """Annotations, their names in Python, and their defaults (specification, Tools, ToolAnnotations)."""
 _FROM_TYPING = ("Annotated", "Any", "Literal")
-_FROM_MODEL = ("ABSENT", "NULLABLE", "OPTIONAL", "Absent", "Integer", "Number")
+_FROM_MODEL = ("ABSENT", "Absent", "Integer", "Number")
 _FROM_PYDANTIC = ("ConfigDict", "Field")
 
 
@@ -131,13 +131,15 @@ def _model(class_: Class) -> Model:
 
 
 def _field(field: Field) -> str:
-    alias = f", Field(alias={field.wire!r})" if field.wire != field.name else ""
-    if not field.may_be_absent:
-        type_ = f"{field.type} | None" if field.may_be_null else field.type
-        return f"{field.name}: Annotated[{type_}{alias}]" if alias else f"{field.name}: {type_}"
-    if field.may_be_null:
-        return f"{field.name}: Annotated[{field.type} | None | Absent{alias}, NULLABLE] = ABSENT"
-    return f"{field.name}: Annotated[{field.type} | None{alias}, OPTIONAL] = None"
+    type_ = f"{field.type} | None" if field.may_be_null or field.may_be_absent else field.type
+    default = ""
+    if field.may_be_absent:
+        type_, default = (f"{type_} | Absent", " = ABSENT") if field.may_be_null else (type_, " = None")
+    return f"{field.name}: {_aliased(type_, field)}{default}"
+
+
+def _aliased(type_: str, field: Field) -> str:
+    return type_ if field.wire == field.name else f"Annotated[{type_}, Field(alias={field.wire!r})]"
 
 
 def _constant_name(one: Planned) -> str:

@@ -6,88 +6,87 @@
 #   command:  mcp-bindgen generate 2024-11-05
 """Types of `completion`. Revision 2024-11-05."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated as _Annotated, Literal
+
+from mcp_runtime.model import Boolean, Integer, Tagged, WireModel
+from pydantic import Field
+
 from .common import RequestParamsMeta, Result
 
 
-class CompleteRequestParamsArgument(_m.WireModel):
-    """The value being typed: its name, and the letters so far.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    name: _str
-    """Which value of the prompt or URI pattern is being typed."""
-    value: _str
-    """The letters typed so far, to be matched."""
-
-
-class PromptReference(_m.WireModel):
+class PromptReference(WireModel):
     """Points at a template of the server by its name, when a value for it is completed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    type: _Annotated[_Literal["ref/prompt"], _m.CONST] = "ref/prompt"
+    type: Literal["ref/prompt"] = "ref/prompt"
     """Tells this from a pointer at resources; always "ref/prompt"."""
-    name: _str
+    name: str
     """Which one is meant, by the name given in `prompts/list`."""
 
 
-class ResourceReference(_m.WireModel):
+class ResourceReference(WireModel):
     """Points at a resource or at a pattern for resources.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    type: _Annotated[_Literal["ref/resource"], _m.CONST] = "ref/resource"
+    type: Literal["ref/resource"] = "ref/resource"
     """Tells this from a pointer at a prompt; always "ref/resource"."""
-    uri: _str
+    uri: str
     """The URI itself, or the pattern as listed by `resources/templates/list`."""
 
 
-class CompleteRequestParams(_m.WireModel):
+class CompleteRequestParamsArgument(WireModel):
+    """The value being typed: its name, and the letters so far.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    name: str
+    """Which value of the prompt or URI pattern is being typed."""
+    value: str
+    """The letters typed so far, to be matched."""
+
+
+class CompleteRequestParams(WireModel):
     """What is being typed, and for which prompt or resource template.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: _Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    ref: _Annotated[PromptReference | ResourceReference, _m.Tagged("type")]
+    ref: _Annotated[PromptReference | ResourceReference, Tagged("type")]
     """The prompt, or the template of resources, whose value is being typed."""
     argument: CompleteRequestParamsArgument
     """The value being typed: its name, and the letters so far."""
 
 
-class CompleteRequest(_m.WireModel):
+class CompleteRequest(WireModel):
     """Asks for ways to finish a value the user is typing (`completion/complete`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    method: _Annotated[_Literal["completion/complete"], _m.CONST] = "completion/complete"
+    method: Literal["completion/complete"] = "completion/complete"
     """Says what kind of message this is, and with that what `params` holds."""
     params: CompleteRequestParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class CompleteResultCompletion(_m.WireModel):
+class CompleteResultCompletion(WireModel):
     """The suggestions, and how many exist in all.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    values: _list[_str]
+    values: list[str]
     """The suggestions as plain strings, at most 100 of them."""
-    total: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
+    total: Integer | None = None
     """How many suggestions exist; may be larger than what is sent."""
-    has_more: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    has_more: Boolean | None = None
     """True if further suggestions exist that were not sent, counted or not."""
 
 

@@ -6,50 +6,49 @@
 #   command:  mcp-bindgen generate 2024-11-05
 """Exceptions for the error codes of the protocol. Revision 2024-11-05."""
 
-from builtins import int as _int
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-from typing import Final as _Final
-from mcp_runtime import errors as _errors
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from mcp_runtime import errors
 
 
-class ParseError(_errors.PeerError):
+class ParseError(errors.PeerError):
     """JSON-RPC code for text that is not valid JSON.
 
     Error code -32700.
     """
 
 
-class InvalidRequestError(_errors.PeerError):
+class InvalidRequestError(errors.PeerError):
     """JSON-RPC code for JSON that is not a well-formed message.
 
     Error code -32600.
     """
 
 
-class MethodNotFoundError(_errors.PeerError):
+class MethodNotFoundError(errors.PeerError):
     """JSON-RPC code for a method the receiver does not know or offer.
 
     Error code -32601.
     """
 
 
-class InvalidParamsError(_errors.PeerError):
+class InvalidParamsError(errors.PeerError):
     """JSON-RPC code for parameters that do not fit the method.
 
     Error code -32602.
     """
 
 
-class InternalError(_errors.PeerError):
+class InternalError(errors.PeerError):
     """JSON-RPC code for an unexpected failure inside the receiver.
 
     Error code -32603.
     """
 
 
-ERRORS: _Final[_Mapping[_int, _type[_errors.PeerError]]] = _MappingProxyType(
+ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType(
     {
         -32700: ParseError,
         -32600: InvalidRequestError,

@@ -6,19 +6,20 @@
 #   command:  mcp-bindgen generate 2024-11-05
 """Types of `roots`. Revision 2024-11-05."""
 
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import WireModel
+
 from .common import RequestParams
 
 
-class ListRootsRequest(_m.WireModel):
+class ListRootsRequest(WireModel):
     """Asks the client which directories and files the server may work on (`roots/list`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    method: _Annotated[_Literal["roots/list"], _m.CONST] = "roots/list"
+    method: Literal["roots/list"] = "roots/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[RequestParams | None, _m.OPTIONAL] = None
+    params: RequestParams | None = None
     """Data of the message; `method` decides what belongs here."""

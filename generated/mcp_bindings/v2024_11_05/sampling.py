@@ -6,77 +6,73 @@
 #   command:  mcp-bindgen generate 2024-11-05
 """Types of `sampling`. Revision 2024-11-05."""
 
-from builtins import dict as _dict
-from builtins import float as _float
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated as _Annotated, Any, Literal
+
+from mcp_runtime.model import Integer, JsonNumber, Number, WireModel
+from pydantic import Field
+
 from .common import RequestParamsMeta, SamplingMessage
 
 
-class ModelHint(_m.WireModel):
+class ModelHint(WireModel):
     """A wish for a certain model or model family.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    name: _Annotated[_str | None, _m.OPTIONAL] = None
+    name: str | None = None
     """Part of a model's name, like "sonnet"; the client may map it to a comparable model of another provider."""
 
 
-class ModelPreferences(_m.WireModel):
+class ModelPreferences(WireModel):
     """What the server values in a model; the client makes the choice and may ignore all of it.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    hints: _Annotated[_list[ModelHint] | None, _m.OPTIONAL] = None
+    hints: list[ModelHint] | None = None
     """Wanted models, best first; they count before the three priorities."""
-    cost_priority: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, le=1)] | None, _m.OPTIONAL] = None
+    cost_priority: _Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much a low price matters, from 0 (not at all) to 1 (above all)."""
-    speed_priority: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, le=1)] | None, _m.OPTIONAL] = None
+    speed_priority: _Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much a quick answer matters, from 0 (not at all) to 1 (above all)."""
-    intelligence_priority: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, le=1)] | None, _m.OPTIONAL] = None
+    intelligence_priority: _Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much the model's abilities matter, from 0 (not at all) to 1 (above all)."""
 
 
-class CreateMessageRequestParams(_m.WireModel):
+class CreateMessageRequestParams(WireModel):
     """The conversation to continue, and wishes on the model, its length limit and its tools.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: _Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    messages: _list[SamplingMessage]
+    messages: list[SamplingMessage]
     """The conversation so far, oldest first, for the model to continue."""
-    model_preferences: _Annotated[ModelPreferences | None, _m.OPTIONAL] = None
+    model_preferences: ModelPreferences | None = None
     """What the server values in a model; the client may choose otherwise."""
-    system_prompt: _Annotated[_str | None, _m.OPTIONAL] = None
+    system_prompt: str | None = None
     """Instructions to put before the conversation; the client may change or drop them."""
-    include_context: _Annotated[_Literal["none", "thisServer", "allServers"] | None, _m.OPTIONAL] = None
+    include_context: Literal["none", "thisServer", "allServers"] | None = None
     """Whose context to add: "none", that of the asking server, or of all; the client may ignore it."""
-    temperature: _Annotated[_m.Number | None, _m.OPTIONAL] = None
+    temperature: Number | None = None
     """Randomness of the model's choice of words; higher values are more random."""
-    max_tokens: _m.Integer
+    max_tokens: Integer
     """Upper limit on the length of the answer, in tokens; the model may stop sooner."""
-    stop_sequences: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
+    stop_sequences: list[str] | None = None
     """Strings that end the answer as soon as one is written."""
-    metadata: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
+    metadata: dict[str, Any] | None = None
     """Settings for the provider of the model, in the provider's own format."""
 
 
-class CreateMessageRequest(_m.WireModel):
+class CreateMessageRequest(WireModel):
     """Asks the client to have its language model write something; the user should be able to review it.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
-    method: _Annotated[_Literal["sampling/createMessage"], _m.CONST] = "sampling/createMessage"
+    method: Literal["sampling/createMessage"] = "sampling/createMessage"
     """Says what kind of message this is, and with that what `params` holds."""
     params: CreateMessageRequestParams
     """Data of the message; `method` decides what belongs here."""

@@ -6,32 +6,33 @@
 #   command:  mcp-bindgen generate 2025-03-26
 """Types of `logging`. Revision 2025-03-26."""
 
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import WireModel
+from pydantic import Field
+
 from .common import LoggingLevel, RequestParamsMeta
 
 
-class SetLevelRequestParams(_m.WireModel):
+class SetLevelRequestParams(WireModel):
     """The least severity the client wants to see.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
     level: LoggingLevel
     """Least severity to be sent; anything more serious comes too."""
 
 
-class SetLevelRequest(_m.WireModel):
+class SetLevelRequest(WireModel):
     """Tells the server how severe a log message must be to be sent (`logging/setLevel`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    method: _Annotated[_Literal["logging/setLevel"], _m.CONST] = "logging/setLevel"
+    method: Literal["logging/setLevel"] = "logging/setLevel"
     """Says what kind of message this is, and with that what `params` holds."""
     params: SetLevelRequestParams
     """Data of the message; `method` decides what belongs here."""

@@ -6,13 +6,10 @@
 #   command:  mcp-bindgen generate 2025-03-26
 """Types of `messages`. Revision 2025-03-26."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal, TypeAlias
+
+from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, Tagged, WireModel
+
 from .common import CreateMessageResult, EmptyResult, JSONRPCRequest, ListRootsResult, RequestId, Result
 from .completion import CompleteRequest, CompleteResult
 from .initialize import InitializeRequest, InitializeResult
@@ -45,17 +42,73 @@ from .roots import ListRootsRequest
 from .sampling import CreateMessageRequest
 from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult
 
-ClientNotification: _TypeAlias = _Annotated[
-    CancelledNotification | ProgressNotification | InitializedNotification | RootsListChangedNotification,
-    _m.Tagged("method"),
-]
-"""Any message a client may send that nobody answers.
+JSONRPCBatchRequest: TypeAlias = list[Annotated[JSONRPCRequest | JSONRPCNotification, LEFT_TO_RIGHT]]
+"""Several requests and notifications sent as one array; `initialize` must not be among them.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
 
-ClientRequest: _TypeAlias = _Annotated[
+class JSONRPCResponse(WireModel):
+    """Reply that carries what a successful request produced.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: Result
+    """What the request produced; its shape depends on the method."""
+
+
+class JSONRPCErrorError(WireModel):
+    """What went wrong: a code, a sentence, and perhaps details.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    code: Integer
+    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class JSONRPCError(WireModel):
+    """Reply that tells why a request failed.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request that failed, to pair the two."""
+    error: JSONRPCErrorError
+    """What went wrong: a code, a sentence, and perhaps details."""
+
+
+JSONRPCBatchResponse: TypeAlias = list[Annotated[JSONRPCResponse | JSONRPCError, LEFT_TO_RIGHT]]
+"""Several replies, with a result or an error each, sent as one array.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+"""
+
+
+JSONRPCMessage: TypeAlias = Annotated[
+    JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification | JSONRPCBatchRequest | JSONRPCBatchResponse,
+    LEFT_TO_RIGHT,
+]
+"""Anything that may travel between client and server as a unit.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+"""
+
+
+ClientRequest: TypeAlias = Annotated[
     InitializeRequest
     | CompleteRequest
     | SetLevelRequest
@@ -69,7 +122,7 @@ ClientRequest: _TypeAlias = _Annotated[
     | ListResourcesRequest
     | ListResourceTemplatesRequest
     | ListToolsRequest,
-    _m.Tagged("method"),
+    Tagged("method"),
 ]
 """Any message a client may send that wants an answer.
 
@@ -77,80 +130,31 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-ClientResult: _TypeAlias = _Annotated[CreateMessageResult | ListRootsResult | EmptyResult, _m.LEFT_TO_RIGHT]
+ClientNotification: TypeAlias = Annotated[
+    CancelledNotification | ProgressNotification | InitializedNotification | RootsListChangedNotification,
+    Tagged("method"),
+]
+"""Any message a client may send that nobody answers.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+"""
+
+
+ClientResult: TypeAlias = Annotated[CreateMessageResult | ListRootsResult | EmptyResult, LEFT_TO_RIGHT]
 """Any answer a client may give to a server's request.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
 
-JSONRPCBatchRequest: _TypeAlias = _list[_Annotated[JSONRPCRequest | JSONRPCNotification, _m.LEFT_TO_RIGHT]]
-"""Several requests and notifications sent as one array; `initialize` must not be among them.
+ServerRequest: TypeAlias = Annotated[CreateMessageRequest | PingRequest | ListRootsRequest, Tagged("method")]
+"""Any message a server may send that wants an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
 
 
-class JSONRPCErrorError(_m.WireModel):
-    """What went wrong: a code, a sentence, and perhaps details.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    code: _m.Integer
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class JSONRPCError(_m.WireModel):
-    """Reply that tells why a request failed.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request that failed, to pair the two."""
-    error: JSONRPCErrorError
-    """What went wrong: a code, a sentence, and perhaps details."""
-
-
-class JSONRPCResponse(_m.WireModel):
-    """Reply that carries what a successful request produced.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: Result
-    """What the request produced; its shape depends on the method."""
-
-
-JSONRPCBatchResponse: _TypeAlias = _list[_Annotated[JSONRPCResponse | JSONRPCError, _m.LEFT_TO_RIGHT]]
-"""Several replies, with a result or an error each, sent as one array.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-"""
-
-
-JSONRPCMessage: _TypeAlias = _Annotated[
-    JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification | JSONRPCBatchRequest | JSONRPCBatchResponse,
-    _m.LEFT_TO_RIGHT,
-]
-"""Anything that may travel between client and server as a unit.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-"""
-
-
-ServerNotification: _TypeAlias = _Annotated[
+ServerNotification: TypeAlias = Annotated[
     CancelledNotification
     | ProgressNotification
     | LoggingMessageNotification
@@ -158,7 +162,7 @@ ServerNotification: _TypeAlias = _Annotated[
     | ResourceListChangedNotification
     | ToolListChangedNotification
     | PromptListChangedNotification,
-    _m.Tagged("method"),
+    Tagged("method"),
 ]
 """Any message a server may send that nobody answers.
 
@@ -166,14 +170,7 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-ServerRequest: _TypeAlias = _Annotated[CreateMessageRequest | PingRequest | ListRootsRequest, _m.Tagged("method")]
-"""Any message a server may send that wants an answer.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-"""
-
-
-ServerResult: _TypeAlias = _Annotated[
+ServerResult: TypeAlias = Annotated[
     InitializeResult
     | CompleteResult
     | ReadResourceResult
@@ -184,7 +181,7 @@ ServerResult: _TypeAlias = _Annotated[
     | CallToolResult
     | ListToolsResult
     | EmptyResult,
-    _m.LEFT_TO_RIGHT,
+    LEFT_TO_RIGHT,
 ]
 """Any answer a server may give to a client's request.
 

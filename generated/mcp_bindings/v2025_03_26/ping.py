@@ -6,19 +6,20 @@
 #   command:  mcp-bindgen generate 2025-03-26
 """Types of `ping`. Revision 2025-03-26."""
 
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import WireModel
+
 from .common import RequestParams
 
 
-class PingRequest(_m.WireModel):
+class PingRequest(WireModel):
     """Checks that the other side is alive; it must answer at once with an empty result.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    method: _Annotated[_Literal["ping"], _m.CONST] = "ping"
+    method: Literal["ping"] = "ping"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[RequestParams | None, _m.OPTIONAL] = None
+    params: RequestParams | None = None
     """Data of the message; `method` decides what belongs here."""

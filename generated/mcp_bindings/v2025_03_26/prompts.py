@@ -6,13 +6,11 @@
 #   command:  mcp-bindgen generate 2025-03-26
 """Types of `prompts`. Revision 2025-03-26."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import Boolean, Tagged, WireModel
+from pydantic import Field
+
 from .common import (
     AudioContent,
     EmbeddedResource,
@@ -26,93 +24,43 @@ from .common import (
 )
 
 
-class GetPromptRequestParams(_m.WireModel):
-    """Which prompt to fetch and the values to fill into it.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
-    name: _str
-    """Which prompt to fetch, by the name given in `prompts/list`."""
-    arguments: _Annotated[_dict[_str, _str] | None, _m.OPTIONAL] = None
-    """Texts to fill into the template, by name."""
-
-
-class GetPromptRequest(_m.WireModel):
-    """Fetches one prompt with its arguments filled in (`prompts/get`).
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    method: _Annotated[_Literal["prompts/get"], _m.CONST] = "prompts/get"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: GetPromptRequestParams
-    """Data of the message; `method` decides what belongs here."""
-
-
-class PromptMessage(_m.WireModel):
-    """One message of an expanded prompt; may hold resources of the server.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    role: Role
-    """Who speaks: the user or the model."""
-    content: _Annotated[ImageContent | AudioContent | TextContent | EmbeddedResource, _m.Tagged("type")]
-    """What is said, as one block, perhaps with a resource in it."""
-
-
-class GetPromptResult(Result):
-    """The messages a prompt expands to, ready to hand to a model.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Says what the prompt is good for."""
-    messages: _list[PromptMessage]
-    """The conversation to hand to the model, in order."""
-
-
-class ListPromptsRequest(_m.WireModel):
+class ListPromptsRequest(WireModel):
     """Asks the server which prompts it offers, page by page (`prompts/list`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    method: _Annotated[_Literal["prompts/list"], _m.CONST] = "prompts/list"
+    method: Literal["prompts/list"] = "prompts/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
+    params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
-class PromptArgument(_m.WireModel):
+class PromptArgument(WireModel):
     """A value that a prompt takes when it is fetched.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    name: _str
+    name: str
     """Key under which the value is passed to `prompts/get`."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
+    description: str | None = None
     """What the value means, in words for people."""
-    required: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    required: Boolean | None = None
     """True if the prompt cannot be fetched without it; false when absent."""
 
 
-class Prompt(_m.WireModel):
+class Prompt(WireModel):
     """A message template offered by the server, usually picked by the user.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    name: _str
+    name: str
     """Identifies the prompt in `prompts/get`; unique on its server."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
+    description: str | None = None
     """What the prompt is good for, in words for people."""
-    arguments: _Annotated[_list[PromptArgument] | None, _m.OPTIONAL] = None
+    arguments: list[PromptArgument] | None = None
     """Values it takes when it is fetched."""
 
 
@@ -122,5 +70,55 @@ class ListPromptsResult(PaginatedResult):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    prompts: _list[Prompt]
+    prompts: list[Prompt]
     """Templates on this page, each with the arguments it takes."""
+
+
+class GetPromptRequestParams(WireModel):
+    """Which prompt to fetch and the values to fill into it.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
+    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    name: str
+    """Which prompt to fetch, by the name given in `prompts/list`."""
+    arguments: dict[str, str] | None = None
+    """Texts to fill into the template, by name."""
+
+
+class GetPromptRequest(WireModel):
+    """Fetches one prompt with its arguments filled in (`prompts/get`).
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    method: Literal["prompts/get"] = "prompts/get"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: GetPromptRequestParams
+    """Data of the message; `method` decides what belongs here."""
+
+
+class PromptMessage(WireModel):
+    """One message of an expanded prompt; may hold resources of the server.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    role: Role
+    """Who speaks: the user or the model."""
+    content: Annotated[ImageContent | AudioContent | TextContent | EmbeddedResource, Tagged("type")]
+    """What is said, as one block, perhaps with a resource in it."""
+
+
+class GetPromptResult(Result):
+    """The messages a prompt expands to, ready to hand to a model.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    description: str | None = None
+    """Says what the prompt is good for."""
+    messages: list[PromptMessage]
+    """The conversation to hand to the model, in order."""

@@ -6,12 +6,11 @@
 #   command:  mcp-bindgen generate 2025-03-26
 """Types of `resources`. Revision 2025-03-26."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import LEFT_TO_RIGHT, WireModel
+from pydantic import Field
+
 from .common import (
     Annotations,
     BlobResourceContents,
@@ -24,55 +23,15 @@ from .common import (
 )
 
 
-class ListResourceTemplatesRequest(_m.WireModel):
-    """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    method: _Annotated[_Literal["resources/templates/list"], _m.CONST] = "resources/templates/list"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class ResourceTemplate(_m.WireModel):
-    """A pattern from which URIs of readable things are built.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    uri_template: _str
-    """Pattern with gaps in braces, as in RFC 6570; filled in, it names something to read."""
-    name: _str
-    """What this kind of resource is called; shown where no better label exists."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What such resources contain, to help the model decide whether to read one."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Media type of all that match the pattern; absent if they differ."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-
-
-class ListResourceTemplatesResult(PaginatedResult):
-    """One page of the URI patterns a server offers.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
-    """
-
-    resource_templates: _list[ResourceTemplate]
-    """The URI patterns on this page."""
-
-
-class ListResourcesRequest(_m.WireModel):
+class ListResourcesRequest(WireModel):
     """Asks the server what it has to read, page by page (`resources/list`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    method: _Annotated[_Literal["resources/list"], _m.CONST] = "resources/list"
+    method: Literal["resources/list"] = "resources/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
+    params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
@@ -82,29 +41,69 @@ class ListResourcesResult(PaginatedResult):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    resources: _list[Resource]
+    resources: list[Resource]
     """Readable things on this page, each with its URI."""
 
 
-class ReadResourceRequestParams(_m.WireModel):
+class ListResourceTemplatesRequest(WireModel):
+    """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    method: Literal["resources/templates/list"] = "resources/templates/list"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: PaginatedRequestParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class ResourceTemplate(WireModel):
+    """A pattern from which URIs of readable things are built.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    uri_template: str
+    """Pattern with gaps in braces, as in RFC 6570; filled in, it names something to read."""
+    name: str
+    """What this kind of resource is called; shown where no better label exists."""
+    description: str | None = None
+    """What such resources contain, to help the model decide whether to read one."""
+    mime_type: str | None = None
+    """Media type of all that match the pattern; absent if they differ."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+
+
+class ListResourceTemplatesResult(PaginatedResult):
+    """One page of the URI patterns a server offers.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    resource_templates: list[ResourceTemplate]
+    """The URI patterns on this page."""
+
+
+class ReadResourceRequestParams(WireModel):
     """Names what the client wants fetched, by URI.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    uri: _str
+    uri: str
     """What to read; any scheme may be used, as only the server has to understand it."""
 
 
-class ReadResourceRequest(_m.WireModel):
+class ReadResourceRequest(WireModel):
     """Fetches the contents behind a URI (`resources/read`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    method: _Annotated[_Literal["resources/read"], _m.CONST] = "resources/read"
+    method: Literal["resources/read"] = "resources/read"
     """Says what kind of message this is, and with that what `params` holds."""
     params: ReadResourceRequestParams
     """Data of the message; `method` decides what belongs here."""
@@ -116,53 +115,53 @@ class ReadResourceResult(Result):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    contents: _list[_Annotated[TextResourceContents | BlobResourceContents, _m.LEFT_TO_RIGHT]]
+    contents: list[Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]]
     """The pieces found, each with its own URI, as text or as binary data."""
 
 
-class SubscribeRequestParams(_m.WireModel):
+class SubscribeRequestParams(WireModel):
     """Names the resource to watch.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    uri: _str
+    uri: str
     """What to watch; any scheme may be used, as only the server has to understand it."""
 
 
-class SubscribeRequest(_m.WireModel):
+class SubscribeRequest(WireModel):
     """Asks to be told whenever one resource changes (`resources/subscribe`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    method: _Annotated[_Literal["resources/subscribe"], _m.CONST] = "resources/subscribe"
+    method: Literal["resources/subscribe"] = "resources/subscribe"
     """Says what kind of message this is, and with that what `params` holds."""
     params: SubscribeRequestParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class UnsubscribeRequestParams(_m.WireModel):
+class UnsubscribeRequestParams(WireModel):
     """Names the resource that need not be watched any more.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    uri: _str
+    uri: str
     """What to watch no longer; as given in `resources/subscribe`."""
 
 
-class UnsubscribeRequest(_m.WireModel):
+class UnsubscribeRequest(WireModel):
     """Ends the watching of one resource (`resources/unsubscribe`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
 
-    method: _Annotated[_Literal["resources/unsubscribe"], _m.CONST] = "resources/unsubscribe"
+    method: Literal["resources/unsubscribe"] = "resources/unsubscribe"
     """Says what kind of message this is, and with that what `params` holds."""
     params: UnsubscribeRequestParams
     """Data of the message; `method` decides what belongs here."""

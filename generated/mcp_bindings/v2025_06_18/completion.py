@@ -6,36 +6,12 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `completion`. Revision 2025-06-18."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import Boolean, Integer, Tagged, WireModel
+from pydantic import Field
+
 from .common import BaseMetadata, RequestParamsMeta, Result
-
-
-class CompleteRequestParamsArgument(_m.WireModel):
-    """The value being typed: its name, and the letters so far.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
-    """
-
-    name: _str
-    """Which value of the prompt or URI pattern is being typed."""
-    value: _str
-    """The letters typed so far, to be matched."""
-
-
-class CompleteRequestParamsContext(_m.WireModel):
-    """What else is known already, to narrow the suggestions.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
-    """
-
-    arguments: _Annotated[_dict[_str, _str] | None, _m.OPTIONAL] = None
-    """Values the user has settled before, by name."""
 
 
 class PromptReference(BaseMetadata):
@@ -44,61 +20,83 @@ class PromptReference(BaseMetadata):
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#promptreference
     """
 
-    type: _Annotated[_Literal["ref/prompt"], _m.CONST] = "ref/prompt"
+    type: Literal["ref/prompt"] = "ref/prompt"
     """Tells this from a pointer at resources; always "ref/prompt"."""
 
 
-class ResourceTemplateReference(_m.WireModel):
+class ResourceTemplateReference(WireModel):
     """Points at a resource or at a pattern for resources.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplatereference
     """
 
-    type: _Annotated[_Literal["ref/resource"], _m.CONST] = "ref/resource"
+    type: Literal["ref/resource"] = "ref/resource"
     """Tells this from a pointer at a prompt; always "ref/resource"."""
-    uri: _str
+    uri: str
     """The URI itself, or the pattern as listed by `resources/templates/list`."""
 
 
-class CompleteRequestParams(_m.WireModel):
+class CompleteRequestParamsArgument(WireModel):
+    """The value being typed: its name, and the letters so far.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
+    """
+
+    name: str
+    """Which value of the prompt or URI pattern is being typed."""
+    value: str
+    """The letters typed so far, to be matched."""
+
+
+class CompleteRequestParamsContext(WireModel):
+    """What else is known already, to narrow the suggestions.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
+    """
+
+    arguments: dict[str, str] | None = None
+    """Values the user has settled before, by name."""
+
+
+class CompleteRequestParams(WireModel):
     """What is being typed, and for which prompt or resource template.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    ref: _Annotated[ResourceTemplateReference | PromptReference, _m.Tagged("type")]
+    ref: Annotated[ResourceTemplateReference | PromptReference, Tagged("type")]
     """The prompt, or the template of resources, whose value is being typed."""
     argument: CompleteRequestParamsArgument
     """The value being typed: its name, and the letters so far."""
-    context: _Annotated[CompleteRequestParamsContext | None, _m.OPTIONAL] = None
+    context: CompleteRequestParamsContext | None = None
     """What else is known already, to narrow the suggestions."""
 
 
-class CompleteRequest(_m.WireModel):
+class CompleteRequest(WireModel):
     """Asks for ways to finish a value the user is typing (`completion/complete`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#completerequest
     """
 
-    method: _Annotated[_Literal["completion/complete"], _m.CONST] = "completion/complete"
+    method: Literal["completion/complete"] = "completion/complete"
     """Says what kind of message this is, and with that what `params` holds."""
     params: CompleteRequestParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class CompleteResultCompletion(_m.WireModel):
+class CompleteResultCompletion(WireModel):
     """The suggestions, and how many exist in all.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#completeresult
     """
 
-    values: _list[_str]
+    values: list[str]
     """The suggestions as plain strings, at most 100 of them."""
-    total: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
+    total: Integer | None = None
     """How many suggestions exist; may be larger than what is sent."""
-    has_more: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    has_more: Boolean | None = None
     """True if further suggestions exist that were not sent, counted or not."""
 
 

@@ -6,91 +6,88 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `elicitation`. Revision 2025-06-18."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal, TypeAlias
+
+from mcp_runtime.model import Boolean, Integer, LEFT_TO_RIGHT, Number, WireModel
+from pydantic import Field
+
 from .common import RequestParamsMeta
 
 
-class BooleanSchema(_m.WireModel):
-    """A yes-or-no field of an elicitation form.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#booleanschema
-    """
-
-    type: _Annotated[_Literal["boolean"], _m.CONST] = "boolean"
-    """Marks this field as a yes-or-no question; always "boolean"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the checkbox."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains the yes-or-no question."""
-    default: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """Whether the checkbox starts out ticked."""
-
-
-class EnumSchema(_m.WireModel):
-    """A field of an elicitation form where the user picks one of fixed options.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema
-    """
-
-    type: _Annotated[_Literal["string"], _m.CONST] = "string"
-    """Marks this field as a choice among texts; always "string"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the choice."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains what to choose."""
-    enum: _list[_str]
-    """The values to choose from; one of these strings is sent back."""
-    enum_names: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
-    """Labels of the values, in the same order."""
-
-
-class NumberSchema(_m.WireModel):
-    """A numeric field of an elicitation form, with or without fractions.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema
-    """
-
-    type: _Literal["number", "integer"]
-    """Which numbers are allowed: all ("number") or whole ones only ("integer")."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the number."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains which number is wanted."""
-    minimum: _Annotated[_m.Number | None, _m.OPTIONAL] = None
-    """Smallest answer allowed, itself included."""
-    maximum: _Annotated[_m.Number | None, _m.OPTIONAL] = None
-    """Largest answer allowed, itself included."""
-
-
-class StringSchema(_m.WireModel):
+class StringSchema(WireModel):
     """A text field of an elicitation form.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#stringschema
     """
 
-    type: _Annotated[_Literal["string"], _m.CONST] = "string"
+    type: Literal["string"] = "string"
     """Marks this field as free text; always "string"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
+    title: str | None = None
     """Label shown next to the text field."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
+    description: str | None = None
     """Help text that explains what to enter."""
-    min_length: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
+    min_length: Integer | None = None
     """Fewest characters the answer may have."""
-    max_length: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
+    max_length: Integer | None = None
     """Most characters the answer may have; no limit when absent."""
-    format: _Annotated[_Literal["email", "uri", "date", "date-time"] | None, _m.OPTIONAL] = None
+    format: Literal["email", "uri", "date", "date-time"] | None = None
     """Notation the text must follow: "email", "uri", "date" or "date-time"."""
 
 
-PrimitiveSchemaDefinition: _TypeAlias = _Annotated[
-    EnumSchema | BooleanSchema | NumberSchema | StringSchema, _m.LEFT_TO_RIGHT
+class NumberSchema(WireModel):
+    """A numeric field of an elicitation form, with or without fractions.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#numberschema
+    """
+
+    type: Literal["number", "integer"]
+    """Which numbers are allowed: all ("number") or whole ones only ("integer")."""
+    title: str | None = None
+    """Label shown next to the number."""
+    description: str | None = None
+    """Help text that explains which number is wanted."""
+    minimum: Number | None = None
+    """Smallest answer allowed, itself included."""
+    maximum: Number | None = None
+    """Largest answer allowed, itself included."""
+
+
+class BooleanSchema(WireModel):
+    """A yes-or-no field of an elicitation form.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#booleanschema
+    """
+
+    type: Literal["boolean"] = "boolean"
+    """Marks this field as a yes-or-no question; always "boolean"."""
+    title: str | None = None
+    """Label shown next to the checkbox."""
+    description: str | None = None
+    """Help text that explains the yes-or-no question."""
+    default: Boolean | None = None
+    """Whether the checkbox starts out ticked."""
+
+
+class EnumSchema(WireModel):
+    """A field of an elicitation form where the user picks one of fixed options.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#enumschema
+    """
+
+    type: Literal["string"] = "string"
+    """Marks this field as a choice among texts; always "string"."""
+    title: str | None = None
+    """Label shown next to the choice."""
+    description: str | None = None
+    """Help text that explains what to choose."""
+    enum: list[str]
+    """The values to choose from; one of these strings is sent back."""
+    enum_names: list[str] | None = None
+    """Labels of the values, in the same order."""
+
+
+PrimitiveSchemaDefinition: TypeAlias = Annotated[
+    EnumSchema | BooleanSchema | NumberSchema | StringSchema, LEFT_TO_RIGHT
 ]
 """One field of an elicitation form; fields hold plain values or choices and never nest.
 
@@ -98,41 +95,41 @@ See https://modelcontextprotocol.io/specification/2025-06-18/schema#primitivesch
 """
 
 
-class ElicitRequestParamsRequestedSchema(_m.WireModel):
+class ElicitRequestParamsRequestedSchema(WireModel):
     """The fields of the form, as a flat JSON Schema object.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
     """
 
-    type: _Annotated[_Literal["object"], _m.CONST] = "object"
+    type: Literal["object"] = "object"
     """Always "object": answers come back by field name."""
-    properties: _dict[_str, PrimitiveSchemaDefinition]
+    properties: dict[str, PrimitiveSchemaDefinition]
     """The fields by name; none of them may nest."""
-    required: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
+    required: list[str] | None = None
     """Names of the fields that cannot be left empty."""
 
 
-class ElicitRequestParams(_m.WireModel):
+class ElicitRequestParams(WireModel):
     """What to ask of the user: a sentence, and a form to fill in; never for secrets such as passwords.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    message: _str
+    message: str
     """Tells the user which information is wanted and why."""
     requested_schema: ElicitRequestParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
 
 
-class ElicitRequest(_m.WireModel):
+class ElicitRequest(WireModel):
     """Asks the user for input through the client (`elicitation/create`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitrequest
     """
 
-    method: _Annotated[_Literal["elicitation/create"], _m.CONST] = "elicitation/create"
+    method: Literal["elicitation/create"] = "elicitation/create"
     """Says what kind of message this is, and with that what `params` holds."""
     params: ElicitRequestParams
     """Data of the message; `method` decides what belongs here."""

@@ -6,23 +6,23 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `initialize`. Revision 2025-06-18."""
 
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import WireModel
+from pydantic import Field
+
 from .common import ClientCapabilities, Implementation, RequestParamsMeta, Result, ServerCapabilities
 
 
-class InitializeRequestParams(_m.WireModel):
+class InitializeRequestParams(WireModel):
     """Who the client is, what it can do, and which protocol version it wants.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    protocol_version: _str
+    protocol_version: str
     """Newest revision of the protocol the client speaks; the server may answer with another."""
     capabilities: ClientCapabilities
     """What the client can do for the server during the session."""
@@ -30,13 +30,13 @@ class InitializeRequestParams(_m.WireModel):
     """Name and version of the client program."""
 
 
-class InitializeRequest(_m.WireModel):
+class InitializeRequest(WireModel):
     """First request of a session: the client offers a protocol version and tells what it can do.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializerequest
     """
 
-    method: _Annotated[_Literal["initialize"], _m.CONST] = "initialize"
+    method: Literal["initialize"] = "initialize"
     """Says what kind of message this is, and with that what `params` holds."""
     params: InitializeRequestParams
     """Data of the message; `method` decides what belongs here."""
@@ -48,11 +48,11 @@ class InitializeResult(Result):
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializeresult
     """
 
-    protocol_version: _str
+    protocol_version: str
     """Revision to be spoken from now on; a client that does not know it should disconnect."""
     capabilities: ServerCapabilities
     """What the server offers during the session."""
     server_info: Implementation
     """Name and version of the server program."""
-    instructions: _Annotated[_str | None, _m.OPTIONAL] = None
+    instructions: str | None = None
     """How to make good use of the server; the client may add it to the model's system prompt."""

@@ -6,12 +6,10 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `messages`. Revision 2025-06-18."""
 
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal, TypeAlias
+
+from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, Tagged, WireModel
+
 from .common import CreateMessageResult, ElicitResult, EmptyResult, JSONRPCRequest, ListRootsResult, RequestId, Result
 from .completion import CompleteRequest, CompleteResult
 from .elicitation import ElicitRequest
@@ -45,17 +43,59 @@ from .roots import ListRootsRequest
 from .sampling import CreateMessageRequest
 from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult
 
-ClientNotification: _TypeAlias = _Annotated[
-    CancelledNotification | ProgressNotification | InitializedNotification | RootsListChangedNotification,
-    _m.Tagged("method"),
-]
-"""Any message a client may send that nobody answers.
 
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
+class JSONRPCResponse(WireModel):
+    """Reply that carries what a successful request produced.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: Result
+    """What the request produced; its shape depends on the method."""
+
+
+class JSONRPCErrorError(WireModel):
+    """What went wrong: a code, a sentence, and perhaps details.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror
+    """
+
+    code: Integer
+    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class JSONRPCError(WireModel):
+    """Reply that tells why a request failed.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request that failed, to pair the two."""
+    error: JSONRPCErrorError
+    """What went wrong: a code, a sentence, and perhaps details."""
+
+
+JSONRPCMessage: TypeAlias = Annotated[
+    JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification, LEFT_TO_RIGHT
+]
+"""Anything that may travel between client and server as a unit.
+
+See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcmessage
 """
 
 
-ClientRequest: _TypeAlias = _Annotated[
+ClientRequest: TypeAlias = Annotated[
     InitializeRequest
     | CompleteRequest
     | SetLevelRequest
@@ -69,7 +109,7 @@ ClientRequest: _TypeAlias = _Annotated[
     | ListResourcesRequest
     | ListResourceTemplatesRequest
     | ListToolsRequest,
-    _m.Tagged("method"),
+    Tagged("method"),
 ]
 """Any message a client may send that wants an answer.
 
@@ -77,84 +117,25 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-ClientResult: _TypeAlias = _Annotated[
-    ElicitResult | CreateMessageResult | ListRootsResult | EmptyResult, _m.LEFT_TO_RIGHT
+ClientNotification: TypeAlias = Annotated[
+    CancelledNotification | ProgressNotification | InitializedNotification | RootsListChangedNotification,
+    Tagged("method"),
 ]
+"""Any message a client may send that nobody answers.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
+"""
+
+
+ClientResult: TypeAlias = Annotated[ElicitResult | CreateMessageResult | ListRootsResult | EmptyResult, LEFT_TO_RIGHT]
 """Any answer a client may give to a server's request.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
 
 
-class JSONRPCErrorError(_m.WireModel):
-    """What went wrong: a code, a sentence, and perhaps details.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror
-    """
-
-    code: _m.Integer
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class JSONRPCError(_m.WireModel):
-    """Reply that tells why a request failed.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcerror
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request that failed, to pair the two."""
-    error: JSONRPCErrorError
-    """What went wrong: a code, a sentence, and perhaps details."""
-
-
-class JSONRPCResponse(_m.WireModel):
-    """Reply that carries what a successful request produced.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: Result
-    """What the request produced; its shape depends on the method."""
-
-
-JSONRPCMessage: _TypeAlias = _Annotated[
-    JSONRPCResponse | JSONRPCError | JSONRPCRequest | JSONRPCNotification, _m.LEFT_TO_RIGHT
-]
-"""Anything that may travel between client and server as a unit.
-
-See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcmessage
-"""
-
-
-ServerNotification: _TypeAlias = _Annotated[
-    CancelledNotification
-    | ProgressNotification
-    | LoggingMessageNotification
-    | ResourceUpdatedNotification
-    | ResourceListChangedNotification
-    | ToolListChangedNotification
-    | PromptListChangedNotification,
-    _m.Tagged("method"),
-]
-"""Any message a server may send that nobody answers.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
-"""
-
-
-ServerRequest: _TypeAlias = _Annotated[
-    CreateMessageRequest | ElicitRequest | PingRequest | ListRootsRequest, _m.Tagged("method")
+ServerRequest: TypeAlias = Annotated[
+    CreateMessageRequest | ElicitRequest | PingRequest | ListRootsRequest, Tagged("method")
 ]
 """Any message a server may send that wants an answer.
 
@@ -162,7 +143,23 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-ServerResult: _TypeAlias = _Annotated[
+ServerNotification: TypeAlias = Annotated[
+    CancelledNotification
+    | ProgressNotification
+    | LoggingMessageNotification
+    | ResourceUpdatedNotification
+    | ResourceListChangedNotification
+    | ToolListChangedNotification
+    | PromptListChangedNotification,
+    Tagged("method"),
+]
+"""Any message a server may send that nobody answers.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
+"""
+
+
+ServerResult: TypeAlias = Annotated[
     InitializeResult
     | CompleteResult
     | ReadResourceResult
@@ -173,7 +170,7 @@ ServerResult: _TypeAlias = _Annotated[
     | ListToolsResult
     | CallToolResult
     | EmptyResult,
-    _m.LEFT_TO_RIGHT,
+    LEFT_TO_RIGHT,
 ]
 """Any answer a server may give to a client's request.
 

@@ -6,74 +6,33 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `notifications`. Revision 2025-06-18."""
 
-from builtins import dict as _dict
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal
+
+from mcp_runtime.model import Number, WireModel
+from pydantic import Field
+
 from .common import LoggingLevel, ProgressToken, RequestId
 
 
-class CancelledNotificationParams(_m.WireModel):
-    """Which request shall stop, and why.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification
-    """
-
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-    request_id: RequestId
-    """Id of the request to stop; the sender of this message must have sent that too."""
-    reason: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Explanation in words, for logs or for the user."""
-
-
-class CancelledNotification(_m.WireModel):
-    """Tells the other side to stop work on a request sent to it earlier; `initialize` cannot be stopped this
-    way.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification
-    """
-
-    method: _Annotated[_Literal["notifications/cancelled"], _m.CONST] = "notifications/cancelled"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: CancelledNotificationParams
-    """Data of the message; `method` decides what belongs here."""
-
-
-class NotificationParams(_m.WireModel):
+class NotificationParams(WireModel):
     """Base of the data of one-way messages: room for metadata.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
-class InitializedNotification(_m.WireModel):
-    """Sent by the client once the handshake is over; normal work may begin.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializednotification
-    """
-
-    method: _Annotated[_Literal["notifications/initialized"], _m.CONST] = "notifications/initialized"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class Notification(_m.WireModel):
+class Notification(WireModel):
     """Base of all one-way messages: a method name and its data.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
 
-    method: _str
+    method: str
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
+    params: NotificationParams | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
@@ -83,138 +42,175 @@ class JSONRPCNotification(Notification):
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcnotification
     """
 
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
-class LoggingMessageNotificationParams(_m.WireModel):
-    """The log entry itself: severity, source and data.
+class CancelledNotificationParams(WireModel):
+    """Which request shall stop, and why.
 
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#loggingmessagenotification
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification
     """
 
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-    level: LoggingLevel
-    """Severity of the entry, for filtering and display."""
-    logger: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Part of the server that wrote the message."""
-    data: _Any
-    """What to log: a text or any other JSON value; must not contain secrets."""
+    request_id: RequestId
+    """Id of the request to stop; the sender of this message must have sent that too."""
+    reason: str | None = None
+    """Explanation in words, for logs or for the user."""
 
 
-class LoggingMessageNotification(_m.WireModel):
-    """A log message from server to client; `logging/setLevel` sets the least severity that is sent.
+class CancelledNotification(WireModel):
+    """Tells the other side to stop work on a request sent to it earlier; `initialize` cannot be stopped this
+    way.
 
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#loggingmessagenotification
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification
     """
 
-    method: _Annotated[_Literal["notifications/message"], _m.CONST] = "notifications/message"
+    method: Literal["notifications/cancelled"] = "notifications/cancelled"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: LoggingMessageNotificationParams
+    params: CancelledNotificationParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class ProgressNotificationParams(_m.WireModel):
+class InitializedNotification(WireModel):
+    """Sent by the client once the handshake is over; normal work may begin.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#initializednotification
+    """
+
+    method: Literal["notifications/initialized"] = "notifications/initialized"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: NotificationParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class ProgressNotificationParams(WireModel):
     """How much is done, out of how much, and for which request.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#progressnotification
     """
 
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
     progress_token: ProgressToken
     """Copied from the `_meta` of the request this is about."""
-    progress: _m.Number
+    progress: Number
     """Amount done so far; grows with every message, in units of the sender's choice."""
-    total: _Annotated[_m.Number | None, _m.OPTIONAL] = None
+    total: Number | None = None
     """Amount to be done in all, in the same units; absent if unknown."""
-    message: _Annotated[_str | None, _m.OPTIONAL] = None
+    message: str | None = None
     """What is going on, in words for people."""
 
 
-class ProgressNotification(_m.WireModel):
+class ProgressNotification(WireModel):
     """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#progressnotification
     """
 
-    method: _Annotated[_Literal["notifications/progress"], _m.CONST] = "notifications/progress"
+    method: Literal["notifications/progress"] = "notifications/progress"
     """Says what kind of message this is, and with that what `params` holds."""
     params: ProgressNotificationParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class PromptListChangedNotification(_m.WireModel):
-    """Says that `prompts/list` would now give another answer; sent without being asked.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#promptlistchangednotification
-    """
-
-    method: _Annotated[_Literal["notifications/prompts/list_changed"], _m.CONST] = "notifications/prompts/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class ResourceListChangedNotification(_m.WireModel):
+class ResourceListChangedNotification(WireModel):
     """Says that `resources/list` would now give another answer; sent without being asked.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelistchangednotification
     """
 
-    method: _Annotated[_Literal["notifications/resources/list_changed"], _m.CONST] = (
-        "notifications/resources/list_changed"
-    )
+    method: Literal["notifications/resources/list_changed"] = "notifications/resources/list_changed"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
+    params: NotificationParams | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
-class ResourceUpdatedNotificationParams(_m.WireModel):
+class ResourceUpdatedNotificationParams(WireModel):
     """Names what has changed, but does not carry its new contents.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourceupdatednotification
     """
 
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-    uri: _str
+    uri: str
     """What has changed; may lie below the URI that is being watched."""
 
 
-class ResourceUpdatedNotification(_m.WireModel):
+class ResourceUpdatedNotification(WireModel):
     """Says that something the client watches has changed and may be read again; needs `resources/subscribe`
     first.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourceupdatednotification
     """
 
-    method: _Annotated[_Literal["notifications/resources/updated"], _m.CONST] = "notifications/resources/updated"
+    method: Literal["notifications/resources/updated"] = "notifications/resources/updated"
     """Says what kind of message this is, and with that what `params` holds."""
     params: ResourceUpdatedNotificationParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class RootsListChangedNotification(_m.WireModel):
-    """Says that `roots/list` would now give another answer; a client that declared it must send this.
+class PromptListChangedNotification(WireModel):
+    """Says that `prompts/list` would now give another answer; sent without being asked.
 
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#rootslistchangednotification
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#promptlistchangednotification
     """
 
-    method: _Annotated[_Literal["notifications/roots/list_changed"], _m.CONST] = "notifications/roots/list_changed"
+    method: Literal["notifications/prompts/list_changed"] = "notifications/prompts/list_changed"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
+    params: NotificationParams | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
-class ToolListChangedNotification(_m.WireModel):
+class ToolListChangedNotification(WireModel):
     """Says that `tools/list` would now give another answer; sent without being asked.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#toollistchangednotification
     """
 
-    method: _Annotated[_Literal["notifications/tools/list_changed"], _m.CONST] = "notifications/tools/list_changed"
+    method: Literal["notifications/tools/list_changed"] = "notifications/tools/list_changed"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
+    params: NotificationParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class LoggingMessageNotificationParams(WireModel):
+    """The log entry itself: severity, source and data.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#loggingmessagenotification
+    """
+
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    level: LoggingLevel
+    """Severity of the entry, for filtering and display."""
+    logger: str | None = None
+    """Part of the server that wrote the message."""
+    data: Any
+    """What to log: a text or any other JSON value; must not contain secrets."""
+
+
+class LoggingMessageNotification(WireModel):
+    """A log message from server to client; `logging/setLevel` sets the least severity that is sent.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#loggingmessagenotification
+    """
+
+    method: Literal["notifications/message"] = "notifications/message"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: LoggingMessageNotificationParams
+    """Data of the message; `method` decides what belongs here."""
+
+
+class RootsListChangedNotification(WireModel):
+    """Says that `roots/list` would now give another answer; a client that declared it must send this.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#rootslistchangednotification
+    """
+
+    method: Literal["notifications/roots/list_changed"] = "notifications/roots/list_changed"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: NotificationParams | None = None
     """Data of the message; `method` decides what belongs here."""

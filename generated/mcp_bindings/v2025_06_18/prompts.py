@@ -6,44 +6,89 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `prompts`. Revision 2025-06-18."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal
+
+from mcp_runtime.model import Boolean, WireModel
+from pydantic import Field
+
 from .common import BaseMetadata, ContentBlock, PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result, Role
 
 
-class GetPromptRequestParams(_m.WireModel):
+class ListPromptsRequest(WireModel):
+    """Asks the server which prompts it offers, page by page (`prompts/list`).
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsrequest
+    """
+
+    method: Literal["prompts/list"] = "prompts/list"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: PaginatedRequestParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class PromptArgument(BaseMetadata):
+    """A value that a prompt takes when it is fetched.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#promptargument
+    """
+
+    description: str | None = None
+    """What the value means, in words for people."""
+    required: Boolean | None = None
+    """True if the prompt cannot be fetched without it; false when absent."""
+
+
+class Prompt(BaseMetadata):
+    """A message template offered by the server, usually picked by the user.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#prompt
+    """
+
+    description: str | None = None
+    """What the prompt is good for, in words for people."""
+    arguments: list[PromptArgument] | None = None
+    """Values it takes when it is fetched."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ListPromptsResult(PaginatedResult):
+    """One page of the prompts a server offers.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsresult
+    """
+
+    prompts: list[Prompt]
+    """Templates on this page, each with the arguments it takes."""
+
+
+class GetPromptRequestParams(WireModel):
     """Which prompt to fetch and the values to fill into it.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptrequest
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    name: _str
+    name: str
     """Which prompt to fetch, by the name given in `prompts/list`."""
-    arguments: _Annotated[_dict[_str, _str] | None, _m.OPTIONAL] = None
+    arguments: dict[str, str] | None = None
     """Texts to fill into the template, by name."""
 
 
-class GetPromptRequest(_m.WireModel):
+class GetPromptRequest(WireModel):
     """Fetches one prompt with its arguments filled in (`prompts/get`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptrequest
     """
 
-    method: _Annotated[_Literal["prompts/get"], _m.CONST] = "prompts/get"
+    method: Literal["prompts/get"] = "prompts/get"
     """Says what kind of message this is, and with that what `params` holds."""
     params: GetPromptRequestParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class PromptMessage(_m.WireModel):
+class PromptMessage(WireModel):
     """One message of an expanded prompt; may hold resources of the server.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#promptmessage
@@ -61,55 +106,7 @@ class GetPromptResult(Result):
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#getpromptresult
     """
 
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
+    description: str | None = None
     """Says what the prompt is good for."""
-    messages: _list[PromptMessage]
+    messages: list[PromptMessage]
     """The conversation to hand to the model, in order."""
-
-
-class ListPromptsRequest(_m.WireModel):
-    """Asks the server which prompts it offers, page by page (`prompts/list`).
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsrequest
-    """
-
-    method: _Annotated[_Literal["prompts/list"], _m.CONST] = "prompts/list"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class PromptArgument(BaseMetadata):
-    """A value that a prompt takes when it is fetched.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#promptargument
-    """
-
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What the value means, in words for people."""
-    required: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the prompt cannot be fetched without it; false when absent."""
-
-
-class Prompt(BaseMetadata):
-    """A message template offered by the server, usually picked by the user.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#prompt
-    """
-
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What the prompt is good for, in words for people."""
-    arguments: _Annotated[_list[PromptArgument] | None, _m.OPTIONAL] = None
-    """Values it takes when it is fetched."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ListPromptsResult(PaginatedResult):
-    """One page of the prompts a server offers.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listpromptsresult
-    """
-
-    prompts: _list[Prompt]
-    """Templates on this page, each with the arguments it takes."""

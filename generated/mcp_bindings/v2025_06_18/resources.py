@@ -6,14 +6,11 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `resources`. Revision 2025-06-18."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal
+
+from mcp_runtime.model import LEFT_TO_RIGHT, WireModel
+from pydantic import Field
+
 from .common import (
     Annotations,
     BaseMetadata,
@@ -27,55 +24,15 @@ from .common import (
 )
 
 
-class ListResourceTemplatesRequest(_m.WireModel):
-    """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesrequest
-    """
-
-    method: _Annotated[_Literal["resources/templates/list"], _m.CONST] = "resources/templates/list"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class ResourceTemplate(BaseMetadata):
-    """A pattern from which URIs of readable things are built.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplate
-    """
-
-    uri_template: _str
-    """Pattern with gaps in braces, as in RFC 6570; filled in, it names something to read."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What such resources contain, to help the model decide whether to read one."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Media type of all that match the pattern; absent if they differ."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ListResourceTemplatesResult(PaginatedResult):
-    """One page of the URI patterns a server offers.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesresult
-    """
-
-    resource_templates: _list[ResourceTemplate]
-    """The URI patterns on this page."""
-
-
-class ListResourcesRequest(_m.WireModel):
+class ListResourcesRequest(WireModel):
     """Asks the server what it has to read, page by page (`resources/list`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesrequest
     """
 
-    method: _Annotated[_Literal["resources/list"], _m.CONST] = "resources/list"
+    method: Literal["resources/list"] = "resources/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
+    params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
@@ -85,29 +42,69 @@ class ListResourcesResult(PaginatedResult):
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcesresult
     """
 
-    resources: _list[Resource]
+    resources: list[Resource]
     """Readable things on this page, each with its URI."""
 
 
-class ReadResourceRequestParams(_m.WireModel):
+class ListResourceTemplatesRequest(WireModel):
+    """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesrequest
+    """
+
+    method: Literal["resources/templates/list"] = "resources/templates/list"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: PaginatedRequestParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class ResourceTemplate(BaseMetadata):
+    """A pattern from which URIs of readable things are built.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcetemplate
+    """
+
+    uri_template: str
+    """Pattern with gaps in braces, as in RFC 6570; filled in, it names something to read."""
+    description: str | None = None
+    """What such resources contain, to help the model decide whether to read one."""
+    mime_type: str | None = None
+    """Media type of all that match the pattern; absent if they differ."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ListResourceTemplatesResult(PaginatedResult):
+    """One page of the URI patterns a server offers.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listresourcetemplatesresult
+    """
+
+    resource_templates: list[ResourceTemplate]
+    """The URI patterns on this page."""
+
+
+class ReadResourceRequestParams(WireModel):
     """Names what the client wants fetched, by URI.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourcerequest
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    uri: _str
+    uri: str
     """What to read; any scheme may be used, as only the server has to understand it."""
 
 
-class ReadResourceRequest(_m.WireModel):
+class ReadResourceRequest(WireModel):
     """Fetches the contents behind a URI (`resources/read`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourcerequest
     """
 
-    method: _Annotated[_Literal["resources/read"], _m.CONST] = "resources/read"
+    method: Literal["resources/read"] = "resources/read"
     """Says what kind of message this is, and with that what `params` holds."""
     params: ReadResourceRequestParams
     """Data of the message; `method` decides what belongs here."""
@@ -119,53 +116,53 @@ class ReadResourceResult(Result):
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#readresourceresult
     """
 
-    contents: _list[_Annotated[TextResourceContents | BlobResourceContents, _m.LEFT_TO_RIGHT]]
+    contents: list[Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]]
     """The pieces found, each with its own URI, as text or as binary data."""
 
 
-class SubscribeRequestParams(_m.WireModel):
+class SubscribeRequestParams(WireModel):
     """Names the resource to watch.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    uri: _str
+    uri: str
     """What to watch; any scheme may be used, as only the server has to understand it."""
 
 
-class SubscribeRequest(_m.WireModel):
+class SubscribeRequest(WireModel):
     """Asks to be told whenever one resource changes (`resources/subscribe`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
     """
 
-    method: _Annotated[_Literal["resources/subscribe"], _m.CONST] = "resources/subscribe"
+    method: Literal["resources/subscribe"] = "resources/subscribe"
     """Says what kind of message this is, and with that what `params` holds."""
     params: SubscribeRequestParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class UnsubscribeRequestParams(_m.WireModel):
+class UnsubscribeRequestParams(WireModel):
     """Names the resource that need not be watched any more.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    uri: _str
+    uri: str
     """What to watch no longer; as given in `resources/subscribe`."""
 
 
-class UnsubscribeRequest(_m.WireModel):
+class UnsubscribeRequest(WireModel):
     """Ends the watching of one resource (`resources/unsubscribe`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
     """
 
-    method: _Annotated[_Literal["resources/unsubscribe"], _m.CONST] = "resources/unsubscribe"
+    method: Literal["resources/unsubscribe"] = "resources/unsubscribe"
     """Says what kind of message this is, and with that what `params` holds."""
     params: UnsubscribeRequestParams
     """Data of the message; `method` decides what belongs here."""

@@ -8,483 +8,493 @@
 
 from __future__ import annotations
 
-from builtins import dict as _dict
-from builtins import int as _int
-from builtins import float as _float
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import AsyncIterator as _AsyncIterator
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from typing import overload as _overload
-from mcp_runtime import errors as _errors
-from mcp_runtime import stub as _stub
-from . import methods as _methods
-from .binding import BINDING as _BINDING
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, overload
 
-if _typing.TYPE_CHECKING:
-    from .common import (
-        ClientCapabilities,
-        CreateMessageResult,
-        Cursor,
-        ElicitResult,
-        EmptyResult,
-        Implementation,
-        ListRootsResult,
-        LoggingLevel,
-        PaginatedRequestParams,
-        ProgressToken,
-        RequestId,
-        RequestParams,
-        RequestParamsMeta,
-        Resource,
-        Task,
-        TaskMetadata,
-        TaskStatus,
-        Tool,
-    )
-    from .completion import (
-        CompleteRequestParamsArgument,
-        CompleteRequestParamsContext,
-        CompleteResult,
-        PromptReference,
-        ResourceTemplateReference,
-    )
-    from .elicitation import ElicitRequestParams
-    from .initialize import InitializeResult
-    from .messages import CreateTaskResult
-    from .notifications import (
-        CancelledNotificationParams,
-        ElicitationCompleteNotificationParams,
-        LoggingMessageNotificationParams,
-        NotificationParams,
-        ProgressNotificationParams,
-        ResourceUpdatedNotificationParams,
-        TaskStatusNotificationParams,
-    )
-    from .prompts import GetPromptResult, ListPromptsResult, Prompt
-    from .resources import ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, ResourceTemplate
-    from .sampling import CreateMessageRequestParams
-    from .tasks import (
-        CancelTaskRequestParams,
-        CancelTaskResult,
-        GetTaskPayloadRequestParams,
-        GetTaskPayloadResult,
-        GetTaskRequestParams,
-        GetTaskResult,
-        ListTasksResult,
-    )
-    from .tools import CallToolResult, ListToolsResult
+from mcp_runtime import errors, stub
+
+from . import methods, models
+from .binding import BINDING
 
 
-class Client(_stub.ClientStub["ClientHandlers"]):
+class Client(stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
     async def complete(
         self,
         *,
-        ref: PromptReference | ResourceTemplateReference,
-        argument: CompleteRequestParamsArgument,
-        context: CompleteRequestParamsContext | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CompleteResult:
+        ref: models.PromptReference | models.ResourceTemplateReference,
+        argument: models.CompleteRequestParamsArgument,
+        context: models.CompleteRequestParamsContext | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CompleteResult:
         """Asks for ways to finish a value the user is typing (`completion/complete`).
 
-        Method ``completion/complete``.
+        Args:
+            ref: The prompt, or the template of resources, whose value is being typed.
+            argument: The value being typed: its name, and the letters so far.
+            context: What else is known already, to narrow the suggestions.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import CompleteRequestParams
-
-        params = CompleteRequestParams(ref=ref, argument=argument, context=context, meta=meta)
-        return await self._caller.request(_methods.COMPLETION_COMPLETE, params, options)
+        params = models.CompleteRequestParams(ref=ref, argument=argument, context=context, meta=meta)
+        return await self._caller.request(methods.COMPLETION_COMPLETE, params, options)
 
     async def initialize(
         self,
         *,
-        protocol_version: _str,
-        capabilities: ClientCapabilities,
-        client_info: Implementation,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> InitializeResult:
+        protocol_version: str,
+        capabilities: models.ClientCapabilities,
+        client_info: models.Implementation,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.InitializeResult:
         """First request of a session: the client offers a protocol version and tells what it can do.
 
-        Method ``initialize``.
+        Args:
+            protocol_version: Newest revision of the protocol the client speaks; the server may answer with
+                another.
+            capabilities: What the client can do for the server during the session.
+            client_info: Name and version of the client program.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import InitializeRequestParams
-
-        params = InitializeRequestParams(
+        params = models.InitializeRequestParams(
             protocol_version=protocol_version, capabilities=capabilities, client_info=client_info, meta=meta
         )
-        return await self._caller.request(_methods.INITIALIZE, params, options)
+        return await self._caller.request(methods.INITIALIZE, params, options)
 
     async def set_level(
-        self, *, level: LoggingLevel, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> EmptyResult:
+        self,
+        *,
+        level: models.LoggingLevel,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.EmptyResult:
         """Tells the server how severe a log message must be to be sent (`logging/setLevel`).
 
-        Method ``logging/setLevel``.
+        Args:
+            level: Least severity to be sent; anything more serious comes too.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import SetLevelRequestParams
-
-        params = SetLevelRequestParams(level=level, meta=meta)
-        return await self._caller.request(_methods.LOGGING_SET_LEVEL, params, options)
+        params = models.SetLevelRequestParams(level=level, meta=meta)
+        return await self._caller.request(methods.LOGGING_SET_LEVEL, params, options)
 
     async def ping(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> EmptyResult:
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.EmptyResult:
         """Checks that the other side is alive; it must answer at once with an empty result.
 
-        Method ``ping``.
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import RequestParams
-
-        params = RequestParams(meta=meta)
-        return await self._caller.request(_methods.PING, params, options)
+        params = models.RequestParams(meta=meta)
+        return await self._caller.request(methods.PING, params, options)
 
     async def get_prompt(
         self,
         *,
-        name: _str,
-        arguments: _dict[_str, _str] | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> GetPromptResult:
+        name: str,
+        arguments: dict[str, str] | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.GetPromptResult:
         """Fetches one prompt with its arguments filled in (`prompts/get`).
 
-        Method ``prompts/get``.
+        Args:
+            name: Which prompt to fetch, by the name given in `prompts/list`.
+            arguments: Texts to fill into the template, by name.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import GetPromptRequestParams
-
-        params = GetPromptRequestParams(name=name, arguments=arguments, meta=meta)
-        return await self._caller.request(_methods.PROMPTS_GET, params, options)
+        params = models.GetPromptRequestParams(name=name, arguments=arguments, meta=meta)
+        return await self._caller.request(methods.PROMPTS_GET, params, options)
 
     async def list_prompts(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListPromptsResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListPromptsResult:
         """Asks the server which prompts it offers, page by page (`prompts/list`).
 
-        Method ``prompts/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-
-        params = PaginatedRequestParams(cursor=cursor, meta=meta)
-        return await self._caller.request(_methods.PROMPTS_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
+        return await self._caller.request(methods.PROMPTS_LIST, params, options)
 
     def iter_prompts(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[Prompt]:
-        """Iterate over the items of all pages of ``prompts/list``."""
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Prompt]:
+        """Iterate over the items of all pages of ``prompts/list``.
 
-        async def _page(cursor: _str | None) -> ListPromptsResult:
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListPromptsResult:
             return await self.list_prompts(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.prompts, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.prompts, result.next_cursor))
 
     async def list_resources(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListResourcesResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListResourcesResult:
         """Asks the server what it has to read, page by page (`resources/list`).
 
-        Method ``resources/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-
-        params = PaginatedRequestParams(cursor=cursor, meta=meta)
-        return await self._caller.request(_methods.RESOURCES_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
+        return await self._caller.request(methods.RESOURCES_LIST, params, options)
 
     def iter_resources(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[Resource]:
-        """Iterate over the items of all pages of ``resources/list``."""
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Resource]:
+        """Iterate over the items of all pages of ``resources/list``.
 
-        async def _page(cursor: _str | None) -> ListResourcesResult:
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListResourcesResult:
             return await self.list_resources(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.resources, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.resources, result.next_cursor))
 
     async def read_resource(
-        self, *, uri: _str, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> ReadResourceResult:
+        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.ReadResourceResult:
         """Fetches the contents behind a URI (`resources/read`).
 
-        Method ``resources/read``.
+        Args:
+            uri: What to read; any scheme may be used, as only the server has to understand it.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import ReadResourceRequestParams
-
-        params = ReadResourceRequestParams(uri=uri, meta=meta)
-        return await self._caller.request(_methods.RESOURCES_READ, params, options)
+        params = models.ReadResourceRequestParams(uri=uri, meta=meta)
+        return await self._caller.request(methods.RESOURCES_READ, params, options)
 
     async def subscribe(
-        self, *, uri: _str, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> EmptyResult:
+        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.EmptyResult:
         """Asks to be told whenever one resource changes (`resources/subscribe`).
 
-        Method ``resources/subscribe``.
+        Args:
+            uri: What to watch; any scheme may be used, as only the server has to understand it.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import SubscribeRequestParams
-
-        params = SubscribeRequestParams(uri=uri, meta=meta)
-        return await self._caller.request(_methods.RESOURCES_SUBSCRIBE, params, options)
+        params = models.SubscribeRequestParams(uri=uri, meta=meta)
+        return await self._caller.request(methods.RESOURCES_SUBSCRIBE, params, options)
 
     async def list_resource_templates(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListResourceTemplatesResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListResourceTemplatesResult:
         """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
 
-        Method ``resources/templates/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-
-        params = PaginatedRequestParams(cursor=cursor, meta=meta)
-        return await self._caller.request(_methods.RESOURCES_TEMPLATES_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
+        return await self._caller.request(methods.RESOURCES_TEMPLATES_LIST, params, options)
 
     def iter_resource_templates(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[ResourceTemplate]:
-        """Iterate over the items of all pages of ``resources/templates/list``."""
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.ResourceTemplate]:
+        """Iterate over the items of all pages of ``resources/templates/list``.
 
-        async def _page(cursor: _str | None) -> ListResourceTemplatesResult:
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListResourceTemplatesResult:
             return await self.list_resource_templates(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.resource_templates, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.resource_templates, result.next_cursor))
 
     async def unsubscribe(
-        self, *, uri: _str, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> EmptyResult:
+        self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.EmptyResult:
         """Ends the watching of one resource (`resources/unsubscribe`).
 
-        Method ``resources/unsubscribe``.
+        Args:
+            uri: What to watch no longer; as given in `resources/subscribe`.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import UnsubscribeRequestParams
-
-        params = UnsubscribeRequestParams(uri=uri, meta=meta)
-        return await self._caller.request(_methods.RESOURCES_UNSUBSCRIBE, params, options)
+        params = models.UnsubscribeRequestParams(uri=uri, meta=meta)
+        return await self._caller.request(methods.RESOURCES_UNSUBSCRIBE, params, options)
 
     async def cancel_task(
-        self, *, task_id: _str, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> CancelTaskResult:
+        self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.CancelTaskResult:
         """Stops a task that has not ended yet (`tasks/cancel`).
 
-        Method ``tasks/cancel``.
+        Args:
+            task_id: Identifies the task; a unique string made up by the side that runs it.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import CancelTaskRequestParams
-
-        params = CancelTaskRequestParams(task_id=task_id, meta=meta)
-        return await self._caller.request(_methods.TASKS_CANCEL, params, options)
+        params = models.CancelTaskRequestParams(task_id=task_id, meta=meta)
+        return await self._caller.request(methods.TASKS_CANCEL, params, options)
 
     async def get_task(
-        self, *, task_id: _str, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> GetTaskResult:
+        self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.GetTaskResult:
         """Asks how a task is doing (`tasks/get`); meant for polling.
 
-        Method ``tasks/get``.
+        Args:
+            task_id: Identifies the task; a unique string made up by the side that runs it.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import GetTaskRequestParams
-
-        params = GetTaskRequestParams(task_id=task_id, meta=meta)
-        return await self._caller.request(_methods.TASKS_GET, params, options)
+        params = models.GetTaskRequestParams(task_id=task_id, meta=meta)
+        return await self._caller.request(methods.TASKS_GET, params, options)
 
     async def list_tasks(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListTasksResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListTasksResult:
         """Asks for the tasks known to the other side, page by page (`tasks/list`).
 
-        Method ``tasks/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-
-        params = PaginatedRequestParams(cursor=cursor, meta=meta)
-        return await self._caller.request(_methods.TASKS_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
+        return await self._caller.request(methods.TASKS_LIST, params, options)
 
     def iter_tasks(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[Task]:
-        """Iterate over the items of all pages of ``tasks/list``."""
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Task]:
+        """Iterate over the items of all pages of ``tasks/list``.
 
-        async def _page(cursor: _str | None) -> ListTasksResult:
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListTasksResult:
             return await self.list_tasks(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.tasks, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.tasks, result.next_cursor))
 
     async def get_task_payload(
         self,
         *,
-        task_id: _str,
-        result_type: _type[_stub.T],
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> _stub.T:
+        task_id: str,
+        result_type: type[stub.T],
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> stub.T:
         """Waits for a task to end and fetches what its original request produced (`tasks/result`).
 
-        Method ``tasks/result``.
+        Args:
+            task_id: Identifies the task; a unique string made up by the side that runs it.
+            result_type: The class of the result.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import GetTaskPayloadRequestParams
+        params = models.GetTaskPayloadRequestParams(task_id=task_id, meta=meta)
+        return await self._caller.request_as(methods.TASKS_RESULT, params, result_type, options)
 
-        params = GetTaskPayloadRequestParams(task_id=task_id, meta=meta)
-        return await self._caller.request_as(_methods.TASKS_RESULT, params, result_type, options)
-
-    @_overload
+    @overload
     async def call_tool(
         self,
         *,
-        name: _str,
-        arguments: _dict[_str, _Any] | None = None,
+        name: str,
+        arguments: dict[str, Any] | None = None,
         task: None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CallToolResult: ...
-    @_overload
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CallToolResult: ...
+    @overload
     async def call_tool(
         self,
         *,
-        name: _str,
-        arguments: _dict[_str, _Any] | None = None,
-        task: TaskMetadata,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CreateTaskResult: ...
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        task: models.TaskMetadata,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CreateTaskResult: ...
     async def call_tool(
         self,
         *,
-        name: _str,
-        arguments: _dict[_str, _Any] | None = None,
-        task: TaskMetadata | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CallToolResult | CreateTaskResult:
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        task: models.TaskMetadata | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CallToolResult | models.CreateTaskResult:
         """Runs one of the server's tools by name, with arguments (`tools/call`).
 
-        Method ``tools/call``.
+        Args:
+            name: Which tool to run, by the name given in `tools/list`.
+            arguments: Values passed to the tool by name; must fit its `inputSchema`.
+            task: Present if this should run in the background; a `CreateTaskResult` then comes first and
+                `tasks/result` gives the outcome.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import CallToolRequestParams
-
-        params = CallToolRequestParams(name=name, task=task, arguments=arguments, meta=meta)
+        params = models.CallToolRequestParams(name=name, task=task, arguments=arguments, meta=meta)
         if task is not None:
-            from . import CreateTaskResult
-
-            return await self._caller.request_as(_methods.TOOLS_CALL, params, CreateTaskResult, options)
-        return await self._caller.request(_methods.TOOLS_CALL, params, options)
+            return await self._caller.request_as(methods.TOOLS_CALL, params, models.CreateTaskResult, options)
+        return await self._caller.request(methods.TOOLS_CALL, params, options)
 
     async def list_tools(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListToolsResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListToolsResult:
         """Asks the server what the model can call, page by page (`tools/list`).
 
-        Method ``tools/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-
-        params = PaginatedRequestParams(cursor=cursor, meta=meta)
-        return await self._caller.request(_methods.TOOLS_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
+        return await self._caller.request(methods.TOOLS_LIST, params, options)
 
     def iter_tools(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[Tool]:
-        """Iterate over the items of all pages of ``tools/list``."""
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Tool]:
+        """Iterate over the items of all pages of ``tools/list``.
 
-        async def _page(cursor: _str | None) -> ListToolsResult:
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListToolsResult:
             return await self.list_tools(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.tools, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.tools, result.next_cursor))
 
     async def notify_cancelled(
-        self, *, request_id: RequestId | None = None, reason: _str | None = None, meta: _dict[_str, _Any] | None = None
+        self,
+        *,
+        request_id: models.RequestId | None = None,
+        reason: str | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         """Tells the other side to stop work on a request sent to it earlier; tasks are stopped with
         `tasks/cancel`.
 
-        Method ``notifications/cancelled``.
+        Args:
+            request_id: Id of the sender's own request to stop; must be given, but tasks are stopped with
+                `tasks/cancel` instead.
+            reason: Explanation in words, for logs or for the user.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import CancelledNotificationParams
+        params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
 
-        params = CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_CANCELLED, params)
-
-    async def notify_initialized(self, *, meta: _dict[_str, _Any] | None = None) -> None:
+    async def notify_initialized(self, *, meta: dict[str, Any] | None = None) -> None:
         """Sent by the client once the handshake is over; normal work may begin.
 
-        Method ``notifications/initialized``.
+        Args:
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import NotificationParams
-
-        params = NotificationParams(meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_INITIALIZED, params)
+        params = models.NotificationParams(meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_INITIALIZED, params)
 
     async def notify_progress(
         self,
         *,
-        progress_token: ProgressToken,
-        progress: _float,
-        total: _float | None = None,
-        message: _str | None = None,
-        meta: _dict[_str, _Any] | None = None,
+        progress_token: models.ProgressToken,
+        progress: float,
+        total: float | None = None,
+        message: str | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
 
-        Method ``notifications/progress``.
+        Args:
+            progress_token: Copied from the `_meta` of the request this is about.
+            progress: Amount done so far; grows with every message, in units of the sender's choice.
+            total: Amount to be done in all, in the same units; absent if unknown.
+            message: What is going on, in words for people.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import ProgressNotificationParams
-
-        params = ProgressNotificationParams(
+        params = models.ProgressNotificationParams(
             progress_token=progress_token, progress=progress, total=total, message=message, meta=meta
         )
-        await self._caller.notify(_methods.NOTIFICATIONS_PROGRESS, params)
+        await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
-    async def notify_roots_list_changed(self, *, meta: _dict[_str, _Any] | None = None) -> None:
+    async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Says that `roots/list` would now give another answer; a client that declared it must send this.
 
-        Method ``notifications/roots/list_changed``.
+        Args:
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import NotificationParams
-
-        params = NotificationParams(meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_ROOTS_LIST_CHANGED, params)
+        params = models.NotificationParams(meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_ROOTS_LIST_CHANGED, params)
 
     async def notify_task_status(
         self,
         *,
-        task_id: _str,
-        status: TaskStatus,
-        created_at: _str,
-        last_updated_at: _str,
-        ttl: _int | None,
-        status_message: _str | None = None,
-        poll_interval: _int | None = None,
-        meta: _dict[_str, _Any] | None = None,
+        task_id: str,
+        status: models.TaskStatus,
+        created_at: str,
+        last_updated_at: str,
+        ttl: int | None,
+        status_message: str | None = None,
+        poll_interval: int | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports that a background request has reached another state; optional, so polling stays necessary.
 
-        Method ``notifications/tasks/status``.
+        Args:
+            task_id: Identifies the task; a unique string made up by the side that runs it.
+            status: Where the work stands; it starts as "working".
+            created_at: Time at which the work was accepted, in ISO 8601.
+            last_updated_at: Time of the latest change of state, in ISO 8601.
+            ttl: How long the work and its outcome are kept, in milliseconds since `createdAt`; null means
+                without limit.
+            status_message: More on the current state in words, such as why it failed.
+            poll_interval: Milliseconds the requester should wait between two calls of `tasks/get`.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import TaskStatusNotificationParams
-
-        params = TaskStatusNotificationParams(
+        params = models.TaskStatusNotificationParams(
             task_id=task_id,
             status=status,
             created_at=created_at,
@@ -494,10 +504,10 @@ class Client(_stub.ClientStub["ClientHandlers"]):
             poll_interval=poll_interval,
             meta=meta,
         )
-        await self._caller.notify(_methods.NOTIFICATIONS_TASKS_STATUS, params)
+        await self._caller.notify(methods.NOTIFICATIONS_TASKS_STATUS, params)
 
 
-class ClientContext(_stub.Context[Client]):
+class ClientContext(stub.Context[Client]):
     """What a client's handler knows of the message it answers."""
 
     @property
@@ -506,13 +516,13 @@ class ClientContext(_stub.Context[Client]):
         return self.peer
 
 
-class ClientHandlers(_stub.Handlers):
+class ClientHandlers(stub.Handlers):
     """What a client answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = ClientContext
-    __peer__: _ClassVar[_type[_stub.Stub]] = Client
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = ClientContext
+    __peer__: ClassVar[type[stub.Stub]] = Client
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "elicitation/create": "elicit",
             "ping": "ping",
@@ -534,116 +544,75 @@ class ClientHandlers(_stub.Handlers):
         }
     )
 
-    async def elicit(self, params: ElicitRequestParams, ctx: ClientContext) -> ElicitResult | CreateTaskResult:
-        """Asks the user for input through the client (`elicitation/create`).
+    async def elicit(
+        self, params: models.ElicitRequestParams, ctx: ClientContext
+    ) -> models.ElicitResult | models.CreateTaskResult:
+        """Asks the user for input through the client (`elicitation/create`)."""
+        raise errors.MethodNotImplemented("elicitation/create")
 
-        Method ``elicitation/create``.
-        """
-        raise _errors.MethodNotImplemented("elicitation/create")
+    async def ping(self, params: models.RequestParams | None, ctx: ClientContext) -> models.EmptyResult:
+        """Checks that the other side is alive; it must answer at once with an empty result."""
+        raise errors.MethodNotImplemented("ping")
 
-    async def ping(self, params: RequestParams | None, ctx: ClientContext) -> EmptyResult:
-        """Checks that the other side is alive; it must answer at once with an empty result.
-
-        Method ``ping``.
-        """
-        raise _errors.MethodNotImplemented("ping")
-
-    async def list_roots(self, params: RequestParams | None, ctx: ClientContext) -> ListRootsResult:
-        """Asks the client which directories and files the server may work on (`roots/list`).
-
-        Method ``roots/list``.
-        """
-        raise _errors.MethodNotImplemented("roots/list")
+    async def list_roots(self, params: models.RequestParams | None, ctx: ClientContext) -> models.ListRootsResult:
+        """Asks the client which directories and files the server may work on (`roots/list`)."""
+        raise errors.MethodNotImplemented("roots/list")
 
     async def create_message(
-        self, params: CreateMessageRequestParams, ctx: ClientContext
-    ) -> CreateMessageResult | CreateTaskResult:
-        """Asks the client to have its language model write something; the user should be able to review it.
+        self, params: models.CreateMessageRequestParams, ctx: ClientContext
+    ) -> models.CreateMessageResult | models.CreateTaskResult:
+        """Asks the client to have its language model write something; the user should be able to review it."""
+        raise errors.MethodNotImplemented("sampling/createMessage")
 
-        Method ``sampling/createMessage``.
-        """
-        raise _errors.MethodNotImplemented("sampling/createMessage")
+    async def cancel_task(self, params: models.CancelTaskRequestParams, ctx: ClientContext) -> models.CancelTaskResult:
+        """Stops a task that has not ended yet (`tasks/cancel`)."""
+        raise errors.MethodNotImplemented("tasks/cancel")
 
-    async def cancel_task(self, params: CancelTaskRequestParams, ctx: ClientContext) -> CancelTaskResult:
-        """Stops a task that has not ended yet (`tasks/cancel`).
+    async def get_task(self, params: models.GetTaskRequestParams, ctx: ClientContext) -> models.GetTaskResult:
+        """Asks how a task is doing (`tasks/get`); meant for polling."""
+        raise errors.MethodNotImplemented("tasks/get")
 
-        Method ``tasks/cancel``.
-        """
-        raise _errors.MethodNotImplemented("tasks/cancel")
+    async def list_tasks(
+        self, params: models.PaginatedRequestParams | None, ctx: ClientContext
+    ) -> models.ListTasksResult:
+        """Asks for the tasks known to the other side, page by page (`tasks/list`)."""
+        raise errors.MethodNotImplemented("tasks/list")
 
-    async def get_task(self, params: GetTaskRequestParams, ctx: ClientContext) -> GetTaskResult:
-        """Asks how a task is doing (`tasks/get`); meant for polling.
+    async def get_task_payload(
+        self, params: models.GetTaskPayloadRequestParams, ctx: ClientContext
+    ) -> models.GetTaskPayloadResult:
+        """Waits for a task to end and fetches what its original request produced (`tasks/result`)."""
+        raise errors.MethodNotImplemented("tasks/result")
 
-        Method ``tasks/get``.
-        """
-        raise _errors.MethodNotImplemented("tasks/get")
-
-    async def list_tasks(self, params: PaginatedRequestParams | None, ctx: ClientContext) -> ListTasksResult:
-        """Asks for the tasks known to the other side, page by page (`tasks/list`).
-
-        Method ``tasks/list``.
-        """
-        raise _errors.MethodNotImplemented("tasks/list")
-
-    async def get_task_payload(self, params: GetTaskPayloadRequestParams, ctx: ClientContext) -> GetTaskPayloadResult:
-        """Waits for a task to end and fetches what its original request produced (`tasks/result`).
-
-        Method ``tasks/result``.
-        """
-        raise _errors.MethodNotImplemented("tasks/result")
-
-    async def on_cancelled(self, params: CancelledNotificationParams, ctx: ClientContext) -> None:
+    async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: ClientContext) -> None:
         """Tells the other side to stop work on a request sent to it earlier; tasks are stopped with
         `tasks/cancel`.
-
-        Method ``notifications/cancelled``.
         """
 
-    async def on_elicitation_complete(self, params: ElicitationCompleteNotificationParams, ctx: ClientContext) -> None:
-        """Tells the client that the user has finished on the web page; unknown identifiers are ignored.
+    async def on_elicitation_complete(
+        self, params: models.ElicitationCompleteNotificationParams, ctx: ClientContext
+    ) -> None:
+        """Tells the client that the user has finished on the web page; unknown identifiers are ignored."""
 
-        Method ``notifications/elicitation/complete``.
-        """
+    async def on_logging_message(self, params: models.LoggingMessageNotificationParams, ctx: ClientContext) -> None:
+        """A log message from server to client; `logging/setLevel` sets the least severity that is sent."""
 
-    async def on_logging_message(self, params: LoggingMessageNotificationParams, ctx: ClientContext) -> None:
-        """A log message from server to client; `logging/setLevel` sets the least severity that is sent.
+    async def on_progress(self, params: models.ProgressNotificationParams, ctx: ClientContext) -> None:
+        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
-        Method ``notifications/message``.
-        """
+    async def on_prompt_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
+        """Says that `prompts/list` would now give another answer; sent without being asked."""
 
-    async def on_progress(self, params: ProgressNotificationParams, ctx: ClientContext) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
+    async def on_resource_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
+        """Says that `resources/list` would now give another answer; sent without being asked."""
 
-        Method ``notifications/progress``.
-        """
-
-    async def on_prompt_list_changed(self, params: NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `prompts/list` would now give another answer; sent without being asked.
-
-        Method ``notifications/prompts/list_changed``.
-        """
-
-    async def on_resource_list_changed(self, params: NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `resources/list` would now give another answer; sent without being asked.
-
-        Method ``notifications/resources/list_changed``.
-        """
-
-    async def on_resource_updated(self, params: ResourceUpdatedNotificationParams, ctx: ClientContext) -> None:
+    async def on_resource_updated(self, params: models.ResourceUpdatedNotificationParams, ctx: ClientContext) -> None:
         """Says that something the client watches has changed and may be read again; needs `resources/subscribe`
         first.
-
-        Method ``notifications/resources/updated``.
         """
 
-    async def on_task_status(self, params: TaskStatusNotificationParams, ctx: ClientContext) -> None:
-        """Reports that a background request has reached another state; optional, so polling stays necessary.
+    async def on_task_status(self, params: models.TaskStatusNotificationParams, ctx: ClientContext) -> None:
+        """Reports that a background request has reached another state; optional, so polling stays necessary."""
 
-        Method ``notifications/tasks/status``.
-        """
-
-    async def on_tool_list_changed(self, params: NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `tools/list` would now give another answer; sent without being asked.
-
-        Method ``notifications/tools/list_changed``.
-        """
+    async def on_tool_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
+        """Says that `tools/list` would now give another answer; sent without being asked."""

@@ -6,457 +6,91 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `common`. Revision 2025-11-25."""
 
-from builtins import dict as _dict
-from builtins import float as _float
 from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal, TypeAlias
 
-Role: _TypeAlias = _Literal["user", "assistant"]
-"""Whose side of a conversation something is on: the human ("user") or the model ("assistant").
+from mcp_runtime.model import Boolean, Integer, JsonNumber, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
+from pydantic import Field
 
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#role
+ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
+"""Ties progress messages to their request; chosen by the requester, unique among its active ones.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#progresstoken
 """
 
 
-class Annotations(_m.WireModel):
-    """Hints on who some content is meant for and how much it matters; a client is free to ignore them.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations
-    """
-
-    audience: _Annotated[_list[Role] | None, _m.OPTIONAL] = None
-    """Whom the content is meant for: the user, the model ("assistant"), or both."""
-    priority: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, le=1)] | None, _m.OPTIONAL] = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
-    last_modified: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
-
-
-class AudioContent(_m.WireModel):
-    """Sound as a content block, base64-encoded.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#audiocontent
-    """
-
-    type: _Annotated[_Literal["audio"], _m.CONST] = "audio"
-    """Marks this block as sound; always "audio"."""
-    data: _str
-    """The sound itself, encoded as base64."""
-    mime_type: _str
-    """Media type of the sound, like "audio/wav"."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class BaseMetadata(_m.WireModel):
-    """Base of named things: a stable name for programs and a label for people.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    name: _str
-    """Identifier for programs; shown to people when there is no `title`."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label for people, free of jargon; without it the `name` is shown."""
-
-
-class ResourceContents(_m.WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    uri: _str
-    """Where this piece was read from; may lie below the URI asked for."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Media type of this piece, if known."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents
-    """
-
-    blob: _str
-    """The binary data, encoded as base64."""
-
-
-class ClientCapabilitiesElicitation(_m.WireModel):
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    form: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the client can show forms; settings inside are left open."""
-    url: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the client can send the user to a web page."""
-
-
-class ClientCapabilitiesRoots(_m.WireModel):
-    """Present if the client can tell which directories servers may use (`roots/list`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
-
-
-class ClientCapabilitiesSampling(_m.WireModel):
-    """Present if servers may have the client's model write messages (`sampling/createMessage`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    context: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if `includeContext` may have values other than "none"."""
-    tools: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the model may be given `tools` and a `toolChoice`; servers must not send them otherwise."""
-
-
-class ClientCapabilitiesTasksRequestsElicitation(_m.WireModel):
-    """Which questions to the user can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    create: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if `elicitation/create` may be sent with a `task` member."""
-
-
-class ClientCapabilitiesTasksRequestsSampling(_m.WireModel):
-    """Which messages about the client's model can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    create_message: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if `sampling/createMessage` may be sent with a `task` member."""
-
-
-class ClientCapabilitiesTasksRequests(_m.WireModel):
-    """Kinds of messages the client can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    sampling: _Annotated[ClientCapabilitiesTasksRequestsSampling | None, _m.OPTIONAL] = None
-    """Which messages about the client's model can run in the background."""
-    elicitation: _Annotated[ClientCapabilitiesTasksRequestsElicitation | None, _m.OPTIONAL] = None
-    """Which questions to the user can run in the background."""
-
-
-class ClientCapabilitiesTasks(_m.WireModel):
-    """Present if the client can run some of the server's requests in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    list: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the client answers `tasks/list`."""
-    cancel: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the client answers `tasks/cancel`."""
-    requests: _Annotated[ClientCapabilitiesTasksRequests | None, _m.OPTIONAL] = None
-    """Kinds of messages the client can run in the background."""
-
-
-class ClientCapabilities(_m.WireModel):
-    """What a client can do for servers; names unknown to this revision may appear too.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    experimental: _Annotated[_dict[_str, _dict[_str, _Any]] | None, _m.OPTIONAL] = None
-    """Features outside the standard, by name; both sides have to know them."""
-    roots: _Annotated[ClientCapabilitiesRoots | None, _m.OPTIONAL] = None
-    """Present if the client can tell which directories servers may use (`roots/list`)."""
-    sampling: _Annotated[ClientCapabilitiesSampling | None, _m.OPTIONAL] = None
-    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
-    elicitation: _Annotated[ClientCapabilitiesElicitation | None, _m.OPTIONAL] = None
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
-    tasks: _Annotated[ClientCapabilitiesTasks | None, _m.OPTIONAL] = None
-    """Present if the client can run some of the server's requests in the background."""
-
-
-class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents
-    """
-
-    text: _str
-    """What was read; only for data that is not binary."""
-
-
-class EmbeddedResource(_m.WireModel):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource
-    """
-
-    type: _Annotated[_Literal["resource"], _m.CONST] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
-    resource: _Annotated[TextResourceContents | BlobResourceContents, _m.LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ImageContent(_m.WireModel):
-    """A picture as a content block, base64-encoded.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#imagecontent
-    """
-
-    type: _Annotated[_Literal["image"], _m.CONST] = "image"
-    """Marks this block as a picture; always "image"."""
-    data: _str
-    """The picture itself, encoded as base64."""
-    mime_type: _str
-    """Media type of the picture, like "image/png"."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class Icon(_m.WireModel):
-    """A picture that a user interface may show next to a name.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#icon
-    """
-
-    src: _str
-    """Where the picture is: an HTTP(S) address or a "data:" URI; only trusted sources should be shown."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Media type of the picture, where the source itself tells none or a vague one."""
-    sizes: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
-    """Sizes it suits, like "48x48", or "any" for scalable pictures; all sizes when absent."""
-    theme: _Annotated[_Literal["light", "dark"] | None, _m.OPTIONAL] = None
-    """Background it was drawn for, "light" or "dark"; either one when absent."""
-
-
-class Icons(_m.WireModel):
-    """Base of things that can be shown with a picture.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    icons: _Annotated[_list[Icon] | None, _m.OPTIONAL] = None
-    """Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients that show any."""
-
-
-class Resource(BaseMetadata, Icons):
-    """Something the server can read out, such as a file or a record, known by its URI.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#resource
-    """
-
-    uri: _str
-    """Identifies the resource in `resources/read`."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What it contains, to help the model decide whether to read it."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Media type of the contents, if known."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    size: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Length of the contents in bytes, before base64 or tokens, if known."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ResourceLink(Resource):
-    """Points at something the server can read out; it need not show up in `resources/list`.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink
-    """
-
-    type: _Annotated[_Literal["resource_link"], _m.CONST] = "resource_link"
-    """Marks this block as a pointer to something readable; always "resource_link"."""
-
-
-class TextContent(_m.WireModel):
-    """Plain text as a content block.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#textcontent
-    """
-
-    type: _Annotated[_Literal["text"], _m.CONST] = "text"
-    """Marks this block as written words; always "text"."""
-    text: _str
-    """The words themselves, as an ordinary string."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-ContentBlock: _TypeAlias = _Annotated[
-    ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, _m.Tagged("type")
-]
-"""One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock
-"""
-
-
-class Result(_m.WireModel):
-    """Base of all answers to requests; members beyond the known ones are allowed.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#result
-    """
-
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ToolResultContent(_m.WireModel):
-    """Outcome of a tool the model asked for, handed back in the next user message.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolresultcontent
-    """
-
-    type: _Annotated[_Literal["tool_result"], _m.CONST] = "tool_result"
-    """Marks this block as the outcome of a call; always "tool_result"."""
-    tool_use_id: _str
-    """The `id` of the `ToolUseContent` that is answered here."""
-    content: _list[ContentBlock]
-    """Output for the model to read, as a list of blocks like in `CallToolResult`."""
-    structured_content: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Output for programs, as a JSON object; should fit the `outputSchema` of the tool, if there is one."""
-    is_error: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the call failed, with the reason in `content`; false when absent."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data on the outcome; keep it in later messages, as the model's provider may use it for caching."""
-
-
-class ToolUseContent(_m.WireModel):
-    """The model's wish to run a tool; must be answered with a `ToolResultContent`.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent
-    """
-
-    type: _Annotated[_Literal["tool_use"], _m.CONST] = "tool_use"
-    """Marks this block as a call the model wants made; always "tool_use"."""
-    id: _str
-    """Names this call; its outcome refers to it."""
-    name: _str
-    """Which function to run, out of those offered in the request."""
-    input: _dict[_str, _Any]
-    """Arguments for the function, by name; they should fit its `inputSchema`."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data on the call; keep it in later messages, as the model's provider may use it for caching."""
-
-
-SamplingMessageContentBlock: _TypeAlias = _Annotated[
-    ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, _m.Tagged("type")
-]
-"""Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessagecontentblock
-"""
-
-
-class SamplingMessage(_m.WireModel):
-    """One message of a conversation with the client's language model.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage
-    """
-
-    role: Role
-    """Who speaks: the user or the model."""
-    content: _Annotated[SamplingMessageContentBlock | _list[SamplingMessageContentBlock], _m.LEFT_TO_RIGHT]
-    """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class CreateMessageResult(Result, SamplingMessage):
-    """What the client's language model wrote; the user should see it before the server does.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult
-    """
-
-    model: _str
-    """Which one wrote the answer, by the name its provider uses."""
-    stop_reason: _Annotated[
-        _Annotated[_Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | _str, _m.OPEN] | None, _m.OPTIONAL
-    ] = None
-    """Why the model went no further: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own
-    word.
-    """
-
-
-Cursor: _TypeAlias = _str
+Cursor: TypeAlias = str
 """Marks a position in a paged list; only the side that issued it can read it.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#cursor
 """
 
 
-class ElicitResult(Result):
-    """What the user did with the question, and the answers of an accepted form.
+class RequestParamsMeta(WireModel):
+    """Extra data beside the method's own parameters, such as a `progressToken`.
 
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
-    action: _Literal["accept", "decline", "cancel"]
-    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
-    content: _Annotated[
-        _dict[_str, _Annotated[_str | _m.Boolean | _m.Number | _list[_str], _m.LEFT_TO_RIGHT]] | None, _m.OPTIONAL
-    ] = None
-    """Answers by field name; present only for an accepted form."""
+    progress_token: ProgressToken | None = None
+    """Asks for `notifications/progress`, which then repeat this value; the other side may send none."""
 
 
-EmptyResult: _TypeAlias = Result
-"""An answer without content of its own: the request was carried out.
+class RequestParams(WireModel):
+    """Base of the parameters of requests: room for metadata.
 
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult
-"""
-
-
-class Implementation(BaseMetadata, Icons):
-    """Name and version of a client or server program, as told by itself and not verified.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
-    version: _str
-    """Release of the program, in its own numbering."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What the program is for, in words for people."""
-    website_url: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Home page of the program."""
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
+    """Extra data beside the method's own parameters, such as a `progressToken`."""
 
 
-class Request(_m.WireModel):
+class TaskMetadata(WireModel):
+    """Asks for a request to run in the background, and for how long to keep its outcome.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata
+    """
+
+    ttl: Integer | None = None
+    """How long to keep the outcome, in milliseconds since the task began; the other side may decide otherwise."""
+
+
+class TaskAugmentedRequestParams(RequestParams):
+    """Base of parameters of requests that can run in the background.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    task: TaskMetadata | None = None
+    """Present if this should run in the background; a `CreateTaskResult` then comes first and `tasks/result`
+    gives the outcome.
+    """
+
+
+class Request(WireModel):
     """Base of all messages that want an answer: a method name and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
-    method: _str
+    method: str
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
+    params: dict[str, Any] | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
-RequestId: _TypeAlias = _Annotated[_str | _m.Integer, _m.LEFT_TO_RIGHT]
+class Result(WireModel):
+    """Base of all answers to requests; members beyond the known ones are allowed.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#result
+    """
+
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
 """Pairs an answer with its request; a string or an integer, never null.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#requestid
@@ -469,23 +103,662 @@ class JSONRPCRequest(Request):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrequest
     """
 
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
 
 
-class Root(_m.WireModel):
+EmptyResult: TypeAlias = Result
+"""An answer without content of its own: the request was carried out.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult
+"""
+
+
+class ClientCapabilitiesRoots(WireModel):
+    """Present if the client can tell which directories servers may use (`roots/list`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
+
+
+class ClientCapabilitiesSampling(WireModel):
+    """Present if servers may have the client's model write messages (`sampling/createMessage`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    context: dict[str, Any] | None = None
+    """Present if `includeContext` may have values other than "none"."""
+    tools: dict[str, Any] | None = None
+    """Present if the model may be given `tools` and a `toolChoice`; servers must not send them otherwise."""
+
+
+class ClientCapabilitiesElicitation(WireModel):
+    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    form: dict[str, Any] | None = None
+    """Present if the client can show forms; settings inside are left open."""
+    url: dict[str, Any] | None = None
+    """Present if the client can send the user to a web page."""
+
+
+class ClientCapabilitiesTasksRequestsSampling(WireModel):
+    """Which messages about the client's model can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    create_message: dict[str, Any] | None = None
+    """Present if `sampling/createMessage` may be sent with a `task` member."""
+
+
+class ClientCapabilitiesTasksRequestsElicitation(WireModel):
+    """Which questions to the user can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    create: dict[str, Any] | None = None
+    """Present if `elicitation/create` may be sent with a `task` member."""
+
+
+class ClientCapabilitiesTasksRequests(WireModel):
+    """Kinds of messages the client can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    sampling: ClientCapabilitiesTasksRequestsSampling | None = None
+    """Which messages about the client's model can run in the background."""
+    elicitation: ClientCapabilitiesTasksRequestsElicitation | None = None
+    """Which questions to the user can run in the background."""
+
+
+class ClientCapabilitiesTasks(WireModel):
+    """Present if the client can run some of the server's requests in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    list: dict[str, Any] | None = None
+    """Present if the client answers `tasks/list`."""
+    cancel: dict[str, Any] | None = None
+    """Present if the client answers `tasks/cancel`."""
+    requests: ClientCapabilitiesTasksRequests | None = None
+    """Kinds of messages the client can run in the background."""
+
+
+class ClientCapabilities(WireModel):
+    """What a client can do for servers; names unknown to this revision may appear too.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    experimental: dict[str, dict[str, Any]] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    roots: ClientCapabilitiesRoots | None = None
+    """Present if the client can tell which directories servers may use (`roots/list`)."""
+    sampling: ClientCapabilitiesSampling | None = None
+    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
+    elicitation: ClientCapabilitiesElicitation | None = None
+    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
+    tasks: ClientCapabilitiesTasks | None = None
+    """Present if the client can run some of the server's requests in the background."""
+
+
+class ServerCapabilitiesPrompts(WireModel):
+    """Present if the server has templates to fetch (`prompts/get`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesResources(WireModel):
+    """Present if the server has something to read (`resources/read`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    subscribe: Boolean | None = None
+    """True if single resources can be watched with `resources/subscribe`; false when absent."""
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesTools(WireModel):
+    """Present if the server has functions for the model (`tools/call`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesTasksRequestsTools(WireModel):
+    """Which messages about the server's functions can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    call: dict[str, Any] | None = None
+    """Present if `tools/call` may be sent with a `task` member."""
+
+
+class ServerCapabilitiesTasksRequests(WireModel):
+    """Kinds of messages the server can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    tools: ServerCapabilitiesTasksRequestsTools | None = None
+    """Which messages about the server's functions can run in the background."""
+
+
+class ServerCapabilitiesTasks(WireModel):
+    """Present if the server can run some of the client's requests in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    list: dict[str, Any] | None = None
+    """Present if the server answers `tasks/list`."""
+    cancel: dict[str, Any] | None = None
+    """Present if the server answers `tasks/cancel`."""
+    requests: ServerCapabilitiesTasksRequests | None = None
+    """Kinds of messages the server can run in the background."""
+
+
+class ServerCapabilities(WireModel):
+    """What a server offers; names unknown to this revision may appear too.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    experimental: dict[str, dict[str, Any]] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    logging: dict[str, Any] | None = None
+    """Present if the server can send log messages (`notifications/message`)."""
+    completions: dict[str, Any] | None = None
+    """Present if the server suggests values while the user is typing (`completion/complete`)."""
+    prompts: ServerCapabilitiesPrompts | None = None
+    """Present if the server has templates to fetch (`prompts/get`)."""
+    resources: ServerCapabilitiesResources | None = None
+    """Present if the server has something to read (`resources/read`)."""
+    tools: ServerCapabilitiesTools | None = None
+    """Present if the server has functions for the model (`tools/call`)."""
+    tasks: ServerCapabilitiesTasks | None = None
+    """Present if the server can run some of the client's requests in the background."""
+
+
+class Icon(WireModel):
+    """A picture that a user interface may show next to a name.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#icon
+    """
+
+    src: str
+    """Where the picture is: an HTTP(S) address or a "data:" URI; only trusted sources should be shown."""
+    mime_type: str | None = None
+    """Media type of the picture, where the source itself tells none or a vague one."""
+    sizes: _list[str] | None = None
+    """Sizes it suits, like "48x48", or "any" for scalable pictures; all sizes when absent."""
+    theme: Literal["light", "dark"] | None = None
+    """Background it was drawn for, "light" or "dark"; either one when absent."""
+
+
+class Icons(WireModel):
+    """Base of things that can be shown with a picture.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    icons: _list[Icon] | None = None
+    """Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients that show any."""
+
+
+class BaseMetadata(WireModel):
+    """Base of named things: a stable name for programs and a label for people.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    name: str
+    """Identifier for programs; shown to people when there is no `title`."""
+    title: str | None = None
+    """Label for people, free of jargon; without it the `name` is shown."""
+
+
+class Implementation(BaseMetadata, Icons):
+    """Name and version of a client or server program, as told by itself and not verified.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation
+    """
+
+    version: str
+    """Release of the program, in its own numbering."""
+    description: str | None = None
+    """What the program is for, in words for people."""
+    website_url: str | None = None
+    """Home page of the program."""
+
+
+class PaginatedRequestParams(RequestParams):
+    """Parameters of a request for one page of a list.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    cursor: Cursor | None = None
+    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
+
+
+class PaginatedRequest(WireModel):
+    """Base of requests that read a long list in pieces.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: PaginatedRequestParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class PaginatedResult(Result):
+    """Base of results that hold one page of a list.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    next_cursor: Cursor | None = None
+    """Where the following page starts, to be sent back as it is; absent on the last page."""
+
+
+Role: TypeAlias = Literal["user", "assistant"]
+"""Whose side of a conversation something is on: the human ("user") or the model ("assistant").
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#role
+"""
+
+
+class Annotations(WireModel):
+    """Hints on who some content is meant for and how much it matters; a client is free to ignore them.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations
+    """
+
+    audience: _list[Role] | None = None
+    """Whom the content is meant for: the user, the model ("assistant"), or both."""
+    priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
+    """Importance from 0 (can be left out) to 1 (practically needed)."""
+    last_modified: str | None = None
+    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
+
+
+class Resource(BaseMetadata, Icons):
+    """Something the server can read out, such as a file or a record, known by its URI.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#resource
+    """
+
+    uri: str
+    """Identifies the resource in `resources/read`."""
+    description: str | None = None
+    """What it contains, to help the model decide whether to read it."""
+    mime_type: str | None = None
+    """Media type of the contents, if known."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    size: Integer | None = None
+    """Length of the contents in bytes, before base64 or tokens, if known."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ResourceContents(WireModel):
+    """Base of what a read returns: the URI and the media type of one piece.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    uri: str
+    """Where this piece was read from; may lie below the URI asked for."""
+    mime_type: str | None = None
+    """Media type of this piece, if known."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class TextResourceContents(ResourceContents):
+    """One piece of what was read, as a string rather than binary data.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents
+    """
+
+    text: str
+    """What was read; only for data that is not binary."""
+
+
+class BlobResourceContents(ResourceContents):
+    """One piece of what was read, as binary data encoded in base64.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents
+    """
+
+    blob: str
+    """The binary data, encoded as base64."""
+
+
+class ResourceLink(Resource):
+    """Points at something the server can read out; it need not show up in `resources/list`.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink
+    """
+
+    type: Literal["resource_link"] = "resource_link"
+    """Marks this block as a pointer to something readable; always "resource_link"."""
+
+
+class EmbeddedResource(WireModel):
+    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource
+    """
+
+    type: Literal["resource"] = "resource"
+    """Marks this block as holding contents from the server; always "resource"."""
+    resource: Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
+    """What is held inside, as text or as binary data."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ToolAnnotations(WireModel):
+    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
+    """
+
+    title: str | None = None
+    """Label for people, used if the tool itself has none."""
+    read_only_hint: Boolean | None = None
+    """True if running it changes nothing; false when absent."""
+    destructive_hint: Boolean | None = None
+    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
+    idempotent_hint: Boolean | None = None
+    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
+    read-only tool.
+    """
+    open_world_hint: Boolean | None = None
+    """True if it deals with things outside its control, like the web; true when absent."""
+
+
+class ToolExecution(WireModel):
+    """How a tool wants to be run.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
+    """
+
+    task_support: Literal["forbidden", "optional", "required"] | None = None
+    """Whether calls may ("optional"), must ("required") or cannot ("forbidden", the default) run in the
+    background.
+    """
+
+
+class ToolInputSchema(WireModel):
+    """JSON Schema of the arguments; the top level is always an object.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
+    """
+
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
+    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+    type: Literal["object"] = "object"
+    """Always "object", as arguments are passed by name."""
+    properties: dict[str, dict[str, Any]] | None = None
+    """JSON Schema of each argument, by name."""
+    required: _list[str] | None = None
+    """Names of the arguments that cannot be left out."""
+
+
+class ToolOutputSchema(WireModel):
+    """JSON Schema that `structuredContent` has to fit; the top level is an object.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
+    """
+
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
+    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+    type: Literal["object"] = "object"
+    """Always "object": the output consists of named members."""
+    properties: dict[str, dict[str, Any]] | None = None
+    """JSON Schema of each member of the output, by name."""
+    required: _list[str] | None = None
+    """Names of the members that are always there."""
+
+
+class Tool(BaseMetadata, Icons):
+    """A function of the server that a model may call, with the shape of its arguments.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
+    """
+
+    description: str | None = None
+    """What the tool does, for the model to decide when to use it."""
+    input_schema: ToolInputSchema
+    """JSON Schema of the arguments; the top level is always an object."""
+    execution: ToolExecution | None = None
+    """How the tool may be run, in the background or not."""
+    output_schema: ToolOutputSchema | None = None
+    """JSON Schema that `structuredContent` has to fit; the top level is an object."""
+    annotations: ToolAnnotations | None = None
+    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
+"""Where a background request stands; "completed", "failed" and "cancelled" are final, the others may still
+change.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
+"""
+
+
+class Task(WireModel):
+    """A request that goes on in the background, with its state and how long that is kept.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#task
+    """
+
+    task_id: str
+    """Identifies the task; a unique string made up by the side that runs it."""
+    status: TaskStatus
+    """Where the work stands; it starts as "working"."""
+    status_message: str | None = None
+    """More on the current state in words, such as why it failed."""
+    created_at: str
+    """Time at which the work was accepted, in ISO 8601."""
+    last_updated_at: str
+    """Time of the latest change of state, in ISO 8601."""
+    ttl: Annotated[Integer | None, LEFT_TO_RIGHT]
+    """How long the work and its outcome are kept, in milliseconds since `createdAt`; null means without limit."""
+    poll_interval: Integer | None = None
+    """Milliseconds the requester should wait between two calls of `tasks/get`."""
+
+
+LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#logginglevel
+"""
+
+
+class TextContent(WireModel):
+    """Plain text as a content block.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#textcontent
+    """
+
+    type: Literal["text"] = "text"
+    """Marks this block as written words; always "text"."""
+    text: str
+    """The words themselves, as an ordinary string."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ImageContent(WireModel):
+    """A picture as a content block, base64-encoded.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#imagecontent
+    """
+
+    type: Literal["image"] = "image"
+    """Marks this block as a picture; always "image"."""
+    data: str
+    """The picture itself, encoded as base64."""
+    mime_type: str
+    """Media type of the picture, like "image/png"."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class AudioContent(WireModel):
+    """Sound as a content block, base64-encoded.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#audiocontent
+    """
+
+    type: Literal["audio"] = "audio"
+    """Marks this block as sound; always "audio"."""
+    data: str
+    """The sound itself, encoded as base64."""
+    mime_type: str
+    """Media type of the sound, like "audio/wav"."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ToolUseContent(WireModel):
+    """The model's wish to run a tool; must be answered with a `ToolResultContent`.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent
+    """
+
+    type: Literal["tool_use"] = "tool_use"
+    """Marks this block as a call the model wants made; always "tool_use"."""
+    id: str
+    """Names this call; its outcome refers to it."""
+    name: str
+    """Which function to run, out of those offered in the request."""
+    input: dict[str, Any]
+    """Arguments for the function, by name; they should fit its `inputSchema`."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data on the call; keep it in later messages, as the model's provider may use it for caching."""
+
+
+ContentBlock: TypeAlias = Annotated[
+    ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, Tagged("type")
+]
+"""One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock
+"""
+
+
+class ToolResultContent(WireModel):
+    """Outcome of a tool the model asked for, handed back in the next user message.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolresultcontent
+    """
+
+    type: Literal["tool_result"] = "tool_result"
+    """Marks this block as the outcome of a call; always "tool_result"."""
+    tool_use_id: str
+    """The `id` of the `ToolUseContent` that is answered here."""
+    content: _list[ContentBlock]
+    """Output for the model to read, as a list of blocks like in `CallToolResult`."""
+    structured_content: dict[str, Any] | None = None
+    """Output for programs, as a JSON object; should fit the `outputSchema` of the tool, if there is one."""
+    is_error: Boolean | None = None
+    """True if the call failed, with the reason in `content`; false when absent."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data on the outcome; keep it in later messages, as the model's provider may use it for caching."""
+
+
+SamplingMessageContentBlock: TypeAlias = Annotated[
+    ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, Tagged("type")
+]
+"""Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessagecontentblock
+"""
+
+
+class SamplingMessage(WireModel):
+    """One message of a conversation with the client's language model.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage
+    """
+
+    role: Role
+    """Who speaks: the user or the model."""
+    content: Annotated[SamplingMessageContentBlock | _list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
+    """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class CreateMessageResult(Result, SamplingMessage):
+    """What the client's language model wrote; the user should see it before the server does.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult
+    """
+
+    model: str
+    """Which one wrote the answer, by the name its provider uses."""
+    stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | str, OPEN] | None = None
+    """Why the model went no further: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own
+    word.
+    """
+
+
+class Root(WireModel):
     """A directory or file of the user's that servers may work on.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#root
     """
 
-    uri: _str
+    uri: str
     """Where the directory or file is; has to begin with "file://"."""
-    name: _Annotated[_str | None, _m.OPTIONAL] = None
+    name: str | None = None
     """What to call it in front of people."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
@@ -499,295 +772,13 @@ class ListRootsResult(Result):
     """The directories and files, all in one list without pages."""
 
 
-LoggingLevel: _TypeAlias = _Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-"""How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
+class ElicitResult(Result):
+    """What the user did with the question, and the answers of an accepted form.
 
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#logginglevel
-"""
-
-
-ProgressToken: _TypeAlias = _Annotated[_str | _m.Integer, _m.LEFT_TO_RIGHT]
-"""Ties progress messages to their request; chosen by the requester, unique among its active ones.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#progresstoken
-"""
-
-
-class RequestParamsMeta(_m.WireModel):
-    """Extra data beside the method's own parameters, such as a `progressToken`.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
     """
 
-    progress_token: _Annotated[ProgressToken | None, _m.OPTIONAL] = None
-    """Asks for `notifications/progress`, which then repeat this value; the other side may send none."""
-
-
-class RequestParams(_m.WireModel):
-    """Base of the parameters of requests: room for metadata.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
-
-
-class PaginatedRequestParams(RequestParams):
-    """Parameters of a request for one page of a list.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    cursor: _Annotated[Cursor | None, _m.OPTIONAL] = None
-    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
-
-
-class PaginatedRequest(_m.WireModel):
-    """Base of requests that read a long list in pieces.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    method: _str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
-
-
-class PaginatedResult(Result):
-    """Base of results that hold one page of a list.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    next_cursor: _Annotated[Cursor | None, _m.OPTIONAL] = None
-    """Where the following page starts, to be sent back as it is; absent on the last page."""
-
-
-class ServerCapabilitiesPrompts(_m.WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesResources(_m.WireModel):
-    """Present if the server has something to read (`resources/read`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    subscribe: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if single resources can be watched with `resources/subscribe`; false when absent."""
-    list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesTasksRequestsTools(_m.WireModel):
-    """Which messages about the server's functions can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    call: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if `tools/call` may be sent with a `task` member."""
-
-
-class ServerCapabilitiesTasksRequests(_m.WireModel):
-    """Kinds of messages the server can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    tools: _Annotated[ServerCapabilitiesTasksRequestsTools | None, _m.OPTIONAL] = None
-    """Which messages about the server's functions can run in the background."""
-
-
-class ServerCapabilitiesTasks(_m.WireModel):
-    """Present if the server can run some of the client's requests in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    list: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the server answers `tasks/list`."""
-    cancel: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the server answers `tasks/cancel`."""
-    requests: _Annotated[ServerCapabilitiesTasksRequests | None, _m.OPTIONAL] = None
-    """Kinds of messages the server can run in the background."""
-
-
-class ServerCapabilitiesTools(_m.WireModel):
-    """Present if the server has functions for the model (`tools/call`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
-
-
-class ServerCapabilities(_m.WireModel):
-    """What a server offers; names unknown to this revision may appear too.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    experimental: _Annotated[_dict[_str, _dict[_str, _Any]] | None, _m.OPTIONAL] = None
-    """Features outside the standard, by name; both sides have to know them."""
-    logging: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the server can send log messages (`notifications/message`)."""
-    completions: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Present if the server suggests values while the user is typing (`completion/complete`)."""
-    prompts: _Annotated[ServerCapabilitiesPrompts | None, _m.OPTIONAL] = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
-    resources: _Annotated[ServerCapabilitiesResources | None, _m.OPTIONAL] = None
-    """Present if the server has something to read (`resources/read`)."""
-    tools: _Annotated[ServerCapabilitiesTools | None, _m.OPTIONAL] = None
-    """Present if the server has functions for the model (`tools/call`)."""
-    tasks: _Annotated[ServerCapabilitiesTasks | None, _m.OPTIONAL] = None
-    """Present if the server can run some of the client's requests in the background."""
-
-
-TaskStatus: _TypeAlias = _Literal["working", "input_required", "completed", "failed", "cancelled"]
-"""Where a background request stands; "completed", "failed" and "cancelled" are final, the others may still
-change.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
-"""
-
-
-class Task(_m.WireModel):
-    """A request that goes on in the background, with its state and how long that is kept.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#task
-    """
-
-    task_id: _str
-    """Identifies the task; a unique string made up by the side that runs it."""
-    status: TaskStatus
-    """Where the work stands; it starts as "working"."""
-    status_message: _Annotated[_str | None, _m.OPTIONAL] = None
-    """More on the current state in words, such as why it failed."""
-    created_at: _str
-    """Time at which the work was accepted, in ISO 8601."""
-    last_updated_at: _str
-    """Time of the latest change of state, in ISO 8601."""
-    ttl: _Annotated[_m.Integer | None, _m.LEFT_TO_RIGHT]
-    """How long the work and its outcome are kept, in milliseconds since `createdAt`; null means without limit."""
-    poll_interval: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Milliseconds the requester should wait between two calls of `tasks/get`."""
-
-
-class TaskMetadata(_m.WireModel):
-    """Asks for a request to run in the background, and for how long to keep its outcome.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskmetadata
-    """
-
-    ttl: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """How long to keep the outcome, in milliseconds since the task began; the other side may decide otherwise."""
-
-
-class TaskAugmentedRequestParams(RequestParams):
-    """Base of parameters of requests that can run in the background.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    task: _Annotated[TaskMetadata | None, _m.OPTIONAL] = None
-    """Present if this should run in the background; a `CreateTaskResult` then comes first and `tasks/result`
-    gives the outcome.
-    """
-
-
-class ToolAnnotations(_m.WireModel):
-    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
-    """
-
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label for people, used if the tool itself has none."""
-    read_only_hint: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if running it changes nothing; false when absent."""
-    destructive_hint: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
-    idempotent_hint: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
-    read-only tool.
-    """
-    open_world_hint: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if it deals with things outside its control, like the web; true when absent."""
-
-
-class ToolExecution(_m.WireModel):
-    """How a tool wants to be run.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
-    """
-
-    task_support: _Annotated[_Literal["forbidden", "optional", "required"] | None, _m.OPTIONAL] = None
-    """Whether calls may ("optional"), must ("required") or cannot ("forbidden", the default) run in the
-    background.
-    """
-
-
-class ToolInputSchema(_m.WireModel):
-    """JSON Schema of the arguments; the top level is always an object.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
-    """
-
-    schema_: _Annotated[_str | None, _m.OPTIONAL, _Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
-    type: _Annotated[_Literal["object"], _m.CONST] = "object"
-    """Always "object", as arguments are passed by name."""
-    properties: _Annotated[_dict[_str, _dict[_str, _Any]] | None, _m.OPTIONAL] = None
-    """JSON Schema of each argument, by name."""
-    required: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
-    """Names of the arguments that cannot be left out."""
-
-
-class ToolOutputSchema(_m.WireModel):
-    """JSON Schema that `structuredContent` has to fit; the top level is an object.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
-    """
-
-    schema_: _Annotated[_str | None, _m.OPTIONAL, _Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
-    type: _Annotated[_Literal["object"], _m.CONST] = "object"
-    """Always "object": the output consists of named members."""
-    properties: _Annotated[_dict[_str, _dict[_str, _Any]] | None, _m.OPTIONAL] = None
-    """JSON Schema of each member of the output, by name."""
-    required: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
-    """Names of the members that are always there."""
-
-
-class Tool(BaseMetadata, Icons):
-    """A function of the server that a model may call, with the shape of its arguments.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
-    """
-
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What the tool does, for the model to decide when to use it."""
-    input_schema: ToolInputSchema
-    """JSON Schema of the arguments; the top level is always an object."""
-    execution: _Annotated[ToolExecution | None, _m.OPTIONAL] = None
-    """How the tool may be run, in the background or not."""
-    output_schema: _Annotated[ToolOutputSchema | None, _m.OPTIONAL] = None
-    """JSON Schema that `structuredContent` has to fit; the top level is an object."""
-    annotations: _Annotated[ToolAnnotations | None, _m.OPTIONAL] = None
-    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    action: Literal["accept", "decline", "cancel"]
+    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
+    content: dict[str, Annotated[str | Boolean | Number | _list[str], LEFT_TO_RIGHT]] | None = None
+    """Answers by field name; present only for an accepted form."""

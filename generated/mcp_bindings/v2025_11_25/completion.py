@@ -6,35 +6,11 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `completion`. Revision 2025-11-25."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import Boolean, Integer, Tagged, WireModel
+
 from .common import BaseMetadata, RequestId, RequestParams, Result
-
-
-class CompleteRequestParamsArgument(_m.WireModel):
-    """The value being typed: its name, and the letters so far.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
-    """
-
-    name: _str
-    """Which value of the prompt or URI pattern is being typed."""
-    value: _str
-    """The letters typed so far, to be matched."""
-
-
-class CompleteRequestParamsContext(_m.WireModel):
-    """What else is known already, to narrow the suggestions.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
-    """
-
-    arguments: _Annotated[_dict[_str, _str] | None, _m.OPTIONAL] = None
-    """Values the user has settled before, by name."""
 
 
 class PromptReference(BaseMetadata):
@@ -43,20 +19,42 @@ class PromptReference(BaseMetadata):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#promptreference
     """
 
-    type: _Annotated[_Literal["ref/prompt"], _m.CONST] = "ref/prompt"
+    type: Literal["ref/prompt"] = "ref/prompt"
     """Tells this from a pointer at resources; always "ref/prompt"."""
 
 
-class ResourceTemplateReference(_m.WireModel):
+class ResourceTemplateReference(WireModel):
     """Points at a resource or at a pattern for resources.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcetemplatereference
     """
 
-    type: _Annotated[_Literal["ref/resource"], _m.CONST] = "ref/resource"
+    type: Literal["ref/resource"] = "ref/resource"
     """Tells this from a pointer at a prompt; always "ref/resource"."""
-    uri: _str
+    uri: str
     """The URI itself, or the pattern as listed by `resources/templates/list`."""
+
+
+class CompleteRequestParamsArgument(WireModel):
+    """The value being typed: its name, and the letters so far.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
+    """
+
+    name: str
+    """Which value of the prompt or URI pattern is being typed."""
+    value: str
+    """The letters typed so far, to be matched."""
+
+
+class CompleteRequestParamsContext(WireModel):
+    """What else is known already, to narrow the suggestions.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
+    """
+
+    arguments: dict[str, str] | None = None
+    """Values the user has settled before, by name."""
 
 
 class CompleteRequestParams(RequestParams):
@@ -65,41 +63,41 @@ class CompleteRequestParams(RequestParams):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
     """
 
-    ref: _Annotated[ResourceTemplateReference | PromptReference, _m.Tagged("type")]
+    ref: Annotated[ResourceTemplateReference | PromptReference, Tagged("type")]
     """The prompt, or the template of resources, whose value is being typed."""
     argument: CompleteRequestParamsArgument
     """The value being typed: its name, and the letters so far."""
-    context: _Annotated[CompleteRequestParamsContext | None, _m.OPTIONAL] = None
+    context: CompleteRequestParamsContext | None = None
     """What else is known already, to narrow the suggestions."""
 
 
-class CompleteRequest(_m.WireModel):
+class CompleteRequest(WireModel):
     """Asks for ways to finish a value the user is typing (`completion/complete`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequest
     """
 
-    method: _Annotated[_Literal["completion/complete"], _m.CONST] = "completion/complete"
+    method: Literal["completion/complete"] = "completion/complete"
     """Says what kind of message this is, and with that what `params` holds."""
     params: CompleteRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
 
 
-class CompleteResultCompletion(_m.WireModel):
+class CompleteResultCompletion(WireModel):
     """The suggestions, and how many exist in all.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#completeresult
     """
 
-    values: _list[_str]
+    values: list[str]
     """The suggestions as plain strings, at most 100 of them."""
-    total: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
+    total: Integer | None = None
     """How many suggestions exist; may be larger than what is sent."""
-    has_more: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    has_more: Boolean | None = None
     """True if further suggestions exist that were not sent, counted or not."""
 
 

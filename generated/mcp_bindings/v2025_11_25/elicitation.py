@@ -6,190 +6,122 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `elicitation`. Revision 2025-11-25."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal, TypeAlias
+
+from mcp_runtime.model import Boolean, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Number, WireModel
+from pydantic import Field
+
 from .common import RequestId, TaskAugmentedRequestParams
 
 
-class BooleanSchema(_m.WireModel):
+class StringSchema(WireModel):
+    """A text field of an elicitation form.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema
+    """
+
+    type: Literal["string"] = "string"
+    """Marks this field as free text; always "string"."""
+    title: str | None = None
+    """Label shown next to the text field."""
+    description: str | None = None
+    """Help text that explains what to enter."""
+    min_length: Integer | None = None
+    """Fewest characters the answer may have."""
+    max_length: Integer | None = None
+    """Most characters the answer may have; no limit when absent."""
+    format: Literal["email", "uri", "date", "date-time"] | None = None
+    """Notation the text must follow: "email", "uri", "date" or "date-time"."""
+    default: str | None = None
+    """Text filled in at the start."""
+
+
+class NumberSchema(WireModel):
+    """A numeric field of an elicitation form, with or without fractions.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema
+    """
+
+    type: Literal["number", "integer"]
+    """Which numbers are allowed: all ("number") or whole ones only ("integer")."""
+    title: str | None = None
+    """Label shown next to the number."""
+    description: str | None = None
+    """Help text that explains which number is wanted."""
+    minimum: Number | None = None
+    """Smallest answer allowed, itself included."""
+    maximum: Number | None = None
+    """Largest answer allowed, itself included."""
+    default: Number | None = None
+    """Number filled in at the start."""
+
+
+class BooleanSchema(WireModel):
     """A yes-or-no field of an elicitation form.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#booleanschema
     """
 
-    type: _Annotated[_Literal["boolean"], _m.CONST] = "boolean"
+    type: Literal["boolean"] = "boolean"
     """Marks this field as a yes-or-no question; always "boolean"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
+    title: str | None = None
     """Label shown next to the checkbox."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
+    description: str | None = None
     """Help text that explains the yes-or-no question."""
-    default: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    default: Boolean | None = None
     """Whether the checkbox starts out ticked."""
 
 
-class LegacyTitledEnumSchema(_m.WireModel):
-    """Older form of a single choice with labels; new code uses `TitledSingleSelectEnumSchema`.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#legacytitledenumschema
-    """
-
-    type: _Annotated[_Literal["string"], _m.CONST] = "string"
-    """Marks this field as a choice among texts; always "string"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the choice."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains what to choose."""
-    enum: _list[_str]
-    """The values to choose from; one of these strings is sent back."""
-    enum_names: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
-    """Labels of the values, in the same order; JSON Schema itself does not know this keyword."""
-    default: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Value chosen at the start."""
-
-
-class TitledMultiSelectEnumSchemaItemsAnyOf(_m.WireModel):
-    """The options, each with its value and its label.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
-    """
-
-    const: _str
-    """Value sent back if this option is picked."""
-    title: _str
-    """What the user sees in place of the value."""
-
-
-class TitledMultiSelectEnumSchemaItems(_m.WireModel):
-    """Holds the options to pick from.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
-    """
-
-    any_of: _list[TitledMultiSelectEnumSchemaItemsAnyOf]
-    """The options, each with its value and its label."""
-
-
-class TitledMultiSelectEnumSchema(_m.WireModel):
-    """A form field for any number of options, each with a value and a label.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
-    """
-
-    type: _Annotated[_Literal["array"], _m.CONST] = "array"
-    """Marks this field as taking several answers; always "array"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the list of options."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains what to choose."""
-    min_items: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Fewest options the user has to pick."""
-    max_items: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Most options the user can pick; no limit when absent."""
-    items: TitledMultiSelectEnumSchemaItems
-    """Holds the options to pick from."""
-    default: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
-    """Values picked at the start."""
-
-
-class UntitledMultiSelectEnumSchemaItems(_m.WireModel):
-    """Holds the options to pick from.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema
-    """
-
-    type: _Annotated[_Literal["string"], _m.CONST] = "string"
-    """Always "string": every option is a text."""
-    enum: _list[_str]
-    """The values to choose from; one of these strings is sent back."""
-
-
-class UntitledMultiSelectEnumSchema(_m.WireModel):
-    """A form field for any number of options, shown by their bare values.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema
-    """
-
-    type: _Annotated[_Literal["array"], _m.CONST] = "array"
-    """Marks this field as taking several answers; always "array"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the list of options."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains what to choose."""
-    min_items: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Fewest options the user has to pick."""
-    max_items: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Most options the user can pick; no limit when absent."""
-    items: UntitledMultiSelectEnumSchemaItems
-    """Holds the options to pick from."""
-    default: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
-    """Values picked at the start."""
-
-
-MultiSelectEnumSchema: _TypeAlias = _Annotated[
-    UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema, _m.MOST_MEMBERS
-]
-"""A form field where the user picks any number of fixed options.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#multiselectenumschema
-"""
-
-
-class TitledSingleSelectEnumSchemaOneOf(_m.WireModel):
-    """The options, each with its value and its label.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema
-    """
-
-    const: _str
-    """Value sent back if this option is picked."""
-    title: _str
-    """What the user sees in place of the value."""
-
-
-class TitledSingleSelectEnumSchema(_m.WireModel):
-    """A form field for one option out of several, each with a value and a label.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema
-    """
-
-    type: _Annotated[_Literal["string"], _m.CONST] = "string"
-    """Marks this field as a choice among texts; always "string"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the choice."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains what to choose."""
-    one_of: _list[TitledSingleSelectEnumSchemaOneOf]
-    """The options, each with its value and its label."""
-    default: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Value chosen at the start."""
-
-
-class UntitledSingleSelectEnumSchema(_m.WireModel):
+class UntitledSingleSelectEnumSchema(WireModel):
     """A form field for one option out of several, shown by their bare values.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledsingleselectenumschema
     """
 
-    type: _Annotated[_Literal["string"], _m.CONST] = "string"
+    type: Literal["string"] = "string"
     """Marks this field as a choice among texts; always "string"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
+    title: str | None = None
     """Label shown next to the choice."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
+    description: str | None = None
     """Help text that explains what to choose."""
-    enum: _list[_str]
+    enum: list[str]
     """The values to choose from; one of these strings is sent back."""
-    default: _Annotated[_str | None, _m.OPTIONAL] = None
+    default: str | None = None
     """Value chosen at the start."""
 
 
-SingleSelectEnumSchema: _TypeAlias = _Annotated[
-    UntitledSingleSelectEnumSchema | TitledSingleSelectEnumSchema, _m.LEFT_TO_RIGHT
+class TitledSingleSelectEnumSchemaOneOf(WireModel):
+    """The options, each with its value and its label.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema
+    """
+
+    const: str
+    """Value sent back if this option is picked."""
+    title: str
+    """What the user sees in place of the value."""
+
+
+class TitledSingleSelectEnumSchema(WireModel):
+    """A form field for one option out of several, each with a value and a label.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledsingleselectenumschema
+    """
+
+    type: Literal["string"] = "string"
+    """Marks this field as a choice among texts; always "string"."""
+    title: str | None = None
+    """Label shown next to the choice."""
+    description: str | None = None
+    """Help text that explains what to choose."""
+    one_of: list[TitledSingleSelectEnumSchemaOneOf]
+    """The options, each with its value and its label."""
+    default: str | None = None
+    """Value chosen at the start."""
+
+
+SingleSelectEnumSchema: TypeAlias = Annotated[
+    UntitledSingleSelectEnumSchema | TitledSingleSelectEnumSchema, LEFT_TO_RIGHT
 ]
 """A form field where the user picks exactly one of fixed options.
 
@@ -197,13 +129,118 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#singleselect
 """
 
 
-EnumSchema: _TypeAlias = _Annotated[
+class UntitledMultiSelectEnumSchemaItems(WireModel):
+    """Holds the options to pick from.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema
+    """
+
+    type: Literal["string"] = "string"
+    """Always "string": every option is a text."""
+    enum: list[str]
+    """The values to choose from; one of these strings is sent back."""
+
+
+class UntitledMultiSelectEnumSchema(WireModel):
+    """A form field for any number of options, shown by their bare values.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#untitledmultiselectenumschema
+    """
+
+    type: Literal["array"] = "array"
+    """Marks this field as taking several answers; always "array"."""
+    title: str | None = None
+    """Label shown next to the list of options."""
+    description: str | None = None
+    """Help text that explains what to choose."""
+    min_items: Integer | None = None
+    """Fewest options the user has to pick."""
+    max_items: Integer | None = None
+    """Most options the user can pick; no limit when absent."""
+    items: UntitledMultiSelectEnumSchemaItems
+    """Holds the options to pick from."""
+    default: list[str] | None = None
+    """Values picked at the start."""
+
+
+class TitledMultiSelectEnumSchemaItemsAnyOf(WireModel):
+    """The options, each with its value and its label.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
+    """
+
+    const: str
+    """Value sent back if this option is picked."""
+    title: str
+    """What the user sees in place of the value."""
+
+
+class TitledMultiSelectEnumSchemaItems(WireModel):
+    """Holds the options to pick from.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
+    """
+
+    any_of: list[TitledMultiSelectEnumSchemaItemsAnyOf]
+    """The options, each with its value and its label."""
+
+
+class TitledMultiSelectEnumSchema(WireModel):
+    """A form field for any number of options, each with a value and a label.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#titledmultiselectenumschema
+    """
+
+    type: Literal["array"] = "array"
+    """Marks this field as taking several answers; always "array"."""
+    title: str | None = None
+    """Label shown next to the list of options."""
+    description: str | None = None
+    """Help text that explains what to choose."""
+    min_items: Integer | None = None
+    """Fewest options the user has to pick."""
+    max_items: Integer | None = None
+    """Most options the user can pick; no limit when absent."""
+    items: TitledMultiSelectEnumSchemaItems
+    """Holds the options to pick from."""
+    default: list[str] | None = None
+    """Values picked at the start."""
+
+
+MultiSelectEnumSchema: TypeAlias = Annotated[UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema, MOST_MEMBERS]
+"""A form field where the user picks any number of fixed options.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#multiselectenumschema
+"""
+
+
+class LegacyTitledEnumSchema(WireModel):
+    """Older form of a single choice with labels; new code uses `TitledSingleSelectEnumSchema`.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#legacytitledenumschema
+    """
+
+    type: Literal["string"] = "string"
+    """Marks this field as a choice among texts; always "string"."""
+    title: str | None = None
+    """Label shown next to the choice."""
+    description: str | None = None
+    """Help text that explains what to choose."""
+    enum: list[str]
+    """The values to choose from; one of these strings is sent back."""
+    enum_names: list[str] | None = None
+    """Labels of the values, in the same order; JSON Schema itself does not know this keyword."""
+    default: str | None = None
+    """Value chosen at the start."""
+
+
+EnumSchema: TypeAlias = Annotated[
     UntitledSingleSelectEnumSchema
     | TitledSingleSelectEnumSchema
     | LegacyTitledEnumSchema
     | UntitledMultiSelectEnumSchema
     | TitledMultiSelectEnumSchema,
-    _m.MOST_MEMBERS,
+    MOST_MEMBERS,
 ]
 """A field of an elicitation form where the user picks from fixed options, one or several.
 
@@ -211,49 +248,7 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#enumschema
 """
 
 
-class NumberSchema(_m.WireModel):
-    """A numeric field of an elicitation form, with or without fractions.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#numberschema
-    """
-
-    type: _Literal["number", "integer"]
-    """Which numbers are allowed: all ("number") or whole ones only ("integer")."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the number."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains which number is wanted."""
-    minimum: _Annotated[_m.Number | None, _m.OPTIONAL] = None
-    """Smallest answer allowed, itself included."""
-    maximum: _Annotated[_m.Number | None, _m.OPTIONAL] = None
-    """Largest answer allowed, itself included."""
-    default: _Annotated[_m.Number | None, _m.OPTIONAL] = None
-    """Number filled in at the start."""
-
-
-class StringSchema(_m.WireModel):
-    """A text field of an elicitation form.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#stringschema
-    """
-
-    type: _Annotated[_Literal["string"], _m.CONST] = "string"
-    """Marks this field as free text; always "string"."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Label shown next to the text field."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Help text that explains what to enter."""
-    min_length: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Fewest characters the answer may have."""
-    max_length: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Most characters the answer may have; no limit when absent."""
-    format: _Annotated[_Literal["email", "uri", "date", "date-time"] | None, _m.OPTIONAL] = None
-    """Notation the text must follow: "email", "uri", "date" or "date-time"."""
-    default: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Text filled in at the start."""
-
-
-PrimitiveSchemaDefinition: _TypeAlias = _Annotated[
+PrimitiveSchemaDefinition: TypeAlias = Annotated[
     UntitledSingleSelectEnumSchema
     | TitledSingleSelectEnumSchema
     | LegacyTitledEnumSchema
@@ -262,7 +257,7 @@ PrimitiveSchemaDefinition: _TypeAlias = _Annotated[
     | BooleanSchema
     | NumberSchema
     | StringSchema,
-    _m.MOST_MEMBERS,
+    MOST_MEMBERS,
 ]
 """One field of an elicitation form; fields hold plain values or choices and never nest.
 
@@ -270,19 +265,19 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#primitivesch
 """
 
 
-class ElicitRequestFormParamsRequestedSchema(_m.WireModel):
+class ElicitRequestFormParamsRequestedSchema(WireModel):
     """The fields of the form, as a flat JSON Schema object.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams
     """
 
-    schema_: _Annotated[_str | None, _m.OPTIONAL, _Field(alias="$schema")] = None
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
     """URI of the JSON Schema dialect in use; 2020-12 when absent."""
-    type: _Annotated[_Literal["object"], _m.CONST] = "object"
+    type: Literal["object"] = "object"
     """Always "object": answers come back by field name."""
-    properties: _dict[_str, PrimitiveSchemaDefinition]
+    properties: dict[str, PrimitiveSchemaDefinition]
     """The fields by name; none of them may nest."""
-    required: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
+    required: list[str] | None = None
     """Names of the fields that cannot be left empty."""
 
 
@@ -292,9 +287,9 @@ class ElicitRequestFormParams(TaskAugmentedRequestParams):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestformparams
     """
 
-    mode: _Annotated[_Literal["form"] | None, _m.OPTIONAL] = None
+    mode: Literal["form"] | None = None
     """Always "form", which is also meant when it is left out."""
-    message: _str
+    message: str
     """Tells the user which information is wanted and why."""
     requested_schema: ElicitRequestFormParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
@@ -306,34 +301,34 @@ class ElicitRequestURLParams(TaskAugmentedRequestParams):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequesturlparams
     """
 
-    mode: _Annotated[_Literal["url"], _m.CONST] = "url"
+    mode: Literal["url"] = "url"
     """Always "url", to tell it from a form."""
-    message: _str
+    message: str
     """Tells the user what the visit to the web page is good for."""
-    elicitation_id: _str
+    elicitation_id: str
     """Names this visit in later messages; unique on the server, and opaque to the client."""
-    url: _str
+    url: str
     """Web page to be opened, only once the user has agreed to it."""
 
 
-ElicitRequestParams: _TypeAlias = _Annotated[ElicitRequestURLParams | ElicitRequestFormParams, _m.LEFT_TO_RIGHT]
+ElicitRequestParams: TypeAlias = Annotated[ElicitRequestURLParams | ElicitRequestFormParams, LEFT_TO_RIGHT]
 """What to ask of the user: a form to fill in, or a web page to visit.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequestparams
 """
 
 
-class ElicitRequest(_m.WireModel):
+class ElicitRequest(WireModel):
     """Asks the user for input through the client (`elicitation/create`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitrequest
     """
 
-    method: _Annotated[_Literal["elicitation/create"], _m.CONST] = "elicitation/create"
+    method: Literal["elicitation/create"] = "elicitation/create"
     """Says what kind of message this is, and with that what `params` holds."""
     params: ElicitRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""

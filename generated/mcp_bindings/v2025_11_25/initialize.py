@@ -6,10 +6,10 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `initialize`. Revision 2025-11-25."""
 
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import WireModel
+
 from .common import ClientCapabilities, Implementation, RequestId, RequestParams, Result, ServerCapabilities
 
 
@@ -19,7 +19,7 @@ class InitializeRequestParams(RequestParams):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequestparams
     """
 
-    protocol_version: _str
+    protocol_version: str
     """Newest revision of the protocol the client speaks; the server may answer with another."""
     capabilities: ClientCapabilities
     """What the client can do for the server during the session."""
@@ -27,17 +27,17 @@ class InitializeRequestParams(RequestParams):
     """Name and version of the client program."""
 
 
-class InitializeRequest(_m.WireModel):
+class InitializeRequest(WireModel):
     """First request of a session: the client offers a protocol version and tells what it can do.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializerequest
     """
 
-    method: _Annotated[_Literal["initialize"], _m.CONST] = "initialize"
+    method: Literal["initialize"] = "initialize"
     """Says what kind of message this is, and with that what `params` holds."""
     params: InitializeRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -49,11 +49,11 @@ class InitializeResult(Result):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult
     """
 
-    protocol_version: _str
+    protocol_version: str
     """Revision to be spoken from now on; a client that does not know it should disconnect."""
     capabilities: ServerCapabilities
     """What the server offers during the session."""
     server_info: Implementation
     """Name and version of the server program."""
-    instructions: _Annotated[_str | None, _m.OPTIONAL] = None
+    instructions: str | None = None
     """How to make good use of the server; the client may add it to the model's system prompt."""

@@ -6,9 +6,10 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `logging`. Revision 2025-11-25."""
 
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import WireModel
+
 from .common import LoggingLevel, RequestId, RequestParams
 
 
@@ -22,17 +23,17 @@ class SetLevelRequestParams(RequestParams):
     """Least severity to be sent; anything more serious comes too."""
 
 
-class SetLevelRequest(_m.WireModel):
+class SetLevelRequest(WireModel):
     """Tells the server how severe a log message must be to be sent (`logging/setLevel`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#setlevelrequest
     """
 
-    method: _Annotated[_Literal["logging/setLevel"], _m.CONST] = "logging/setLevel"
+    method: Literal["logging/setLevel"] = "logging/setLevel"
     """Says what kind of message this is, and with that what `params` holds."""
     params: SetLevelRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""

@@ -6,13 +6,10 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `messages`. Revision 2025-11-25."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal, TypeAlias
+
+from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Tagged, WireModel
+
 from .common import (
     CreateMessageResult,
     ElicitResult,
@@ -67,21 +64,124 @@ from .tasks import (
 )
 from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult
 
-ClientNotification: _TypeAlias = _Annotated[
-    CancelledNotification
-    | ProgressNotification
-    | TaskStatusNotification
-    | InitializedNotification
-    | RootsListChangedNotification,
-    _m.Tagged("method"),
-]
-"""Any message a client may send that nobody answers.
 
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+class JSONRPCResultResponse(WireModel):
+    """Reply that carries what a successful request produced.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: Result
+    """What the request produced; its shape depends on the method."""
+
+
+class Error(WireModel):
+    """What went wrong with a request: a code for programs and a sentence for people.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#error
+    """
+
+    code: Integer
+    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class JSONRPCErrorResponse(WireModel):
+    """Reply that tells why a request failed; without an id when the request could not be read.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcerrorresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId | None = None
+    """Copied from the request that failed; absent if that could not be read."""
+    error: Error
+    """What went wrong: a code, a sentence, and perhaps details."""
+
+
+JSONRPCResponse: TypeAlias = Annotated[JSONRPCResultResponse | JSONRPCErrorResponse, LEFT_TO_RIGHT]
+"""Reply to a request: what it produced, or why it failed.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresponse
 """
 
 
-ClientRequest: _TypeAlias = _Annotated[
+JSONRPCMessage: TypeAlias = Annotated[
+    JSONRPCResultResponse | JSONRPCRequest | JSONRPCNotification | JSONRPCErrorResponse, LEFT_TO_RIGHT
+]
+"""Anything that may travel between client and server as a unit.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcmessage
+"""
+
+
+class URLElicitationRequiredErrorErrorData(WireModel):
+    """Holds the visits that are needed.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    elicitations: list[ElicitRequestURLParams]
+    """Web pages the user has to visit before the request is tried again."""
+
+
+class URLElicitationRequiredErrorError(WireModel):
+    """Details with the code -32042 and the web pages to visit.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    code: Literal[-32042] = -32042
+    """Always -32042, for a request that needs the user on a web page first."""
+    message: str
+    """The failure in one short sentence."""
+    data: URLElicitationRequiredErrorErrorData
+    """Holds the visits that are needed."""
+
+
+class URLElicitationRequiredError(WireModel):
+    """Whole error reply: the request can only succeed after the user has visited some web pages.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId | None = None
+    """Copied from the request that failed; absent if that could not be read."""
+    error: URLElicitationRequiredErrorError
+    """Details with the code -32042 and the web pages to visit."""
+
+
+class RelatedTaskMetadata(WireModel):
+    """Ties a message to a task; sits in `_meta` as "io.modelcontextprotocol/related-task".
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata
+    """
+
+    task_id: str
+    """Identifies the task; a unique string made up by the side that runs it."""
+
+
+class CreateTaskResult(Result):
+    """Immediate answer to a request sent with a `task` member; the real result follows through `tasks/result`.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult
+    """
+
+    task: Task
+    """The background request as it stands now; its `taskId` is needed for everything that follows."""
+
+
+ClientRequest: TypeAlias = Annotated[
     InitializeRequest
     | CompleteRequest
     | SetLevelRequest
@@ -99,7 +199,7 @@ ClientRequest: _TypeAlias = _Annotated[
     | ListResourceTemplatesRequest
     | ListToolsRequest
     | ListTasksRequest,
-    _m.Tagged("method"),
+    Tagged("method"),
 ]
 """Any message a client may send that wants an answer.
 
@@ -107,7 +207,21 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-ClientResult: _TypeAlias = _Annotated[
+ClientNotification: TypeAlias = Annotated[
+    CancelledNotification
+    | ProgressNotification
+    | TaskStatusNotification
+    | InitializedNotification
+    | RootsListChangedNotification,
+    Tagged("method"),
+]
+"""Any message a client may send that nobody answers.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+"""
+
+
+ClientResult: TypeAlias = Annotated[
     ElicitResult
     | GetTaskResult
     | CancelTaskResult
@@ -116,7 +230,7 @@ ClientResult: _TypeAlias = _Annotated[
     | ListTasksResult
     | EmptyResult
     | GetTaskPayloadResult,
-    _m.MOST_MEMBERS,
+    MOST_MEMBERS,
 ]
 """Any answer a client may give to a server's request.
 
@@ -124,85 +238,24 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-class CreateTaskResult(Result):
-    """Immediate answer to a request sent with a `task` member; the real result follows through `tasks/result`.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult
-    """
-
-    task: Task
-    """The background request as it stands now; its `taskId` is needed for everything that follows."""
-
-
-class Error(_m.WireModel):
-    """What went wrong with a request: a code for programs and a sentence for people.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#error
-    """
-
-    code: _m.Integer
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class JSONRPCErrorResponse(_m.WireModel):
-    """Reply that tells why a request failed; without an id when the request could not be read.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcerrorresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: _Annotated[RequestId | None, _m.OPTIONAL] = None
-    """Copied from the request that failed; absent if that could not be read."""
-    error: Error
-    """What went wrong: a code, a sentence, and perhaps details."""
-
-
-class JSONRPCResultResponse(_m.WireModel):
-    """Reply that carries what a successful request produced.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: Result
-    """What the request produced; its shape depends on the method."""
-
-
-JSONRPCResponse: _TypeAlias = _Annotated[JSONRPCResultResponse | JSONRPCErrorResponse, _m.LEFT_TO_RIGHT]
-"""Reply to a request: what it produced, or why it failed.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcresponse
-"""
-
-
-JSONRPCMessage: _TypeAlias = _Annotated[
-    JSONRPCResultResponse | JSONRPCRequest | JSONRPCNotification | JSONRPCErrorResponse, _m.LEFT_TO_RIGHT
+ServerRequest: TypeAlias = Annotated[
+    CreateMessageRequest
+    | ElicitRequest
+    | GetTaskRequest
+    | GetTaskPayloadRequest
+    | CancelTaskRequest
+    | PingRequest
+    | ListRootsRequest
+    | ListTasksRequest,
+    Tagged("method"),
 ]
-"""Anything that may travel between client and server as a unit.
+"""Any message a server may send that wants an answer.
 
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcmessage
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
 
 
-class RelatedTaskMetadata(_m.WireModel):
-    """Ties a message to a task; sits in `_meta` as "io.modelcontextprotocol/related-task".
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#relatedtaskmetadata
-    """
-
-    task_id: _str
-    """Identifies the task; a unique string made up by the side that runs it."""
-
-
-ServerNotification: _TypeAlias = _Annotated[
+ServerNotification: TypeAlias = Annotated[
     CancelledNotification
     | ProgressNotification
     | LoggingMessageNotification
@@ -212,7 +265,7 @@ ServerNotification: _TypeAlias = _Annotated[
     | ResourceListChangedNotification
     | ToolListChangedNotification
     | PromptListChangedNotification,
-    _m.Tagged("method"),
+    Tagged("method"),
 ]
 """Any message a server may send that nobody answers.
 
@@ -220,24 +273,7 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-ServerRequest: _TypeAlias = _Annotated[
-    CreateMessageRequest
-    | ElicitRequest
-    | GetTaskRequest
-    | GetTaskPayloadRequest
-    | CancelTaskRequest
-    | PingRequest
-    | ListRootsRequest
-    | ListTasksRequest,
-    _m.Tagged("method"),
-]
-"""Any message a server may send that wants an answer.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-"""
-
-
-ServerResult: _TypeAlias = _Annotated[
+ServerResult: TypeAlias = Annotated[
     GetTaskResult
     | CancelTaskResult
     | InitializeResult
@@ -252,47 +288,9 @@ ServerResult: _TypeAlias = _Annotated[
     | CallToolResult
     | EmptyResult
     | GetTaskPayloadResult,
-    _m.MOST_MEMBERS,
+    MOST_MEMBERS,
 ]
 """Any answer a server may give to a client's request.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
-
-
-class URLElicitationRequiredErrorErrorData(_m.WireModel):
-    """Holds the visits that are needed.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    elicitations: _list[ElicitRequestURLParams]
-    """Web pages the user has to visit before the request is tried again."""
-
-
-class URLElicitationRequiredErrorError(_m.WireModel):
-    """Details with the code -32042 and the web pages to visit.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    code: _Annotated[_Literal[-32042], _m.CONST] = -32042
-    """Always -32042, for a request that needs the user on a web page first."""
-    message: _str
-    """The failure in one short sentence."""
-    data: URLElicitationRequiredErrorErrorData
-    """Holds the visits that are needed."""
-
-
-class URLElicitationRequiredError(_m.WireModel):
-    """Whole error reply: the request can only succeed after the user has visited some web pages.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: _Annotated[RequestId | None, _m.OPTIONAL] = None
-    """Copied from the request that failed; absent if that could not be read."""
-    error: URLElicitationRequiredErrorError
-    """Details with the code -32042 and the web pages to visit."""

@@ -8,77 +8,36 @@
 
 from __future__ import annotations
 
-from builtins import str as _str
-from collections.abc import Mapping as _Mapping
-import typing as _typing
-from typing import Any as _Any
-from typing import Final as _Final
-from mcp_runtime import method as _method
+from collections.abc import Mapping
+from typing import Any, Final
 
-if _typing.TYPE_CHECKING:
-    from .common import (
-        CreateMessageResult,
-        ElicitResult,
-        EmptyResult,
-        ListRootsResult,
-        PaginatedRequestParams,
-        RequestParams,
-    )
-    from .completion import CompleteRequestParams, CompleteResult
-    from .elicitation import ElicitRequestParams
-    from .initialize import InitializeRequestParams, InitializeResult
-    from .logging import SetLevelRequestParams
-    from .notifications import (
-        CancelledNotificationParams,
-        ElicitationCompleteNotificationParams,
-        LoggingMessageNotificationParams,
-        NotificationParams,
-        ProgressNotificationParams,
-        ResourceUpdatedNotificationParams,
-        TaskStatusNotificationParams,
-    )
-    from .prompts import GetPromptRequestParams, GetPromptResult, ListPromptsResult
-    from .resources import (
-        ListResourceTemplatesResult,
-        ListResourcesResult,
-        ReadResourceRequestParams,
-        ReadResourceResult,
-        SubscribeRequestParams,
-        UnsubscribeRequestParams,
-    )
-    from .sampling import CreateMessageRequestParams
-    from .tasks import (
-        CancelTaskRequestParams,
-        CancelTaskResult,
-        GetTaskPayloadRequestParams,
-        GetTaskPayloadResult,
-        GetTaskRequestParams,
-        GetTaskResult,
-        ListTasksResult,
-    )
-    from .tools import CallToolRequestParams, CallToolResult, ListToolsResult
+from mcp_runtime import method
 
-_PACKAGE: _Final = __name__.rpartition(".")[0]
+from . import models
 
-COMPLETION_COMPLETE: _Final[_method.RequestMethod[CompleteRequestParams, CompleteResult]] = _method.RequestMethod(
-    "completion/complete",
-    message="CompleteRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "CompleteRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "CompleteResult"),
-    capability="server.completions",
+_PACKAGE: Final = __name__.rpartition(".")[0]
+
+COMPLETION_COMPLETE: Final[method.RequestMethod[models.CompleteRequestParams, models.CompleteResult]] = (
+    method.RequestMethod(
+        "completion/complete",
+        message="CompleteRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "CompleteRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "CompleteResult"),
+        capability="server.completions",
+    )
 )
 """Asks for ways to finish a value the user is typing (`completion/complete`)."""
 
-ELICITATION_CREATE: _Final[_method.RequestMethod[ElicitRequestParams, ElicitResult]] = _method.RequestMethod(
+ELICITATION_CREATE: Final[method.RequestMethod[models.ElicitRequestParams, models.ElicitResult]] = method.RequestMethod(
     "elicitation/create",
     message="ElicitRequest",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "ElicitRequestParams"),
+    direction=method.Direction.SERVER_TO_CLIENT,
+    params=method.WireType(_PACKAGE, "ElicitRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "ElicitResult"),
-    alternatives=(_method.WireType(_PACKAGE, "CreateTaskResult"),),
+    result=method.WireType(_PACKAGE, "ElicitResult"),
+    alternatives=(method.WireType(_PACKAGE, "CreateTaskResult"),),
     task_augmentable=True,
     capability="client.elicitation",
     gated={
@@ -89,134 +48,144 @@ ELICITATION_CREATE: _Final[_method.RequestMethod[ElicitRequestParams, ElicitResu
 )
 """Asks the user for input through the client (`elicitation/create`)."""
 
-INITIALIZE: _Final[_method.RequestMethod[InitializeRequestParams, InitializeResult]] = _method.RequestMethod(
+INITIALIZE: Final[method.RequestMethod[models.InitializeRequestParams, models.InitializeResult]] = method.RequestMethod(
     "initialize",
     message="InitializeRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "InitializeRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "InitializeRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "InitializeResult"),
+    result=method.WireType(_PACKAGE, "InitializeResult"),
 )
 """First request of a session: the client offers a protocol version and tells what it can do."""
 
-LOGGING_SET_LEVEL: _Final[_method.RequestMethod[SetLevelRequestParams, EmptyResult]] = _method.RequestMethod(
+LOGGING_SET_LEVEL: Final[method.RequestMethod[models.SetLevelRequestParams, models.EmptyResult]] = method.RequestMethod(
     "logging/setLevel",
     message="SetLevelRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "SetLevelRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "SetLevelRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "EmptyResult"),
+    result=method.WireType(_PACKAGE, "EmptyResult"),
     capability="server.logging",
 )
 """Tells the server how severe a log message must be to be sent (`logging/setLevel`)."""
 
-PING: _Final[_method.RequestMethod[RequestParams, EmptyResult]] = _method.RequestMethod(
+PING: Final[method.RequestMethod[models.RequestParams, models.EmptyResult]] = method.RequestMethod(
     "ping",
     message="PingRequest",
-    direction=_method.Direction.BOTH,
-    params=_method.WireType(_PACKAGE, "RequestParams"),
-    result=_method.WireType(_PACKAGE, "EmptyResult"),
+    direction=method.Direction.BOTH,
+    params=method.WireType(_PACKAGE, "RequestParams"),
+    result=method.WireType(_PACKAGE, "EmptyResult"),
 )
 """Checks that the other side is alive; it must answer at once with an empty result."""
 
-PROMPTS_GET: _Final[_method.RequestMethod[GetPromptRequestParams, GetPromptResult]] = _method.RequestMethod(
+PROMPTS_GET: Final[method.RequestMethod[models.GetPromptRequestParams, models.GetPromptResult]] = method.RequestMethod(
     "prompts/get",
     message="GetPromptRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "GetPromptRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "GetPromptRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "GetPromptResult"),
+    result=method.WireType(_PACKAGE, "GetPromptResult"),
     capability="server.prompts",
 )
 """Fetches one prompt with its arguments filled in (`prompts/get`)."""
 
-PROMPTS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListPromptsResult]] = _method.RequestMethod(
-    "prompts/list",
-    message="ListPromptsRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
-    result=_method.WireType(_PACKAGE, "ListPromptsResult"),
-    paginated=True,
-    capability="server.prompts",
+PROMPTS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListPromptsResult]] = (
+    method.RequestMethod(
+        "prompts/list",
+        message="ListPromptsRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
+        result=method.WireType(_PACKAGE, "ListPromptsResult"),
+        paginated=True,
+        capability="server.prompts",
+    )
 )
 """Asks the server which prompts it offers, page by page (`prompts/list`)."""
 
-RESOURCES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListResourcesResult]] = _method.RequestMethod(
-    "resources/list",
-    message="ListResourcesRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
-    result=_method.WireType(_PACKAGE, "ListResourcesResult"),
-    paginated=True,
-    capability="server.resources",
-)
-"""Asks the server what it has to read, page by page (`resources/list`)."""
-
-RESOURCES_READ: _Final[_method.RequestMethod[ReadResourceRequestParams, ReadResourceResult]] = _method.RequestMethod(
-    "resources/read",
-    message="ReadResourceRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "ReadResourceRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "ReadResourceResult"),
-    capability="server.resources",
-)
-"""Fetches the contents behind a URI (`resources/read`)."""
-
-RESOURCES_SUBSCRIBE: _Final[_method.RequestMethod[SubscribeRequestParams, EmptyResult]] = _method.RequestMethod(
-    "resources/subscribe",
-    message="SubscribeRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "SubscribeRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "EmptyResult"),
-    capability="server.resources.subscribe",
-)
-"""Asks to be told whenever one resource changes (`resources/subscribe`)."""
-
-RESOURCES_TEMPLATES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListResourceTemplatesResult]] = (
-    _method.RequestMethod(
-        "resources/templates/list",
-        message="ListResourceTemplatesRequest",
-        direction=_method.Direction.CLIENT_TO_SERVER,
-        params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
-        result=_method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
+RESOURCES_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListResourcesResult]] = (
+    method.RequestMethod(
+        "resources/list",
+        message="ListResourcesRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
+        result=method.WireType(_PACKAGE, "ListResourcesResult"),
         paginated=True,
         capability="server.resources",
     )
 )
+"""Asks the server what it has to read, page by page (`resources/list`)."""
+
+RESOURCES_READ: Final[method.RequestMethod[models.ReadResourceRequestParams, models.ReadResourceResult]] = (
+    method.RequestMethod(
+        "resources/read",
+        message="ReadResourceRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "ReadResourceRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "ReadResourceResult"),
+        capability="server.resources",
+    )
+)
+"""Fetches the contents behind a URI (`resources/read`)."""
+
+RESOURCES_SUBSCRIBE: Final[method.RequestMethod[models.SubscribeRequestParams, models.EmptyResult]] = (
+    method.RequestMethod(
+        "resources/subscribe",
+        message="SubscribeRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "SubscribeRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "EmptyResult"),
+        capability="server.resources.subscribe",
+    )
+)
+"""Asks to be told whenever one resource changes (`resources/subscribe`)."""
+
+RESOURCES_TEMPLATES_LIST: Final[
+    method.RequestMethod[models.PaginatedRequestParams, models.ListResourceTemplatesResult]
+] = method.RequestMethod(
+    "resources/templates/list",
+    message="ListResourceTemplatesRequest",
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
+    result=method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
+    paginated=True,
+    capability="server.resources",
+)
 """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
 
-RESOURCES_UNSUBSCRIBE: _Final[_method.RequestMethod[UnsubscribeRequestParams, EmptyResult]] = _method.RequestMethod(
-    "resources/unsubscribe",
-    message="UnsubscribeRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "UnsubscribeRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "EmptyResult"),
-    capability="server.resources.subscribe",
+RESOURCES_UNSUBSCRIBE: Final[method.RequestMethod[models.UnsubscribeRequestParams, models.EmptyResult]] = (
+    method.RequestMethod(
+        "resources/unsubscribe",
+        message="UnsubscribeRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "UnsubscribeRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "EmptyResult"),
+        capability="server.resources.subscribe",
+    )
 )
 """Ends the watching of one resource (`resources/unsubscribe`)."""
 
-ROOTS_LIST: _Final[_method.RequestMethod[RequestParams, ListRootsResult]] = _method.RequestMethod(
+ROOTS_LIST: Final[method.RequestMethod[models.RequestParams, models.ListRootsResult]] = method.RequestMethod(
     "roots/list",
     message="ListRootsRequest",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "RequestParams"),
-    result=_method.WireType(_PACKAGE, "ListRootsResult"),
+    direction=method.Direction.SERVER_TO_CLIENT,
+    params=method.WireType(_PACKAGE, "RequestParams"),
+    result=method.WireType(_PACKAGE, "ListRootsResult"),
     capability="client.roots",
 )
 """Asks the client which directories and files the server may work on (`roots/list`)."""
 
-SAMPLING_CREATE_MESSAGE: _Final[_method.RequestMethod[CreateMessageRequestParams, CreateMessageResult]] = (
-    _method.RequestMethod(
+SAMPLING_CREATE_MESSAGE: Final[method.RequestMethod[models.CreateMessageRequestParams, models.CreateMessageResult]] = (
+    method.RequestMethod(
         "sampling/createMessage",
         message="CreateMessageRequest",
-        direction=_method.Direction.SERVER_TO_CLIENT,
-        params=_method.WireType(_PACKAGE, "CreateMessageRequestParams"),
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "CreateMessageRequestParams"),
         params_required=True,
-        result=_method.WireType(_PACKAGE, "CreateMessageResult"),
-        alternatives=(_method.WireType(_PACKAGE, "CreateTaskResult"),),
+        result=method.WireType(_PACKAGE, "CreateMessageResult"),
+        alternatives=(method.WireType(_PACKAGE, "CreateTaskResult"),),
         task_augmentable=True,
         capability="client.sampling",
         gated={
@@ -228,188 +197,200 @@ SAMPLING_CREATE_MESSAGE: _Final[_method.RequestMethod[CreateMessageRequestParams
 )
 """Asks the client to have its language model write something; the user should be able to review it."""
 
-TASKS_CANCEL: _Final[_method.RequestMethod[CancelTaskRequestParams, CancelTaskResult]] = _method.RequestMethod(
-    "tasks/cancel",
-    message="CancelTaskRequest",
-    direction=_method.Direction.BOTH,
-    params=_method.WireType(_PACKAGE, "CancelTaskRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "CancelTaskResult"),
-    capability="receiver.tasks.cancel",
+TASKS_CANCEL: Final[method.RequestMethod[models.CancelTaskRequestParams, models.CancelTaskResult]] = (
+    method.RequestMethod(
+        "tasks/cancel",
+        message="CancelTaskRequest",
+        direction=method.Direction.BOTH,
+        params=method.WireType(_PACKAGE, "CancelTaskRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "CancelTaskResult"),
+        capability="receiver.tasks.cancel",
+    )
 )
 """Stops a task that has not ended yet (`tasks/cancel`)."""
 
-TASKS_GET: _Final[_method.RequestMethod[GetTaskRequestParams, GetTaskResult]] = _method.RequestMethod(
+TASKS_GET: Final[method.RequestMethod[models.GetTaskRequestParams, models.GetTaskResult]] = method.RequestMethod(
     "tasks/get",
     message="GetTaskRequest",
-    direction=_method.Direction.BOTH,
-    params=_method.WireType(_PACKAGE, "GetTaskRequestParams"),
+    direction=method.Direction.BOTH,
+    params=method.WireType(_PACKAGE, "GetTaskRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "GetTaskResult"),
+    result=method.WireType(_PACKAGE, "GetTaskResult"),
     capability="receiver.tasks",
 )
 """Asks how a task is doing (`tasks/get`); meant for polling."""
 
-TASKS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListTasksResult]] = _method.RequestMethod(
+TASKS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListTasksResult]] = method.RequestMethod(
     "tasks/list",
     message="ListTasksRequest",
-    direction=_method.Direction.BOTH,
-    params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
-    result=_method.WireType(_PACKAGE, "ListTasksResult"),
+    direction=method.Direction.BOTH,
+    params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
+    result=method.WireType(_PACKAGE, "ListTasksResult"),
     paginated=True,
     capability="receiver.tasks.list",
 )
 """Asks for the tasks known to the other side, page by page (`tasks/list`)."""
 
-TASKS_RESULT: _Final[_method.RequestMethod[GetTaskPayloadRequestParams, GetTaskPayloadResult]] = _method.RequestMethod(
-    "tasks/result",
-    message="GetTaskPayloadRequest",
-    direction=_method.Direction.BOTH,
-    params=_method.WireType(_PACKAGE, "GetTaskPayloadRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "GetTaskPayloadResult"),
-    payload=True,
-    capability="receiver.tasks",
+TASKS_RESULT: Final[method.RequestMethod[models.GetTaskPayloadRequestParams, models.GetTaskPayloadResult]] = (
+    method.RequestMethod(
+        "tasks/result",
+        message="GetTaskPayloadRequest",
+        direction=method.Direction.BOTH,
+        params=method.WireType(_PACKAGE, "GetTaskPayloadRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "GetTaskPayloadResult"),
+        payload=True,
+        capability="receiver.tasks",
+    )
 )
 """Waits for a task to end and fetches what its original request produced (`tasks/result`)."""
 
-TOOLS_CALL: _Final[_method.RequestMethod[CallToolRequestParams, CallToolResult]] = _method.RequestMethod(
+TOOLS_CALL: Final[method.RequestMethod[models.CallToolRequestParams, models.CallToolResult]] = method.RequestMethod(
     "tools/call",
     message="CallToolRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "CallToolRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "CallToolRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "CallToolResult"),
-    alternatives=(_method.WireType(_PACKAGE, "CreateTaskResult"),),
+    result=method.WireType(_PACKAGE, "CallToolResult"),
+    alternatives=(method.WireType(_PACKAGE, "CreateTaskResult"),),
     task_augmentable=True,
     capability="server.tools",
     gated={"task": "server.tasks.requests.tools.call"},
 )
 """Runs one of the server's tools by name, with arguments (`tools/call`)."""
 
-TOOLS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListToolsResult]] = _method.RequestMethod(
+TOOLS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListToolsResult]] = method.RequestMethod(
     "tools/list",
     message="ListToolsRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
-    result=_method.WireType(_PACKAGE, "ListToolsResult"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
+    result=method.WireType(_PACKAGE, "ListToolsResult"),
     paginated=True,
     capability="server.tools",
 )
 """Asks the server what the model can call, page by page (`tools/list`)."""
 
-NOTIFICATIONS_CANCELLED: _Final[_method.NotificationMethod[CancelledNotificationParams]] = _method.NotificationMethod(
-    "notifications/cancelled",
-    message="CancelledNotification",
-    direction=_method.Direction.BOTH,
-    params=_method.WireType(_PACKAGE, "CancelledNotificationParams"),
-    params_required=True,
+NOTIFICATIONS_CANCELLED: Final[method.NotificationMethod[models.CancelledNotificationParams]] = (
+    method.NotificationMethod(
+        "notifications/cancelled",
+        message="CancelledNotification",
+        direction=method.Direction.BOTH,
+        params=method.WireType(_PACKAGE, "CancelledNotificationParams"),
+        params_required=True,
+    )
 )
 """Tells the other side to stop work on a request sent to it earlier; tasks are stopped with `tasks/cancel`."""
 
-NOTIFICATIONS_ELICITATION_COMPLETE: _Final[_method.NotificationMethod[ElicitationCompleteNotificationParams]] = (
-    _method.NotificationMethod(
+NOTIFICATIONS_ELICITATION_COMPLETE: Final[method.NotificationMethod[models.ElicitationCompleteNotificationParams]] = (
+    method.NotificationMethod(
         "notifications/elicitation/complete",
         message="ElicitationCompleteNotification",
-        direction=_method.Direction.SERVER_TO_CLIENT,
-        params=_method.WireType(_PACKAGE, "ElicitationCompleteNotificationParams"),
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "ElicitationCompleteNotificationParams"),
         params_required=True,
         capability="client.elicitation.url",
     )
 )
 """Tells the client that the user has finished on the web page; unknown identifiers are ignored."""
 
-NOTIFICATIONS_INITIALIZED: _Final[_method.NotificationMethod[NotificationParams]] = _method.NotificationMethod(
+NOTIFICATIONS_INITIALIZED: Final[method.NotificationMethod[models.NotificationParams]] = method.NotificationMethod(
     "notifications/initialized",
     message="InitializedNotification",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "NotificationParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "NotificationParams"),
 )
 """Sent by the client once the handshake is over; normal work may begin."""
 
-NOTIFICATIONS_MESSAGE: _Final[_method.NotificationMethod[LoggingMessageNotificationParams]] = (
-    _method.NotificationMethod(
+NOTIFICATIONS_MESSAGE: Final[method.NotificationMethod[models.LoggingMessageNotificationParams]] = (
+    method.NotificationMethod(
         "notifications/message",
         message="LoggingMessageNotification",
-        direction=_method.Direction.SERVER_TO_CLIENT,
-        params=_method.WireType(_PACKAGE, "LoggingMessageNotificationParams"),
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "LoggingMessageNotificationParams"),
         params_required=True,
         capability="server.logging",
     )
 )
 """A log message from server to client; `logging/setLevel` sets the least severity that is sent."""
 
-NOTIFICATIONS_PROGRESS: _Final[_method.NotificationMethod[ProgressNotificationParams]] = _method.NotificationMethod(
+NOTIFICATIONS_PROGRESS: Final[method.NotificationMethod[models.ProgressNotificationParams]] = method.NotificationMethod(
     "notifications/progress",
     message="ProgressNotification",
-    direction=_method.Direction.BOTH,
-    params=_method.WireType(_PACKAGE, "ProgressNotificationParams"),
+    direction=method.Direction.BOTH,
+    params=method.WireType(_PACKAGE, "ProgressNotificationParams"),
     params_required=True,
 )
 """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
-NOTIFICATIONS_PROMPTS_LIST_CHANGED: _Final[_method.NotificationMethod[NotificationParams]] = _method.NotificationMethod(
-    "notifications/prompts/list_changed",
-    message="PromptListChangedNotification",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "NotificationParams"),
-    capability="server.prompts.listChanged",
+NOTIFICATIONS_PROMPTS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
+    method.NotificationMethod(
+        "notifications/prompts/list_changed",
+        message="PromptListChangedNotification",
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "NotificationParams"),
+        capability="server.prompts.listChanged",
+    )
 )
 """Says that `prompts/list` would now give another answer; sent without being asked."""
 
-NOTIFICATIONS_RESOURCES_LIST_CHANGED: _Final[_method.NotificationMethod[NotificationParams]] = (
-    _method.NotificationMethod(
+NOTIFICATIONS_RESOURCES_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
+    method.NotificationMethod(
         "notifications/resources/list_changed",
         message="ResourceListChangedNotification",
-        direction=_method.Direction.SERVER_TO_CLIENT,
-        params=_method.WireType(_PACKAGE, "NotificationParams"),
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "NotificationParams"),
         capability="server.resources.listChanged",
     )
 )
 """Says that `resources/list` would now give another answer; sent without being asked."""
 
-NOTIFICATIONS_RESOURCES_UPDATED: _Final[_method.NotificationMethod[ResourceUpdatedNotificationParams]] = (
-    _method.NotificationMethod(
+NOTIFICATIONS_RESOURCES_UPDATED: Final[method.NotificationMethod[models.ResourceUpdatedNotificationParams]] = (
+    method.NotificationMethod(
         "notifications/resources/updated",
         message="ResourceUpdatedNotification",
-        direction=_method.Direction.SERVER_TO_CLIENT,
-        params=_method.WireType(_PACKAGE, "ResourceUpdatedNotificationParams"),
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "ResourceUpdatedNotificationParams"),
         params_required=True,
         capability="server.resources.subscribe",
     )
 )
 """Says that something the client watches has changed and may be read again; needs `resources/subscribe` first."""
 
-NOTIFICATIONS_ROOTS_LIST_CHANGED: _Final[_method.NotificationMethod[NotificationParams]] = _method.NotificationMethod(
-    "notifications/roots/list_changed",
-    message="RootsListChangedNotification",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "NotificationParams"),
-    capability="client.roots.listChanged",
+NOTIFICATIONS_ROOTS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
+    method.NotificationMethod(
+        "notifications/roots/list_changed",
+        message="RootsListChangedNotification",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "NotificationParams"),
+        capability="client.roots.listChanged",
+    )
 )
 """Says that `roots/list` would now give another answer; a client that declared it must send this."""
 
-NOTIFICATIONS_TASKS_STATUS: _Final[_method.NotificationMethod[TaskStatusNotificationParams]] = (
-    _method.NotificationMethod(
+NOTIFICATIONS_TASKS_STATUS: Final[method.NotificationMethod[models.TaskStatusNotificationParams]] = (
+    method.NotificationMethod(
         "notifications/tasks/status",
         message="TaskStatusNotification",
-        direction=_method.Direction.BOTH,
-        params=_method.WireType(_PACKAGE, "TaskStatusNotificationParams"),
+        direction=method.Direction.BOTH,
+        params=method.WireType(_PACKAGE, "TaskStatusNotificationParams"),
         params_required=True,
     )
 )
 """Reports that a background request has reached another state; optional, so polling stays necessary."""
 
-NOTIFICATIONS_TOOLS_LIST_CHANGED: _Final[_method.NotificationMethod[NotificationParams]] = _method.NotificationMethod(
-    "notifications/tools/list_changed",
-    message="ToolListChangedNotification",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "NotificationParams"),
-    capability="server.tools.listChanged",
+NOTIFICATIONS_TOOLS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
+    method.NotificationMethod(
+        "notifications/tools/list_changed",
+        message="ToolListChangedNotification",
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "NotificationParams"),
+        capability="server.tools.listChanged",
+    )
 )
 """Says that `tools/list` would now give another answer; sent without being asked."""
 
-METHODS: _Final[_Mapping[_str, _method.AnyMethod]] = _method.by_name(
+METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name(
     [
         COMPLETION_COMPLETE,
         ELICITATION_CREATE,
@@ -446,7 +427,7 @@ METHODS: _Final[_Mapping[_str, _method.AnyMethod]] = _method.by_name(
 )
 """All methods by name."""
 
-CLIENT_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name(
+CLIENT_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name(
     [
         COMPLETION_COMPLETE,
         INITIALIZE,
@@ -469,15 +450,15 @@ CLIENT_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _me
 )
 """What a client may ask."""
 
-SERVER_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name(
+SERVER_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name(
     [ELICITATION_CREATE, PING, ROOTS_LIST, SAMPLING_CREATE_MESSAGE, TASKS_CANCEL, TASKS_GET, TASKS_LIST, TASKS_RESULT]
 )
 """What a server may ask."""
 
-EMBEDDED_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name([])
+EMBEDDED_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
 """What a server may ask inside of a result."""
 
-CLIENT_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] = _method.by_name(
+CLIENT_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name(
     [
         NOTIFICATIONS_CANCELLED,
         NOTIFICATIONS_INITIALIZED,
@@ -488,7 +469,7 @@ CLIENT_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] =
 )
 """What a client may notify of."""
 
-SERVER_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] = _method.by_name(
+SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name(
     [
         NOTIFICATIONS_CANCELLED,
         NOTIFICATIONS_ELICITATION_COMPLETE,

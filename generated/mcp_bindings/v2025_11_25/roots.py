@@ -6,23 +6,24 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `roots`. Revision 2025-11-25."""
 
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import WireModel
+
 from .common import RequestId, RequestParams
 
 
-class ListRootsRequest(_m.WireModel):
+class ListRootsRequest(WireModel):
     """Asks the client which directories and files the server may work on (`roots/list`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsrequest
     """
 
-    method: _Annotated[_Literal["roots/list"], _m.CONST] = "roots/list"
+    method: Literal["roots/list"] = "roots/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[RequestParams | None, _m.OPTIONAL] = None
+    params: RequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""

@@ -8,226 +8,187 @@
 
 from __future__ import annotations
 
-from builtins import dict as _dict
-from builtins import int as _int
-from builtins import float as _float
-from builtins import list as _list
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import AsyncIterator as _AsyncIterator
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from typing import Literal as _Literal
-from typing import overload as _overload
-from mcp_runtime import errors as _errors
-from mcp_runtime import stub as _stub
-from . import methods as _methods
-from .binding import BINDING as _BINDING
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, overload
 
-if _typing.TYPE_CHECKING:
-    from .common import (
-        CreateMessageResult,
-        Cursor,
-        ElicitResult,
-        EmptyResult,
-        ListRootsResult,
-        LoggingLevel,
-        PaginatedRequestParams,
-        ProgressToken,
-        RequestId,
-        RequestParams,
-        RequestParamsMeta,
-        SamplingMessage,
-        Task,
-        TaskMetadata,
-        TaskStatus,
-        Tool,
-    )
-    from .completion import CompleteRequestParams, CompleteResult
-    from .elicitation import ElicitRequestFormParamsRequestedSchema
-    from .initialize import InitializeRequestParams, InitializeResult
-    from .logging import SetLevelRequestParams
-    from .messages import CreateTaskResult
-    from .notifications import (
-        CancelledNotificationParams,
-        NotificationParams,
-        ProgressNotificationParams,
-        TaskStatusNotificationParams,
-    )
-    from .prompts import GetPromptRequestParams, GetPromptResult, ListPromptsResult
-    from .resources import (
-        ListResourceTemplatesResult,
-        ListResourcesResult,
-        ReadResourceRequestParams,
-        ReadResourceResult,
-        SubscribeRequestParams,
-        UnsubscribeRequestParams,
-    )
-    from .sampling import ModelPreferences, ToolChoice
-    from .tasks import (
-        CancelTaskRequestParams,
-        CancelTaskResult,
-        GetTaskPayloadRequestParams,
-        GetTaskPayloadResult,
-        GetTaskRequestParams,
-        GetTaskResult,
-        ListTasksResult,
-    )
-    from .tools import CallToolRequestParams, CallToolResult, ListToolsResult
+from mcp_runtime import errors, stub
+
+from . import methods, models
+from .binding import BINDING
 
 
-class ConnectedClient(_stub.Stub):
+class ConnectedClient(stub.Stub):
     """A client, as a server sees it: one method for each that a client answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
-    @_overload
+    @overload
     async def elicit(
         self,
         *,
-        message: _str,
-        requested_schema: ElicitRequestFormParamsRequestedSchema,
-        mode: _Literal["form"] | None = None,
+        message: str,
+        requested_schema: models.ElicitRequestFormParamsRequestedSchema,
+        mode: Literal["form"] | None = None,
         task: None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ElicitResult: ...
-    @_overload
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ElicitResult: ...
+    @overload
     async def elicit(
         self,
         *,
-        message: _str,
-        requested_schema: ElicitRequestFormParamsRequestedSchema,
-        mode: _Literal["form"] | None = None,
-        task: TaskMetadata,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CreateTaskResult: ...
-    @_overload
+        message: str,
+        requested_schema: models.ElicitRequestFormParamsRequestedSchema,
+        mode: Literal["form"] | None = None,
+        task: models.TaskMetadata,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CreateTaskResult: ...
+    @overload
     async def elicit(
         self,
         *,
-        mode: _Literal["url"],
-        message: _str,
-        elicitation_id: _str,
-        url: _str,
+        mode: Literal["url"],
+        message: str,
+        elicitation_id: str,
+        url: str,
         task: None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ElicitResult: ...
-    @_overload
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ElicitResult: ...
+    @overload
     async def elicit(
         self,
         *,
-        mode: _Literal["url"],
-        message: _str,
-        elicitation_id: _str,
-        url: _str,
-        task: TaskMetadata,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CreateTaskResult: ...
+        mode: Literal["url"],
+        message: str,
+        elicitation_id: str,
+        url: str,
+        task: models.TaskMetadata,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CreateTaskResult: ...
     async def elicit(
-        self, *, options: _stub.CallOptions | None = None, **arguments: _Any
-    ) -> ElicitResult | CreateTaskResult:
+        self, *, options: stub.CallOptions | None = None, **arguments: Any
+    ) -> models.ElicitResult | models.CreateTaskResult:
         """Asks the user for input through the client (`elicitation/create`).
 
-        Method ``elicitation/create``.
+        Args:
+            options: Timeouts and a progress callback for this call.
+            message: Tells the user what the visit to the web page is good for.
+            requested_schema: The fields of the form, as a flat JSON Schema object.
+            mode: Always "url", to tell it from a form.
+            task: Present if this should run in the background; a `CreateTaskResult` then comes first and
+                `tasks/result` gives the outcome.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            elicitation_id: Names this visit in later messages; unique on the server, and opaque to the
+                client.
+            url: Web page to be opened, only once the user has agreed to it.
         """
-        params = self._given(_methods.ELICITATION_CREATE, arguments)
+        params = self._given(methods.ELICITATION_CREATE, arguments)
         if arguments.get("task") is not None:
-            from . import CreateTaskResult
-
-            return await self._caller.request_as(_methods.ELICITATION_CREATE, params, CreateTaskResult, options)
-        return await self._caller.request(_methods.ELICITATION_CREATE, params, options)
+            return await self._caller.request_as(methods.ELICITATION_CREATE, params, models.CreateTaskResult, options)
+        return await self._caller.request(methods.ELICITATION_CREATE, params, options)
 
     async def ping(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> EmptyResult:
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.EmptyResult:
         """Checks that the other side is alive; it must answer at once with an empty result.
 
-        Method ``ping``.
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import RequestParams
-
-        params = RequestParams(meta=meta)
-        return await self._caller.request(_methods.PING, params, options)
+        params = models.RequestParams(meta=meta)
+        return await self._caller.request(methods.PING, params, options)
 
     async def list_roots(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> ListRootsResult:
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.ListRootsResult:
         """Asks the client which directories and files the server may work on (`roots/list`).
 
-        Method ``roots/list``.
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import RequestParams
+        params = models.RequestParams(meta=meta)
+        return await self._caller.request(methods.ROOTS_LIST, params, options)
 
-        params = RequestParams(meta=meta)
-        return await self._caller.request(_methods.ROOTS_LIST, params, options)
-
-    @_overload
+    @overload
     async def create_message(
         self,
         *,
-        messages: _list[SamplingMessage],
-        max_tokens: _int,
-        model_preferences: ModelPreferences | None = None,
-        system_prompt: _str | None = None,
-        include_context: _Literal["none", "thisServer", "allServers"] | None = None,
-        temperature: _float | None = None,
-        stop_sequences: _list[_str] | None = None,
-        metadata: _dict[_str, _Any] | None = None,
-        tools: _list[Tool] | None = None,
-        tool_choice: ToolChoice | None = None,
+        messages: list[models.SamplingMessage],
+        max_tokens: int,
+        model_preferences: models.ModelPreferences | None = None,
+        system_prompt: str | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        temperature: float | None = None,
+        stop_sequences: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        tools: list[models.Tool] | None = None,
+        tool_choice: models.ToolChoice | None = None,
         task: None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CreateMessageResult: ...
-    @_overload
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CreateMessageResult: ...
+    @overload
     async def create_message(
         self,
         *,
-        messages: _list[SamplingMessage],
-        max_tokens: _int,
-        model_preferences: ModelPreferences | None = None,
-        system_prompt: _str | None = None,
-        include_context: _Literal["none", "thisServer", "allServers"] | None = None,
-        temperature: _float | None = None,
-        stop_sequences: _list[_str] | None = None,
-        metadata: _dict[_str, _Any] | None = None,
-        tools: _list[Tool] | None = None,
-        tool_choice: ToolChoice | None = None,
-        task: TaskMetadata,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CreateTaskResult: ...
+        messages: list[models.SamplingMessage],
+        max_tokens: int,
+        model_preferences: models.ModelPreferences | None = None,
+        system_prompt: str | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        temperature: float | None = None,
+        stop_sequences: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        tools: list[models.Tool] | None = None,
+        tool_choice: models.ToolChoice | None = None,
+        task: models.TaskMetadata,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CreateTaskResult: ...
     async def create_message(
         self,
         *,
-        messages: _list[SamplingMessage],
-        max_tokens: _int,
-        model_preferences: ModelPreferences | None = None,
-        system_prompt: _str | None = None,
-        include_context: _Literal["none", "thisServer", "allServers"] | None = None,
-        temperature: _float | None = None,
-        stop_sequences: _list[_str] | None = None,
-        metadata: _dict[_str, _Any] | None = None,
-        tools: _list[Tool] | None = None,
-        tool_choice: ToolChoice | None = None,
-        task: TaskMetadata | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CreateMessageResult | CreateTaskResult:
+        messages: list[models.SamplingMessage],
+        max_tokens: int,
+        model_preferences: models.ModelPreferences | None = None,
+        system_prompt: str | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        temperature: float | None = None,
+        stop_sequences: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        tools: list[models.Tool] | None = None,
+        tool_choice: models.ToolChoice | None = None,
+        task: models.TaskMetadata | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CreateMessageResult | models.CreateTaskResult:
         """Asks the client to have its language model write something; the user should be able to review it.
 
-        Method ``sampling/createMessage``.
+        Args:
+            messages: The conversation so far, oldest first, for the model to continue.
+            max_tokens: Upper limit on the length of the answer, in tokens; the model may stop sooner.
+            model_preferences: What the server values in a model; the client may choose otherwise.
+            system_prompt: Instructions to put before the conversation; the client may change or drop them.
+            include_context: Whose context to add; "none" when absent. The values "thisServer" and
+                "allServers" need `context` declared under `sampling`.
+            temperature: Randomness of the model's choice of words; higher values are more random.
+            stop_sequences: Strings that end the answer as soon as one is written.
+            metadata: Settings for the provider of the model, in the provider's own format.
+            tools: What the model may call while writing; an error unless the client declared it under
+                `sampling`.
+            tool_choice: Whether the model may, must or must not call something; "auto" when absent.
+            task: Present if this should run in the background; a `CreateTaskResult` then comes first and
+                `tasks/result` gives the outcome.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import CreateMessageRequestParams
-
-        params = CreateMessageRequestParams(
+        params = models.CreateMessageRequestParams(
             messages=messages,
             max_tokens=max_tokens,
             task=task,
@@ -242,183 +203,217 @@ class ConnectedClient(_stub.Stub):
             meta=meta,
         )
         if task is not None:
-            from . import CreateTaskResult
-
-            return await self._caller.request_as(_methods.SAMPLING_CREATE_MESSAGE, params, CreateTaskResult, options)
-        return await self._caller.request(_methods.SAMPLING_CREATE_MESSAGE, params, options)
+            return await self._caller.request_as(
+                methods.SAMPLING_CREATE_MESSAGE, params, models.CreateTaskResult, options
+            )
+        return await self._caller.request(methods.SAMPLING_CREATE_MESSAGE, params, options)
 
     async def cancel_task(
-        self, *, task_id: _str, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> CancelTaskResult:
+        self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.CancelTaskResult:
         """Stops a task that has not ended yet (`tasks/cancel`).
 
-        Method ``tasks/cancel``.
+        Args:
+            task_id: Identifies the task; a unique string made up by the side that runs it.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import CancelTaskRequestParams
-
-        params = CancelTaskRequestParams(task_id=task_id, meta=meta)
-        return await self._caller.request(_methods.TASKS_CANCEL, params, options)
+        params = models.CancelTaskRequestParams(task_id=task_id, meta=meta)
+        return await self._caller.request(methods.TASKS_CANCEL, params, options)
 
     async def get_task(
-        self, *, task_id: _str, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> GetTaskResult:
+        self, *, task_id: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> models.GetTaskResult:
         """Asks how a task is doing (`tasks/get`); meant for polling.
 
-        Method ``tasks/get``.
+        Args:
+            task_id: Identifies the task; a unique string made up by the side that runs it.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import GetTaskRequestParams
-
-        params = GetTaskRequestParams(task_id=task_id, meta=meta)
-        return await self._caller.request(_methods.TASKS_GET, params, options)
+        params = models.GetTaskRequestParams(task_id=task_id, meta=meta)
+        return await self._caller.request(methods.TASKS_GET, params, options)
 
     async def list_tasks(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListTasksResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListTasksResult:
         """Asks for the tasks known to the other side, page by page (`tasks/list`).
 
-        Method ``tasks/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-
-        params = PaginatedRequestParams(cursor=cursor, meta=meta)
-        return await self._caller.request(_methods.TASKS_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=meta)
+        return await self._caller.request(methods.TASKS_LIST, params, options)
 
     def iter_tasks(
-        self, *, meta: RequestParamsMeta | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[Task]:
-        """Iterate over the items of all pages of ``tasks/list``."""
+        self, *, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Task]:
+        """Iterate over the items of all pages of ``tasks/list``.
 
-        async def _page(cursor: _str | None) -> ListTasksResult:
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListTasksResult:
             return await self.list_tasks(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.tasks, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.tasks, result.next_cursor))
 
     async def get_task_payload(
         self,
         *,
-        task_id: _str,
-        result_type: _type[_stub.T],
-        meta: RequestParamsMeta | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> _stub.T:
+        task_id: str,
+        result_type: type[stub.T],
+        meta: models.RequestParamsMeta | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> stub.T:
         """Waits for a task to end and fetches what its original request produced (`tasks/result`).
 
-        Method ``tasks/result``.
+        Args:
+            task_id: Identifies the task; a unique string made up by the side that runs it.
+            result_type: The class of the result.
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import GetTaskPayloadRequestParams
-
-        params = GetTaskPayloadRequestParams(task_id=task_id, meta=meta)
-        return await self._caller.request_as(_methods.TASKS_RESULT, params, result_type, options)
+        params = models.GetTaskPayloadRequestParams(task_id=task_id, meta=meta)
+        return await self._caller.request_as(methods.TASKS_RESULT, params, result_type, options)
 
     async def notify_cancelled(
-        self, *, request_id: RequestId | None = None, reason: _str | None = None, meta: _dict[_str, _Any] | None = None
+        self,
+        *,
+        request_id: models.RequestId | None = None,
+        reason: str | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         """Tells the other side to stop work on a request sent to it earlier; tasks are stopped with
         `tasks/cancel`.
 
-        Method ``notifications/cancelled``.
+        Args:
+            request_id: Id of the sender's own request to stop; must be given, but tasks are stopped with
+                `tasks/cancel` instead.
+            reason: Explanation in words, for logs or for the user.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import CancelledNotificationParams
+        params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
 
-        params = CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_CANCELLED, params)
-
-    async def notify_elicitation_complete(self, *, elicitation_id: _str, meta: _dict[_str, _Any] | None = None) -> None:
+    async def notify_elicitation_complete(self, *, elicitation_id: str, meta: dict[str, Any] | None = None) -> None:
         """Tells the client that the user has finished on the web page; unknown identifiers are ignored.
 
-        Method ``notifications/elicitation/complete``.
+        Args:
+            elicitation_id: Names the visit that is over, as given in the earlier `ElicitRequestURLParams`.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import ElicitationCompleteNotificationParams
-
-        params = ElicitationCompleteNotificationParams(elicitation_id=elicitation_id, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_ELICITATION_COMPLETE, params)
+        params = models.ElicitationCompleteNotificationParams(elicitation_id=elicitation_id, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_ELICITATION_COMPLETE, params)
 
     async def notify_logging_message(
-        self, *, level: LoggingLevel, data: _Any, logger: _str | None = None, meta: _dict[_str, _Any] | None = None
+        self, *, level: models.LoggingLevel, data: Any, logger: str | None = None, meta: dict[str, Any] | None = None
     ) -> None:
         """A log message from server to client; `logging/setLevel` sets the least severity that is sent.
 
-        Method ``notifications/message``.
+        Args:
+            level: Severity of the entry, for filtering and display.
+            data: What to log: a text or any other JSON value; must not contain secrets.
+            logger: Part of the server that wrote the message.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import LoggingMessageNotificationParams
-
-        params = LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_MESSAGE, params)
+        params = models.LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_MESSAGE, params)
 
     async def notify_progress(
         self,
         *,
-        progress_token: ProgressToken,
-        progress: _float,
-        total: _float | None = None,
-        message: _str | None = None,
-        meta: _dict[_str, _Any] | None = None,
+        progress_token: models.ProgressToken,
+        progress: float,
+        total: float | None = None,
+        message: str | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
 
-        Method ``notifications/progress``.
+        Args:
+            progress_token: Copied from the `_meta` of the request this is about.
+            progress: Amount done so far; grows with every message, in units of the sender's choice.
+            total: Amount to be done in all, in the same units; absent if unknown.
+            message: What is going on, in words for people.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import ProgressNotificationParams
-
-        params = ProgressNotificationParams(
+        params = models.ProgressNotificationParams(
             progress_token=progress_token, progress=progress, total=total, message=message, meta=meta
         )
-        await self._caller.notify(_methods.NOTIFICATIONS_PROGRESS, params)
+        await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
-    async def notify_prompt_list_changed(self, *, meta: _dict[_str, _Any] | None = None) -> None:
+    async def notify_prompt_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Says that `prompts/list` would now give another answer; sent without being asked.
 
-        Method ``notifications/prompts/list_changed``.
+        Args:
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import NotificationParams
+        params = models.NotificationParams(meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
 
-        params = NotificationParams(meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
-
-    async def notify_resource_list_changed(self, *, meta: _dict[_str, _Any] | None = None) -> None:
+    async def notify_resource_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Says that `resources/list` would now give another answer; sent without being asked.
 
-        Method ``notifications/resources/list_changed``.
+        Args:
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import NotificationParams
+        params = models.NotificationParams(meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
 
-        params = NotificationParams(meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
-
-    async def notify_resource_updated(self, *, uri: _str, meta: _dict[_str, _Any] | None = None) -> None:
+    async def notify_resource_updated(self, *, uri: str, meta: dict[str, Any] | None = None) -> None:
         """Says that something the client watches has changed and may be read again; needs `resources/subscribe`
         first.
 
-        Method ``notifications/resources/updated``.
+        Args:
+            uri: What has changed; may lie below the URI that is being watched.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import ResourceUpdatedNotificationParams
-
-        params = ResourceUpdatedNotificationParams(uri=uri, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
+        params = models.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
 
     async def notify_task_status(
         self,
         *,
-        task_id: _str,
-        status: TaskStatus,
-        created_at: _str,
-        last_updated_at: _str,
-        ttl: _int | None,
-        status_message: _str | None = None,
-        poll_interval: _int | None = None,
-        meta: _dict[_str, _Any] | None = None,
+        task_id: str,
+        status: models.TaskStatus,
+        created_at: str,
+        last_updated_at: str,
+        ttl: int | None,
+        status_message: str | None = None,
+        poll_interval: int | None = None,
+        meta: dict[str, Any] | None = None,
     ) -> None:
         """Reports that a background request has reached another state; optional, so polling stays necessary.
 
-        Method ``notifications/tasks/status``.
+        Args:
+            task_id: Identifies the task; a unique string made up by the side that runs it.
+            status: Where the work stands; it starts as "working".
+            created_at: Time at which the work was accepted, in ISO 8601.
+            last_updated_at: Time of the latest change of state, in ISO 8601.
+            ttl: How long the work and its outcome are kept, in milliseconds since `createdAt`; null means
+                without limit.
+            status_message: More on the current state in words, such as why it failed.
+            poll_interval: Milliseconds the requester should wait between two calls of `tasks/get`.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import TaskStatusNotificationParams
-
-        params = TaskStatusNotificationParams(
+        params = models.TaskStatusNotificationParams(
             task_id=task_id,
             status=status,
             created_at=created_at,
@@ -428,20 +423,20 @@ class ConnectedClient(_stub.Stub):
             poll_interval=poll_interval,
             meta=meta,
         )
-        await self._caller.notify(_methods.NOTIFICATIONS_TASKS_STATUS, params)
+        await self._caller.notify(methods.NOTIFICATIONS_TASKS_STATUS, params)
 
-    async def notify_tool_list_changed(self, *, meta: _dict[_str, _Any] | None = None) -> None:
+    async def notify_tool_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
         """Says that `tools/list` would now give another answer; sent without being asked.
 
-        Method ``notifications/tools/list_changed``.
+        Args:
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
         """
-        from . import NotificationParams
-
-        params = NotificationParams(meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)
+        params = models.NotificationParams(meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)
 
 
-class Context(_stub.Context[ConnectedClient]):
+class Context(stub.Context[ConnectedClient]):
     """What a server's handler knows of the message it answers."""
 
     @property
@@ -450,13 +445,13 @@ class Context(_stub.Context[ConnectedClient]):
         return self.peer
 
 
-class Server(_stub.ServerHandlers):
+class Server(stub.ServerHandlers):
     """What a server answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = Context
-    __peer__: _ClassVar[_type[_stub.Stub]] = ConnectedClient
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = Context
+    __peer__: ClassVar[type[stub.Stub]] = ConnectedClient
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "completion/complete": "complete",
             "initialize": "initialize",
@@ -483,154 +478,97 @@ class Server(_stub.ServerHandlers):
         }
     )
 
-    async def complete(self, params: CompleteRequestParams, ctx: Context) -> CompleteResult:
-        """Asks for ways to finish a value the user is typing (`completion/complete`).
+    async def complete(self, params: models.CompleteRequestParams, ctx: Context) -> models.CompleteResult:
+        """Asks for ways to finish a value the user is typing (`completion/complete`)."""
+        raise errors.MethodNotImplemented("completion/complete")
 
-        Method ``completion/complete``.
-        """
-        raise _errors.MethodNotImplemented("completion/complete")
+    async def initialize(self, params: models.InitializeRequestParams, ctx: Context) -> models.InitializeResult:
+        """First request of a session: the client offers a protocol version and tells what it can do."""
+        raise errors.MethodNotImplemented("initialize")
 
-    async def initialize(self, params: InitializeRequestParams, ctx: Context) -> InitializeResult:
-        """First request of a session: the client offers a protocol version and tells what it can do.
+    async def set_level(self, params: models.SetLevelRequestParams, ctx: Context) -> models.EmptyResult:
+        """Tells the server how severe a log message must be to be sent (`logging/setLevel`)."""
+        raise errors.MethodNotImplemented("logging/setLevel")
 
-        Method ``initialize``.
-        """
-        raise _errors.MethodNotImplemented("initialize")
+    async def ping(self, params: models.RequestParams | None, ctx: Context) -> models.EmptyResult:
+        """Checks that the other side is alive; it must answer at once with an empty result."""
+        raise errors.MethodNotImplemented("ping")
 
-    async def set_level(self, params: SetLevelRequestParams, ctx: Context) -> EmptyResult:
-        """Tells the server how severe a log message must be to be sent (`logging/setLevel`).
+    async def get_prompt(self, params: models.GetPromptRequestParams, ctx: Context) -> models.GetPromptResult:
+        """Fetches one prompt with its arguments filled in (`prompts/get`)."""
+        raise errors.MethodNotImplemented("prompts/get")
 
-        Method ``logging/setLevel``.
-        """
-        raise _errors.MethodNotImplemented("logging/setLevel")
+    async def list_prompts(
+        self, params: models.PaginatedRequestParams | None, ctx: Context
+    ) -> models.ListPromptsResult:
+        """Asks the server which prompts it offers, page by page (`prompts/list`)."""
+        raise errors.MethodNotImplemented("prompts/list")
 
-    async def ping(self, params: RequestParams | None, ctx: Context) -> EmptyResult:
-        """Checks that the other side is alive; it must answer at once with an empty result.
+    async def list_resources(
+        self, params: models.PaginatedRequestParams | None, ctx: Context
+    ) -> models.ListResourcesResult:
+        """Asks the server what it has to read, page by page (`resources/list`)."""
+        raise errors.MethodNotImplemented("resources/list")
 
-        Method ``ping``.
-        """
-        raise _errors.MethodNotImplemented("ping")
+    async def read_resource(self, params: models.ReadResourceRequestParams, ctx: Context) -> models.ReadResourceResult:
+        """Fetches the contents behind a URI (`resources/read`)."""
+        raise errors.MethodNotImplemented("resources/read")
 
-    async def get_prompt(self, params: GetPromptRequestParams, ctx: Context) -> GetPromptResult:
-        """Fetches one prompt with its arguments filled in (`prompts/get`).
-
-        Method ``prompts/get``.
-        """
-        raise _errors.MethodNotImplemented("prompts/get")
-
-    async def list_prompts(self, params: PaginatedRequestParams | None, ctx: Context) -> ListPromptsResult:
-        """Asks the server which prompts it offers, page by page (`prompts/list`).
-
-        Method ``prompts/list``.
-        """
-        raise _errors.MethodNotImplemented("prompts/list")
-
-    async def list_resources(self, params: PaginatedRequestParams | None, ctx: Context) -> ListResourcesResult:
-        """Asks the server what it has to read, page by page (`resources/list`).
-
-        Method ``resources/list``.
-        """
-        raise _errors.MethodNotImplemented("resources/list")
-
-    async def read_resource(self, params: ReadResourceRequestParams, ctx: Context) -> ReadResourceResult:
-        """Fetches the contents behind a URI (`resources/read`).
-
-        Method ``resources/read``.
-        """
-        raise _errors.MethodNotImplemented("resources/read")
-
-    async def subscribe(self, params: SubscribeRequestParams, ctx: Context) -> EmptyResult:
-        """Asks to be told whenever one resource changes (`resources/subscribe`).
-
-        Method ``resources/subscribe``.
-        """
-        raise _errors.MethodNotImplemented("resources/subscribe")
+    async def subscribe(self, params: models.SubscribeRequestParams, ctx: Context) -> models.EmptyResult:
+        """Asks to be told whenever one resource changes (`resources/subscribe`)."""
+        raise errors.MethodNotImplemented("resources/subscribe")
 
     async def list_resource_templates(
-        self, params: PaginatedRequestParams | None, ctx: Context
-    ) -> ListResourceTemplatesResult:
-        """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+        self, params: models.PaginatedRequestParams | None, ctx: Context
+    ) -> models.ListResourceTemplatesResult:
+        """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
+        raise errors.MethodNotImplemented("resources/templates/list")
 
-        Method ``resources/templates/list``.
-        """
-        raise _errors.MethodNotImplemented("resources/templates/list")
+    async def unsubscribe(self, params: models.UnsubscribeRequestParams, ctx: Context) -> models.EmptyResult:
+        """Ends the watching of one resource (`resources/unsubscribe`)."""
+        raise errors.MethodNotImplemented("resources/unsubscribe")
 
-    async def unsubscribe(self, params: UnsubscribeRequestParams, ctx: Context) -> EmptyResult:
-        """Ends the watching of one resource (`resources/unsubscribe`).
+    async def cancel_task(self, params: models.CancelTaskRequestParams, ctx: Context) -> models.CancelTaskResult:
+        """Stops a task that has not ended yet (`tasks/cancel`)."""
+        raise errors.MethodNotImplemented("tasks/cancel")
 
-        Method ``resources/unsubscribe``.
-        """
-        raise _errors.MethodNotImplemented("resources/unsubscribe")
+    async def get_task(self, params: models.GetTaskRequestParams, ctx: Context) -> models.GetTaskResult:
+        """Asks how a task is doing (`tasks/get`); meant for polling."""
+        raise errors.MethodNotImplemented("tasks/get")
 
-    async def cancel_task(self, params: CancelTaskRequestParams, ctx: Context) -> CancelTaskResult:
-        """Stops a task that has not ended yet (`tasks/cancel`).
+    async def list_tasks(self, params: models.PaginatedRequestParams | None, ctx: Context) -> models.ListTasksResult:
+        """Asks for the tasks known to the other side, page by page (`tasks/list`)."""
+        raise errors.MethodNotImplemented("tasks/list")
 
-        Method ``tasks/cancel``.
-        """
-        raise _errors.MethodNotImplemented("tasks/cancel")
+    async def get_task_payload(
+        self, params: models.GetTaskPayloadRequestParams, ctx: Context
+    ) -> models.GetTaskPayloadResult:
+        """Waits for a task to end and fetches what its original request produced (`tasks/result`)."""
+        raise errors.MethodNotImplemented("tasks/result")
 
-    async def get_task(self, params: GetTaskRequestParams, ctx: Context) -> GetTaskResult:
-        """Asks how a task is doing (`tasks/get`); meant for polling.
+    async def call_tool(
+        self, params: models.CallToolRequestParams, ctx: Context
+    ) -> models.CallToolResult | models.CreateTaskResult:
+        """Runs one of the server's tools by name, with arguments (`tools/call`)."""
+        raise errors.MethodNotImplemented("tools/call")
 
-        Method ``tasks/get``.
-        """
-        raise _errors.MethodNotImplemented("tasks/get")
+    async def list_tools(self, params: models.PaginatedRequestParams | None, ctx: Context) -> models.ListToolsResult:
+        """Asks the server what the model can call, page by page (`tools/list`)."""
+        raise errors.MethodNotImplemented("tools/list")
 
-    async def list_tasks(self, params: PaginatedRequestParams | None, ctx: Context) -> ListTasksResult:
-        """Asks for the tasks known to the other side, page by page (`tasks/list`).
-
-        Method ``tasks/list``.
-        """
-        raise _errors.MethodNotImplemented("tasks/list")
-
-    async def get_task_payload(self, params: GetTaskPayloadRequestParams, ctx: Context) -> GetTaskPayloadResult:
-        """Waits for a task to end and fetches what its original request produced (`tasks/result`).
-
-        Method ``tasks/result``.
-        """
-        raise _errors.MethodNotImplemented("tasks/result")
-
-    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult | CreateTaskResult:
-        """Runs one of the server's tools by name, with arguments (`tools/call`).
-
-        Method ``tools/call``.
-        """
-        raise _errors.MethodNotImplemented("tools/call")
-
-    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
-        """Asks the server what the model can call, page by page (`tools/list`).
-
-        Method ``tools/list``.
-        """
-        raise _errors.MethodNotImplemented("tools/list")
-
-    async def on_cancelled(self, params: CancelledNotificationParams, ctx: Context) -> None:
+    async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: Context) -> None:
         """Tells the other side to stop work on a request sent to it earlier; tasks are stopped with
         `tasks/cancel`.
-
-        Method ``notifications/cancelled``.
         """
 
-    async def on_initialized(self, params: NotificationParams | None, ctx: Context) -> None:
-        """Sent by the client once the handshake is over; normal work may begin.
+    async def on_initialized(self, params: models.NotificationParams | None, ctx: Context) -> None:
+        """Sent by the client once the handshake is over; normal work may begin."""
 
-        Method ``notifications/initialized``.
-        """
+    async def on_progress(self, params: models.ProgressNotificationParams, ctx: Context) -> None:
+        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
-    async def on_progress(self, params: ProgressNotificationParams, ctx: Context) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
+    async def on_roots_list_changed(self, params: models.NotificationParams | None, ctx: Context) -> None:
+        """Says that `roots/list` would now give another answer; a client that declared it must send this."""
 
-        Method ``notifications/progress``.
-        """
-
-    async def on_roots_list_changed(self, params: NotificationParams | None, ctx: Context) -> None:
-        """Says that `roots/list` would now give another answer; a client that declared it must send this.
-
-        Method ``notifications/roots/list_changed``.
-        """
-
-    async def on_task_status(self, params: TaskStatusNotificationParams, ctx: Context) -> None:
-        """Reports that a background request has reached another state; optional, so polling stays necessary.
-
-        Method ``notifications/tasks/status``.
-        """
+    async def on_task_status(self, params: models.TaskStatusNotificationParams, ctx: Context) -> None:
+        """Reports that a background request has reached another state; optional, so polling stays necessary."""

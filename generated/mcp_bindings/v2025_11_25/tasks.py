@@ -6,108 +6,37 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `tasks`. Revision 2025-11-25."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import WireModel
+from pydantic import Field
+
 from .common import PaginatedRequestParams, PaginatedResult, RequestId, RequestParamsMeta, Result, Task
 
 
-class CancelTaskRequestParams(_m.WireModel):
-    """Names the task that shall stop; one that has already ended is refused with error -32602.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
-    """
-
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
-    task_id: _str
-    """Identifies the task; a unique string made up by the side that runs it."""
-
-
-class CancelTaskRequest(_m.WireModel):
-    """Stops a task that has not ended yet (`tasks/cancel`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
-    """
-
-    method: _Annotated[_Literal["tasks/cancel"], _m.CONST] = "tasks/cancel"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: CancelTaskRequestParams
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
-
-
-class CancelTaskResult(Result, Task):
-    """State of the task after the stop, with the status "cancelled".
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult
-    """
-
-
-class GetTaskPayloadRequestParams(_m.WireModel):
-    """Names the task whose outcome is wanted.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
-    """
-
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
-    task_id: _str
-    """Identifies the task; a unique string made up by the side that runs it."""
-
-
-class GetTaskPayloadRequest(_m.WireModel):
-    """Waits for a task to end and fetches what its original request produced (`tasks/result`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
-    """
-
-    method: _Annotated[_Literal["tasks/result"], _m.CONST] = "tasks/result"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: GetTaskPayloadRequestParams
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
-
-
-class GetTaskPayloadResult(Result):
-    """What the original request would have returned without a task, such as a `CallToolResult`.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadresult
-    """
-
-
-class GetTaskRequestParams(_m.WireModel):
+class GetTaskRequestParams(WireModel):
     """Names the background request whose state is wanted.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
     """
 
-    meta: _Annotated[RequestParamsMeta | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
-    task_id: _str
+    task_id: str
     """Identifies the task; a unique string made up by the side that runs it."""
 
 
-class GetTaskRequest(_m.WireModel):
+class GetTaskRequest(WireModel):
     """Asks how a task is doing (`tasks/get`); meant for polling.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
     """
 
-    method: _Annotated[_Literal["tasks/get"], _m.CONST] = "tasks/get"
+    method: Literal["tasks/get"] = "tasks/get"
     """Says what kind of message this is, and with that what `params` holds."""
     params: GetTaskRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -120,17 +49,87 @@ class GetTaskResult(Result, Task):
     """
 
 
-class ListTasksRequest(_m.WireModel):
+class GetTaskPayloadRequestParams(WireModel):
+    """Names the task whose outcome is wanted.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
+    """
+
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
+    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    task_id: str
+    """Identifies the task; a unique string made up by the side that runs it."""
+
+
+class GetTaskPayloadRequest(WireModel):
+    """Waits for a task to end and fetches what its original request produced (`tasks/result`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
+    """
+
+    method: Literal["tasks/result"] = "tasks/result"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: GetTaskPayloadRequestParams
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class GetTaskPayloadResult(Result):
+    """What the original request would have returned without a task, such as a `CallToolResult`.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadresult
+    """
+
+
+class CancelTaskRequestParams(WireModel):
+    """Names the task that shall stop; one that has already ended is refused with error -32602.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
+    """
+
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
+    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    task_id: str
+    """Identifies the task; a unique string made up by the side that runs it."""
+
+
+class CancelTaskRequest(WireModel):
+    """Stops a task that has not ended yet (`tasks/cancel`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
+    """
+
+    method: Literal["tasks/cancel"] = "tasks/cancel"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: CancelTaskRequestParams
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class CancelTaskResult(Result, Task):
+    """State of the task after the stop, with the status "cancelled".
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskresult
+    """
+
+
+class ListTasksRequest(WireModel):
     """Asks for the tasks known to the other side, page by page (`tasks/list`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksrequest
     """
 
-    method: _Annotated[_Literal["tasks/list"], _m.CONST] = "tasks/list"
+    method: Literal["tasks/list"] = "tasks/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
+    params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -142,5 +141,5 @@ class ListTasksResult(PaginatedResult):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtasksresult
     """
 
-    tasks: _list[Task]
+    tasks: list[Task]
     """The entries of this page, each with its current state."""

@@ -6,13 +6,10 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `tools`. Revision 2025-11-25."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Any, Literal
+
+from mcp_runtime.model import Boolean, WireModel
+
 from .common import (
     ContentBlock,
     PaginatedRequestParams,
@@ -24,59 +21,17 @@ from .common import (
 )
 
 
-class CallToolRequestParams(TaskAugmentedRequestParams):
-    """Which function of the server to run, and the arguments to pass.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams
-    """
-
-    name: _str
-    """Which tool to run, by the name given in `tools/list`."""
-    arguments: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Values passed to the tool by name; must fit its `inputSchema`."""
-
-
-class CallToolRequest(_m.WireModel):
-    """Runs one of the server's tools by name, with arguments (`tools/call`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
-    """
-
-    method: _Annotated[_Literal["tools/call"], _m.CONST] = "tools/call"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: CallToolRequestParams
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
-
-
-class CallToolResult(Result):
-    """What a tool gave back: content for the model, and whether the tool itself failed.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult
-    """
-
-    content: _list[ContentBlock]
-    """Output meant for the model to read, as a list of blocks."""
-    structured_content: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Output for programs, as a JSON object; fits the `outputSchema` of the tool if that is given."""
-    is_error: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the tool ran and failed, with the reason in `content` for the model to see; false when absent."""
-
-
-class ListToolsRequest(_m.WireModel):
+class ListToolsRequest(WireModel):
     """Asks the server what the model can call, page by page (`tools/list`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsrequest
     """
 
-    method: _Annotated[_Literal["tools/list"], _m.CONST] = "tools/list"
+    method: Literal["tools/list"] = "tools/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
+    params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -88,5 +43,47 @@ class ListToolsResult(PaginatedResult):
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#listtoolsresult
     """
 
-    tools: _list[Tool]
+    tools: list[Tool]
     """Functions on this page, each with the schema of its arguments."""
+
+
+class CallToolResult(Result):
+    """What a tool gave back: content for the model, and whether the tool itself failed.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult
+    """
+
+    content: list[ContentBlock]
+    """Output meant for the model to read, as a list of blocks."""
+    structured_content: dict[str, Any] | None = None
+    """Output for programs, as a JSON object; fits the `outputSchema` of the tool if that is given."""
+    is_error: Boolean | None = None
+    """True if the tool ran and failed, with the reason in `content` for the model to see; false when absent."""
+
+
+class CallToolRequestParams(TaskAugmentedRequestParams):
+    """Which function of the server to run, and the arguments to pass.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequestparams
+    """
+
+    name: str
+    """Which tool to run, by the name given in `tools/list`."""
+    arguments: dict[str, Any] | None = None
+    """Values passed to the tool by name; must fit its `inputSchema`."""
+
+
+class CallToolRequest(WireModel):
+    """Runs one of the server's tools by name, with arguments (`tools/call`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolrequest
+    """
+
+    method: Literal["tools/call"] = "tools/call"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: CallToolRequestParams
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""

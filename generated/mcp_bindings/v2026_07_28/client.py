@@ -8,314 +8,329 @@
 
 from __future__ import annotations
 
-from builtins import dict as _dict
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import AsyncIterator as _AsyncIterator
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from mcp_runtime import errors as _errors
-from mcp_runtime import stub as _stub
-from . import methods as _methods
-from .binding import BINDING as _BINDING
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-if _typing.TYPE_CHECKING:
-    from .common import (
-        CreateMessageResult,
-        Cursor,
-        ElicitResult,
-        InputResponses,
-        ListRootsResult,
-        RequestId,
-        RequestMetaObject,
-        Resource,
-        SubscriptionFilter,
-        Tool,
-    )
-    from .completion import (
-        CompleteRequestParamsArgument,
-        CompleteRequestParamsContext,
-        CompleteResult,
-        PromptReference,
-        ResourceTemplateReference,
-    )
-    from .elicitation import ElicitRequestParams
-    from .notifications import (
-        CancelledNotificationParams,
-        LoggingMessageNotificationParams,
-        NotificationMetaObject,
-        NotificationParams,
-        ProgressNotificationParams,
-        ResourceUpdatedNotificationParams,
-        SubscriptionsAcknowledgedNotificationParams,
-    )
-    from .prompts import GetPromptResult, ListPromptsResult, Prompt
-    from .resources import ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, ResourceTemplate
-    from .roots import ListRootsRequestParams
-    from .sampling import CreateMessageRequestParams
-    from .server_ import DiscoverResult
-    from .subscriptions import SubscriptionsListenResult
-    from .tools import CallToolResult, ListToolsResult
+from mcp_runtime import errors, stub
+from typing_extensions import deprecated
+
+from . import methods, models
+from .binding import BINDING
 
 
-class Client(_stub.ClientStub["ClientHandlers"]):
+class Client(stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
     async def complete(
         self,
         *,
-        ref: PromptReference | ResourceTemplateReference,
-        argument: CompleteRequestParamsArgument,
-        context: CompleteRequestParamsContext | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CompleteResult:
+        ref: models.PromptReference | models.ResourceTemplateReference,
+        argument: models.CompleteRequestParamsArgument,
+        context: models.CompleteRequestParamsContext | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CompleteResult:
         """Asks for ways to finish a value the user is typing (`completion/complete`).
 
-        Method ``completion/complete``.
+        Args:
+            ref: The prompt, or the template of resources, whose value is being typed.
+            argument: The value being typed: its name, and the letters so far.
+            context: What else is known already, to narrow the suggestions.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import CompleteRequestParams
-        from . import RequestMetaObject
-
-        params = CompleteRequestParams(
-            ref=ref, argument=argument, context=context, meta=self._meta(RequestMetaObject, meta)
+        params = models.CompleteRequestParams(
+            ref=ref, argument=argument, context=context, meta=self._meta(models.RequestMetaObject, meta)
         )
-        return await self._caller.request(_methods.COMPLETION_COMPLETE, params, options)
+        return await self._caller.request(methods.COMPLETION_COMPLETE, params, options)
 
     async def get_prompt(
         self,
         *,
-        name: _str,
-        input_responses: InputResponses | None = None,
-        request_state: _str | None = None,
-        arguments: _dict[_str, _str] | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> GetPromptResult:
+        name: str,
+        input_responses: models.InputResponses | None = None,
+        request_state: str | None = None,
+        arguments: dict[str, str] | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.GetPromptResult:
         """Fetches one prompt with its arguments filled in (`prompts/get`).
 
-        Method ``prompts/get``.
+        Args:
+            name: Which prompt to fetch, by the name given in `prompts/list`.
+            input_responses: Answers to the questions of an earlier `InputRequiredResult`, under the same
+                keys.
+            request_state: Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had
+                none.
+            arguments: Texts to fill into the template, by name.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import GetPromptRequestParams
-        from . import RequestMetaObject
-
-        params = GetPromptRequestParams(
+        params = models.GetPromptRequestParams(
             name=name,
             input_responses=input_responses,
             request_state=request_state,
             arguments=arguments,
-            meta=self._meta(RequestMetaObject, meta),
+            meta=self._meta(models.RequestMetaObject, meta),
         )
-        return await self._caller.request(_methods.PROMPTS_GET, params, options)
+        return await self._caller.request(methods.PROMPTS_GET, params, options)
 
     async def list_prompts(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListPromptsResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListPromptsResult:
         """Asks the server which prompts it offers, page by page (`prompts/list`).
 
-        Method ``prompts/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-        from . import RequestMetaObject
-
-        params = PaginatedRequestParams(cursor=cursor, meta=self._meta(RequestMetaObject, meta))
-        return await self._caller.request(_methods.PROMPTS_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=self._meta(models.RequestMetaObject, meta))
+        return await self._caller.request(methods.PROMPTS_LIST, params, options)
 
     def iter_prompts(
-        self, *, meta: RequestMetaObject | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[Prompt]:
-        """Iterate over the items of all pages of ``prompts/list``."""
+        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Prompt]:
+        """Iterate over the items of all pages of ``prompts/list``.
 
-        async def _page(cursor: _str | None) -> ListPromptsResult:
+        Args:
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListPromptsResult:
             return await self.list_prompts(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.prompts, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.prompts, result.next_cursor))
 
     async def list_resources(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListResourcesResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListResourcesResult:
         """Asks the server what it has to read, page by page (`resources/list`).
 
-        Method ``resources/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-        from . import RequestMetaObject
-
-        params = PaginatedRequestParams(cursor=cursor, meta=self._meta(RequestMetaObject, meta))
-        return await self._caller.request(_methods.RESOURCES_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=self._meta(models.RequestMetaObject, meta))
+        return await self._caller.request(methods.RESOURCES_LIST, params, options)
 
     def iter_resources(
-        self, *, meta: RequestMetaObject | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[Resource]:
-        """Iterate over the items of all pages of ``resources/list``."""
+        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Resource]:
+        """Iterate over the items of all pages of ``resources/list``.
 
-        async def _page(cursor: _str | None) -> ListResourcesResult:
+        Args:
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListResourcesResult:
             return await self.list_resources(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.resources, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.resources, result.next_cursor))
 
     async def read_resource(
         self,
         *,
-        uri: _str,
-        input_responses: InputResponses | None = None,
-        request_state: _str | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ReadResourceResult:
+        uri: str,
+        input_responses: models.InputResponses | None = None,
+        request_state: str | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ReadResourceResult:
         """Fetches the contents behind a URI (`resources/read`).
 
-        Method ``resources/read``.
+        Args:
+            uri: What to read; any scheme may be used, as only the server has to understand it.
+            input_responses: Answers to the questions of an earlier `InputRequiredResult`, under the same
+                keys.
+            request_state: Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had
+                none.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import ReadResourceRequestParams
-        from . import RequestMetaObject
-
-        params = ReadResourceRequestParams(
+        params = models.ReadResourceRequestParams(
             uri=uri,
             input_responses=input_responses,
             request_state=request_state,
-            meta=self._meta(RequestMetaObject, meta),
+            meta=self._meta(models.RequestMetaObject, meta),
         )
-        return await self._caller.request(_methods.RESOURCES_READ, params, options)
+        return await self._caller.request(methods.RESOURCES_READ, params, options)
 
     async def list_resource_templates(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListResourceTemplatesResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListResourceTemplatesResult:
         """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
 
-        Method ``resources/templates/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-        from . import RequestMetaObject
-
-        params = PaginatedRequestParams(cursor=cursor, meta=self._meta(RequestMetaObject, meta))
-        return await self._caller.request(_methods.RESOURCES_TEMPLATES_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=self._meta(models.RequestMetaObject, meta))
+        return await self._caller.request(methods.RESOURCES_TEMPLATES_LIST, params, options)
 
     def iter_resource_templates(
-        self, *, meta: RequestMetaObject | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[ResourceTemplate]:
-        """Iterate over the items of all pages of ``resources/templates/list``."""
+        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.ResourceTemplate]:
+        """Iterate over the items of all pages of ``resources/templates/list``.
 
-        async def _page(cursor: _str | None) -> ListResourceTemplatesResult:
+        Args:
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListResourceTemplatesResult:
             return await self.list_resource_templates(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.resource_templates, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.resource_templates, result.next_cursor))
 
     async def discover(
-        self, *, meta: RequestMetaObject | None = None, options: _stub.CallOptions | None = None
-    ) -> DiscoverResult:
+        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+    ) -> models.DiscoverResult:
         """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
 
-        Method ``server/discover``.
+        Args:
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import RequestParams
-        from . import RequestMetaObject
-
-        params = RequestParams(meta=self._meta(RequestMetaObject, meta))
-        return await self._caller.request(_methods.SERVER_DISCOVER, params, options)
+        params = models.RequestParams(meta=self._meta(models.RequestMetaObject, meta))
+        return await self._caller.request(methods.SERVER_DISCOVER, params, options)
 
     async def subscriptions_listen(
         self,
         *,
-        notifications: SubscriptionFilter,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> SubscriptionsListenResult:
+        notifications: models.SubscriptionFilter,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.SubscriptionsListenResult:
         """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`).
 
-        Method ``subscriptions/listen``.
+        Args:
+            notifications: The kinds of messages the stream shall carry; others must not be sent on it.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import SubscriptionsListenRequestParams
-        from . import RequestMetaObject
-
-        params = SubscriptionsListenRequestParams(notifications=notifications, meta=self._meta(RequestMetaObject, meta))
-        return await self._caller.request(_methods.SUBSCRIPTIONS_LISTEN, params, options)
+        params = models.SubscriptionsListenRequestParams(
+            notifications=notifications, meta=self._meta(models.RequestMetaObject, meta)
+        )
+        return await self._caller.request(methods.SUBSCRIPTIONS_LISTEN, params, options)
 
     async def call_tool(
         self,
         *,
-        name: _str,
-        input_responses: InputResponses | None = None,
-        request_state: _str | None = None,
-        arguments: _dict[_str, _Any] | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> CallToolResult:
+        name: str,
+        input_responses: models.InputResponses | None = None,
+        request_state: str | None = None,
+        arguments: dict[str, Any] | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CallToolResult:
         """Runs one of the server's tools by name, with arguments (`tools/call`).
 
-        Method ``tools/call``.
+        Args:
+            name: Which tool to run, by the name given in `tools/list`.
+            input_responses: Answers to the questions of an earlier `InputRequiredResult`, under the same
+                keys.
+            request_state: Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had
+                none.
+            arguments: Values passed to the tool by name; must fit its `inputSchema`.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import CallToolRequestParams
-        from . import RequestMetaObject
-
-        params = CallToolRequestParams(
+        params = models.CallToolRequestParams(
             name=name,
             input_responses=input_responses,
             request_state=request_state,
             arguments=arguments,
-            meta=self._meta(RequestMetaObject, meta),
+            meta=self._meta(models.RequestMetaObject, meta),
         )
-        return await self._caller.request(_methods.TOOLS_CALL, params, options)
+        return await self._caller.request(methods.TOOLS_CALL, params, options)
 
     async def list_tools(
         self,
         *,
-        cursor: Cursor | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> ListToolsResult:
+        cursor: models.Cursor | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ListToolsResult:
         """Asks the server what the model can call, page by page (`tools/list`).
 
-        Method ``tools/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
-        from . import RequestMetaObject
-
-        params = PaginatedRequestParams(cursor=cursor, meta=self._meta(RequestMetaObject, meta))
-        return await self._caller.request(_methods.TOOLS_LIST, params, options)
+        params = models.PaginatedRequestParams(cursor=cursor, meta=self._meta(models.RequestMetaObject, meta))
+        return await self._caller.request(methods.TOOLS_LIST, params, options)
 
     def iter_tools(
-        self, *, meta: RequestMetaObject | None = None, options: _stub.CallOptions | None = None
-    ) -> _AsyncIterator[Tool]:
-        """Iterate over the items of all pages of ``tools/list``."""
+        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Tool]:
+        """Iterate over the items of all pages of ``tools/list``.
 
-        async def _page(cursor: _str | None) -> ListToolsResult:
+        Args:
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
+        """
+
+        async def _page(cursor: str | None) -> models.ListToolsResult:
             return await self.list_tools(cursor=cursor, meta=meta, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.tools, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.tools, result.next_cursor))
 
     async def notify_cancelled(
-        self, *, request_id: RequestId, reason: _str | None = None, meta: NotificationMetaObject | None = None
+        self,
+        *,
+        request_id: models.RequestId,
+        reason: str | None = None,
+        meta: models.NotificationMetaObject | None = None,
     ) -> None:
         """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
         `subscriptions/listen` stream.
 
-        Method ``notifications/cancelled``.
+        Args:
+            request_id: Id of the client's request to stop; from a server, that of a `subscriptions/listen`
+                request.
+            reason: Explanation in words, for logs or for the user.
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
         """
-        from . import CancelledNotificationParams
-
-        params = CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_CANCELLED, params)
+        params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
 
 
-class ClientContext(_stub.Context[Client]):
+class ClientContext(stub.Context[Client]):
     """What a client's handler knows of the message it answers."""
 
     @property
@@ -324,13 +339,13 @@ class ClientContext(_stub.Context[Client]):
         return self.peer
 
 
-class ClientHandlers(_stub.Handlers):
+class ClientHandlers(stub.Handlers):
     """What a client answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = ClientContext
-    __peer__: _ClassVar[_type[_stub.Stub]] = Client
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = ClientContext
+    __peer__: ClassVar[type[stub.Stub]] = Client
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "elicitation/create": "elicit",
             "roots/list": "list_roots",
@@ -346,75 +361,60 @@ class ClientHandlers(_stub.Handlers):
         }
     )
 
-    async def elicit(self, params: ElicitRequestParams, ctx: ClientContext) -> ElicitResult:
-        """Question inside an `InputRequiredResult`: get input from the user.
+    async def elicit(self, params: models.ElicitRequestParams, ctx: ClientContext) -> models.ElicitResult:
+        """Question inside an `InputRequiredResult`: get input from the user."""
+        raise errors.MethodNotImplemented("elicitation/create")
 
-        Method ``elicitation/create``.
-        """
-        raise _errors.MethodNotImplemented("elicitation/create")
-
-    async def list_roots(self, params: ListRootsRequestParams | None, ctx: ClientContext) -> ListRootsResult:
+    @deprecated("Deprecated in revision 2026-07-28.", category=None)
+    async def list_roots(
+        self, params: models.ListRootsRequestParams | None, ctx: ClientContext
+    ) -> models.ListRootsResult:
         """Question inside an `InputRequiredResult`: which directories and files may the server work on.
 
-        Method ``roots/list``. Deprecated in revision 2026-07-28.
+        Deprecated in revision 2026-07-28.
         """
-        raise _errors.MethodNotImplemented("roots/list")
+        raise errors.MethodNotImplemented("roots/list")
 
-    async def create_message(self, params: CreateMessageRequestParams, ctx: ClientContext) -> CreateMessageResult:
+    @deprecated("Deprecated in revision 2026-07-28.", category=None)
+    async def create_message(
+        self, params: models.CreateMessageRequestParams, ctx: ClientContext
+    ) -> models.CreateMessageResult:
         """Question inside an `InputRequiredResult`: have the client's language model write something.
 
-        Method ``sampling/createMessage``. Deprecated in revision 2026-07-28.
+        Deprecated in revision 2026-07-28.
         """
-        raise _errors.MethodNotImplemented("sampling/createMessage")
+        raise errors.MethodNotImplemented("sampling/createMessage")
 
-    async def on_cancelled(self, params: CancelledNotificationParams, ctx: ClientContext) -> None:
+    async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: ClientContext) -> None:
         """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
         `subscriptions/listen` stream.
-
-        Method ``notifications/cancelled``.
         """
 
-    async def on_logging_message(self, params: LoggingMessageNotificationParams, ctx: ClientContext) -> None:
+    @deprecated("Deprecated in revision 2026-07-28.", category=None)
+    async def on_logging_message(self, params: models.LoggingMessageNotificationParams, ctx: ClientContext) -> None:
         """A log message from server to client; sent only for requests whose `_meta` names a log level.
 
-        Method ``notifications/message``. Deprecated in revision 2026-07-28.
+        Deprecated in revision 2026-07-28.
         """
 
-    async def on_progress(self, params: ProgressNotificationParams, ctx: ClientContext) -> None:
-        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
+    async def on_progress(self, params: models.ProgressNotificationParams, ctx: ClientContext) -> None:
+        """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
-        Method ``notifications/progress``.
-        """
+    async def on_prompt_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
+        """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only."""
 
-    async def on_prompt_list_changed(self, params: NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only.
-
-        Method ``notifications/prompts/list_changed``.
-        """
-
-    async def on_resource_list_changed(self, params: NotificationParams | None, ctx: ClientContext) -> None:
+    async def on_resource_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
         """Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams
         only.
-
-        Method ``notifications/resources/list_changed``.
         """
 
-    async def on_resource_updated(self, params: ResourceUpdatedNotificationParams, ctx: ClientContext) -> None:
-        """Says that something named in `resourceSubscriptions` has changed and may be read again.
-
-        Method ``notifications/resources/updated``.
-        """
+    async def on_resource_updated(self, params: models.ResourceUpdatedNotificationParams, ctx: ClientContext) -> None:
+        """Says that something named in `resourceSubscriptions` has changed and may be read again."""
 
     async def on_subscriptions_acknowledged(
-        self, params: SubscriptionsAcknowledgedNotificationParams, ctx: ClientContext
+        self, params: models.SubscriptionsAcknowledgedNotificationParams, ctx: ClientContext
     ) -> None:
-        """Confirms a subscription; it comes before everything else sent under that id.
+        """Confirms a subscription; it comes before everything else sent under that id."""
 
-        Method ``notifications/subscriptions/acknowledged``.
-        """
-
-    async def on_tool_list_changed(self, params: NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only.
-
-        Method ``notifications/tools/list_changed``.
-        """
+    async def on_tool_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
+        """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only."""

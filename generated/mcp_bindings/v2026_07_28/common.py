@@ -6,125 +6,100 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `common`. Revision 2026-07-28."""
 
-from builtins import dict as _dict
-from builtins import int as _int
-from builtins import float as _float
-from builtins import list as _list
-from builtins import str as _str
-import typing as _typing
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from pydantic import Field as _Field
-from typing_extensions import TypeAliasType as _TypeAliasType
-from mcp_runtime import model as _m
+import typing
+from typing import Annotated, Any, Literal, TypeAlias
 
-Role: _TypeAlias = _Literal["user", "assistant"]
-"""Whose side of a conversation something is on: the human ("user") or the model ("assistant").
+from mcp_runtime.model import (
+    ABSENT,
+    Absent,
+    Boolean,
+    Integer,
+    JsonInteger,
+    JsonNumber,
+    LEFT_TO_RIGHT,
+    Number,
+    OPEN,
+    Tagged,
+    WireModel,
+)
+from pydantic import Field
+from typing_extensions import TypeAliasType
 
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#role
+if typing.TYPE_CHECKING:
+    JSONValue: TypeAlias = "Annotated[str | Boolean | Number | JSONObject | JSONArray | None, LEFT_TO_RIGHT]"
+else:
+    JSONValue = TypeAliasType(
+        "JSONValue", "Annotated[str | Boolean | Number | JSONObject | JSONArray | None, LEFT_TO_RIGHT]"
+    )
+"""Arbitrary JSON data: a mapping, a list, a string, a number, a boolean or null.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue
 """
 
 
-class Annotations(_m.WireModel):
-    """Hints on who some content is meant for and how much it matters; a client is free to ignore them.
+JSONObject: TypeAlias = dict[str, JSONValue]
+"""A mapping from strings to arbitrary JSON data.
 
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations
-    """
-
-    audience: _Annotated[_list[Role] | None, _m.OPTIONAL] = None
-    """Whom the content is meant for: the user, the model ("assistant"), or both."""
-    priority: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, le=1)] | None, _m.OPTIONAL] = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
-    last_modified: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject
+"""
 
 
-MetaObject: _TypeAlias = _dict[_str, _Any]
+JSONArray: TypeAlias = list[JSONValue]
+"""A list of arbitrary JSON data.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonarray
+"""
+
+
+MetaObject: TypeAlias = dict[str, Any]
 """Free metadata of a message; key prefixes such as "io.modelcontextprotocol/" are reserved for MCP.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#metaobject
 """
 
 
-class AudioContent(_m.WireModel):
-    """Sound as a content block, base64-encoded.
+ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
+"""Ties progress messages to their request; chosen by the requester, unique among its active ones.
 
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent
-    """
-
-    type: _Annotated[_Literal["audio"], _m.CONST] = "audio"
-    """Marks this block as sound; always "audio"."""
-    data: _str
-    """The sound itself, encoded as base64."""
-    mime_type: _str
-    """Media type of the sound, like "audio/wav"."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#progresstoken
+"""
 
 
-class BaseMetadata(_m.WireModel):
+class BaseMetadata(WireModel):
     """Base of named things: a stable name for programs and a label for people.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
-    name: _str
+    name: str
     """Identifier for programs; shown to people when there is no `title`."""
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
+    title: str | None = None
     """Label for people, free of jargon; without it the `name` is shown."""
 
 
-class ResourceContents(_m.WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
-    """
-
-    uri: _str
-    """Where this piece was read from; may lie below the URI asked for."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Media type of this piece, if known."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents
-    """
-
-    blob: _str
-    """The binary data, encoded as base64."""
-
-
-class Icon(_m.WireModel):
+class Icon(WireModel):
     """A picture that a user interface may show next to a name.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#icon
     """
 
-    src: _str
+    src: str
     """Where the picture is: an HTTP(S) address or a "data:" URI; only trusted sources should be shown."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
+    mime_type: str | None = None
     """Media type of the picture, where the source itself tells none or a vague one."""
-    sizes: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
+    sizes: list[str] | None = None
     """Sizes it suits, like "48x48", or "any" for scalable pictures; all sizes when absent."""
-    theme: _Annotated[_Literal["light", "dark"] | None, _m.OPTIONAL] = None
+    theme: Literal["light", "dark"] | None = None
     """Background it was drawn for, "light" or "dark"; either one when absent."""
 
 
-class Icons(_m.WireModel):
+class Icons(WireModel):
     """Base of things that can be shown with a picture.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
-    icons: _Annotated[_list[Icon] | None, _m.OPTIONAL] = None
+    icons: list[Icon] | None = None
     """Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients that show any."""
 
 
@@ -134,394 +109,63 @@ class Implementation(BaseMetadata, Icons):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation
     """
 
-    version: _str
+    version: str
     """Release of the program, in its own numbering."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
+    description: str | None = None
     """What the program is for, in words for people."""
-    website_url: _Annotated[_str | None, _m.OPTIONAL] = None
+    website_url: str | None = None
     """Home page of the program."""
 
 
-class ResultMetaObject(_m.WireModel):
-    """Metadata of an answer; usually names the server program.
+class ClientCapabilitiesSampling(WireModel):
+    """Present if servers may have the client's model write messages (`sampling/createMessage`).
 
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resultmetaobject
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
     """
 
-    server_info: _Annotated[Implementation | None, _m.OPTIONAL, _Field(alias="io.modelcontextprotocol/serverInfo")] = (
-        None
-    )
-    """Name and version of the server program, for logs and display; not to be trusted."""
+    context: JSONObject | None = None
+    """Present if `includeContext` may have values other than "none"."""
+    tools: JSONObject | None = None
+    """Present if the model may be given `tools` and a `toolChoice`; servers must not send them otherwise."""
 
 
-ResultType: _TypeAlias = _Annotated[_Literal["complete", "input_required"] | _str, _m.OPEN]
-"""Tells a finished answer ("complete") from a call for input ("input_required"); an unknown value makes it
-invalid.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype
-"""
-
-
-class Result(_m.WireModel):
-    """Base of all answers to requests; members beyond the known ones are allowed.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#result
-    """
-
-    meta: _Annotated[ResultMetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; should name the server program."""
-    result_type: ResultType
-    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
-
-
-class CacheableResult(Result):
-    """Base of results that a client may keep for a while, and share or not as `cacheScope` says.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
-    """
-
-    ttl_ms: _Annotated[_int, _m.JsonInteger(ge=0)]
-    """For how many milliseconds the answer counts as fresh after it arrived; with 0 it is stale at once."""
-    cache_scope: _Literal["public", "private"]
-    """Who may reuse it: "public" lets caches share it between users, "private" ties it to one authorization."""
-
-
-if _typing.TYPE_CHECKING:
-    JSONArray: _TypeAlias = "_list[JSONValue]"
-else:
-    JSONArray = _TypeAliasType("JSONArray", "_list[JSONValue]")
-"""A list of arbitrary JSON data.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonarray
-"""
-
-
-if _typing.TYPE_CHECKING:
-    JSONValue: _TypeAlias = (
-        "_Annotated[_str | _m.Boolean | _m.Number | JSONObject | JSONArray | None, _m.LEFT_TO_RIGHT]"
-    )
-else:
-    JSONValue = _TypeAliasType(
-        "JSONValue", "_Annotated[_str | _m.Boolean | _m.Number | JSONObject | JSONArray | None, _m.LEFT_TO_RIGHT]"
-    )
-"""Arbitrary JSON data: a mapping, a list, a string, a number, a boolean or null.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonvalue
-"""
-
-
-JSONObject: _TypeAlias = _dict[_str, JSONValue]
-"""A mapping from strings to arbitrary JSON data.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonobject
-"""
-
-
-class ClientCapabilitiesElicitation(_m.WireModel):
+class ClientCapabilitiesElicitation(WireModel):
     """Present if servers may ask the user for input (`elicitation/create`); empty means forms only.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
     """
 
-    form: _Annotated[JSONObject | None, _m.OPTIONAL] = None
+    form: JSONObject | None = None
     """Present if the client can show forms; settings inside are left open."""
-    url: _Annotated[JSONObject | None, _m.OPTIONAL] = None
+    url: JSONObject | None = None
     """Present if the client can send the user to a web page."""
 
 
-class ClientCapabilitiesSampling(_m.WireModel):
-    """Present if servers may have the client's model write messages (`sampling/createMessage`).
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
-    """
-
-    context: _Annotated[JSONObject | None, _m.OPTIONAL] = None
-    """Present if `includeContext` may have values other than "none"."""
-    tools: _Annotated[JSONObject | None, _m.OPTIONAL] = None
-    """Present if the model may be given `tools` and a `toolChoice`; servers must not send them otherwise."""
-
-
-class ClientCapabilities(_m.WireModel):
+class ClientCapabilities(WireModel):
     """What a client can do for servers; names unknown to this revision may appear too.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#clientcapabilities
     """
 
-    experimental: _Annotated[_dict[_str, JSONObject] | None, _m.OPTIONAL] = None
+    experimental: dict[str, JSONObject] | None = None
     """Features outside the standard, by name; both sides have to know them."""
-    roots: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
+    roots: dict[str, Any] | None = None
     """Present if the client can tell which directories servers may use (`roots/list`).
 
     Deprecated in revision 2026-07-28.
     """
-    sampling: _Annotated[ClientCapabilitiesSampling | None, _m.OPTIONAL] = None
+    sampling: ClientCapabilitiesSampling | None = None
     """Present if servers may have the client's model write messages (`sampling/createMessage`).
 
     Deprecated in revision 2026-07-28.
     """
-    elicitation: _Annotated[ClientCapabilitiesElicitation | None, _m.OPTIONAL] = None
+    elicitation: ClientCapabilitiesElicitation | None = None
     """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
-    extensions: _Annotated[_dict[_str, JSONObject] | None, _m.OPTIONAL] = None
+    extensions: dict[str, JSONObject] | None = None
     """Supported additions to the protocol, by prefixed identifier; an empty object stands for no settings."""
 
 
-class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#textresourcecontents
-    """
-
-    text: _str
-    """What was read; only for data that is not binary."""
-
-
-class EmbeddedResource(_m.WireModel):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource
-    """
-
-    type: _Annotated[_Literal["resource"], _m.CONST] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
-    resource: _Annotated[TextResourceContents | BlobResourceContents, _m.LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ImageContent(_m.WireModel):
-    """A picture as a content block, base64-encoded.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#imagecontent
-    """
-
-    type: _Annotated[_Literal["image"], _m.CONST] = "image"
-    """Marks this block as a picture; always "image"."""
-    data: _str
-    """The picture itself, encoded as base64."""
-    mime_type: _str
-    """Media type of the picture, like "image/png"."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class Resource(BaseMetadata, Icons):
-    """Something the server can read out, such as a file or a record, known by its URI.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resource
-    """
-
-    uri: _str
-    """Identifies the resource in `resources/read`."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What it contains, to help the model decide whether to read it."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Media type of the contents, if known."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    size: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
-    """Length of the contents in bytes, before base64 or tokens, if known."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ResourceLink(Resource):
-    """Points at something the server can read out; it need not show up in `resources/list`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink
-    """
-
-    type: _Annotated[_Literal["resource_link"], _m.CONST] = "resource_link"
-    """Marks this block as a pointer to something readable; always "resource_link"."""
-
-
-class TextContent(_m.WireModel):
-    """Plain text as a content block.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#textcontent
-    """
-
-    type: _Annotated[_Literal["text"], _m.CONST] = "text"
-    """Marks this block as written words; always "text"."""
-    text: _str
-    """The words themselves, as an ordinary string."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-ContentBlock: _TypeAlias = _Annotated[
-    ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, _m.Tagged("type")
-]
-"""One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock
-"""
-
-
-class ToolResultContent(_m.WireModel):
-    """Outcome of a tool the model asked for, handed back in the next user message.
-
-    Deprecated in revision 2026-07-28.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolresultcontent
-    """
-
-    type: _Annotated[_Literal["tool_result"], _m.CONST] = "tool_result"
-    """Marks this block as the outcome of a call; always "tool_result"."""
-    tool_use_id: _str
-    """The `id` of the `ToolUseContent` that is answered here."""
-    content: _list[ContentBlock]
-    """Output for the model to read, as a list of blocks like in `CallToolResult`."""
-    structured_content: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Output for programs, as any JSON value; should fit the `outputSchema` of the tool, if there is one."""
-    is_error: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the call failed, with the reason in `content`; false when absent."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data on the outcome; keep it in later messages, as the model's provider may use it for caching."""
-
-
-class ToolUseContent(_m.WireModel):
-    """The model's wish to run a tool; must be answered with a `ToolResultContent`.
-
-    Deprecated in revision 2026-07-28.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolusecontent
-    """
-
-    type: _Annotated[_Literal["tool_use"], _m.CONST] = "tool_use"
-    """Marks this block as a call the model wants made; always "tool_use"."""
-    id: _str
-    """Names this call; its outcome refers to it."""
-    name: _str
-    """Which function to run, out of those offered in the request."""
-    input: _dict[_str, _Any]
-    """Arguments for the function, by name; they should fit its `inputSchema`."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data on the call; keep it in later messages, as the model's provider may use it for caching."""
-
-
-SamplingMessageContentBlock: _TypeAlias = _Annotated[
-    ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, _m.Tagged("type")
-]
-"""Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
-
-Deprecated in revision 2026-07-28.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessagecontentblock
-"""
-
-
-class SamplingMessage(_m.WireModel):
-    """One message of a conversation with the client's language model.
-
-    Deprecated in revision 2026-07-28.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessage
-    """
-
-    role: Role
-    """Who speaks: the user or the model."""
-    content: _Annotated[SamplingMessageContentBlock | _list[SamplingMessageContentBlock], _m.LEFT_TO_RIGHT]
-    """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class CreateMessageResult(SamplingMessage):
-    """What the client's language model wrote; the user should see it before the server does.
-
-    Deprecated in revision 2026-07-28.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult
-    """
-
-    model: _str
-    """Which one wrote the answer, by the name its provider uses."""
-    stop_reason: _Annotated[
-        _Annotated[_Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | _str, _m.OPEN] | None, _m.OPTIONAL
-    ] = None
-    """Why the model went no further: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own
-    word.
-    """
-
-
-Cursor: _TypeAlias = _str
-"""Marks a position in a paged list; only the side that issued it can read it.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#cursor
-"""
-
-
-class ElicitResult(_m.WireModel):
-    """What the user did with the question, and the answers of an accepted form.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult
-    """
-
-    action: _Literal["accept", "decline", "cancel"]
-    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
-    content: _Annotated[
-        _dict[_str, _Annotated[_str | _m.Boolean | _m.Number | _list[_str], _m.LEFT_TO_RIGHT]] | None, _m.OPTIONAL
-    ] = None
-    """Answers by field name; present only for an accepted form."""
-
-
-EmptyResult: _TypeAlias = Result
-"""An answer without content of its own: the request was carried out.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult
-"""
-
-
-class Root(_m.WireModel):
-    """A directory or file of the user's that servers may work on.
-
-    Deprecated in revision 2026-07-28.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#root
-    """
-
-    uri: _str
-    """Where the directory or file is; has to begin with "file://"."""
-    name: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What to call it in front of people."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ListRootsResult(_m.WireModel):
-    """The directories and files a client lets the server work on.
-
-    Deprecated in revision 2026-07-28.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsresult
-    """
-
-    roots: _list[Root]
-    """The directories and files, all in one list without pages."""
-
-
-InputResponse: _TypeAlias = _Annotated[ElicitResult | CreateMessageResult | ListRootsResult, _m.LEFT_TO_RIGHT]
-"""The client's answer to one `InputRequest`; its shape follows from the question.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
-"""
-
-
-InputResponses: _TypeAlias = _dict[_str, InputResponse]
-"""The client's answers, under the same keys as the questions in `InputRequests`.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses
-"""
-
-
-LoggingLevel: _TypeAlias = _Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
 
 Deprecated in revision 2026-07-28.
@@ -530,73 +174,89 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#logginglevel
 """
 
 
-ProgressToken: _TypeAlias = _Annotated[_str | _m.Integer, _m.LEFT_TO_RIGHT]
-"""Ties progress messages to their request; chosen by the requester, unique among its active ones.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#progresstoken
-"""
-
-
-class RequestMetaObject(_m.WireModel):
+class RequestMetaObject(WireModel):
     """Metadata every request carries, as there is no handshake: the revision spoken and the client's features.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#requestmetaobject
     """
 
-    progress_token: _Annotated[ProgressToken | None, _m.OPTIONAL] = None
+    progress_token: ProgressToken | None = None
     """Asks for `notifications/progress`, which then repeat this value; the other side may send none."""
-    protocol_version: _Annotated[_str, _Field(alias="io.modelcontextprotocol/protocolVersion")]
+    protocol_version: Annotated[str, Field(alias="io.modelcontextprotocol/protocolVersion")]
     """Revision this request is written in; over HTTP the header must name the same."""
-    client_info: _Annotated[Implementation | None, _m.OPTIONAL, _Field(alias="io.modelcontextprotocol/clientInfo")] = (
-        None
-    )
+    client_info: Annotated[Implementation | None, Field(alias="io.modelcontextprotocol/clientInfo")] = None
     """Name and version of the client program, for logs and display; not to be trusted."""
-    client_capabilities: _Annotated[ClientCapabilities, _Field(alias="io.modelcontextprotocol/clientCapabilities")]
+    client_capabilities: Annotated[ClientCapabilities, Field(alias="io.modelcontextprotocol/clientCapabilities")]
     """What the client can do, for this request alone; an empty object means nothing optional."""
-    log_level: _Annotated[LoggingLevel | None, _m.OPTIONAL, _Field(alias="io.modelcontextprotocol/logLevel")] = None
+    log_level: Annotated[LoggingLevel | None, Field(alias="io.modelcontextprotocol/logLevel")] = None
     """Least severity of `notifications/message` wanted for this request; without it none are sent.
 
     Deprecated in revision 2026-07-28.
     """
 
 
-class RequestParams(_m.WireModel):
+class ResultMetaObject(WireModel):
+    """Metadata of an answer; usually names the server program.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resultmetaobject
+    """
+
+    server_info: Annotated[Implementation | None, Field(alias="io.modelcontextprotocol/serverInfo")] = None
+    """Name and version of the server program, for logs and display; not to be trusted."""
+
+
+Cursor: TypeAlias = str
+"""Marks a position in a paged list; only the side that issued it can read it.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#cursor
+"""
+
+
+class RequestParams(WireModel):
     """Base of the parameters of requests: room for metadata.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#requestparams
     """
 
-    meta: _Annotated[RequestMetaObject, _Field(alias="_meta")]
+    meta: Annotated[RequestMetaObject, Field(alias="_meta")]
     """Mandatory data on the sender: revision spoken and client features; may add a `progressToken` and a log
     level.
     """
 
 
-class InputResponseRequestParams(RequestParams):
-    """Base of parameters that can be sent again with the input a server asked for.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
-    """
-
-    input_responses: _Annotated[InputResponses | None, _m.OPTIONAL] = None
-    """Answers to the questions of an earlier `InputRequiredResult`, under the same keys."""
-    request_state: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had none."""
-
-
-class Request(_m.WireModel):
+class Request(WireModel):
     """Base of all messages that want an answer: a method name and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
-    method: _str
+    method: str
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
+    params: dict[str, Any] | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
-RequestId: _TypeAlias = _Annotated[_str | _m.Integer, _m.LEFT_TO_RIGHT]
+ResultType: TypeAlias = Annotated[Literal["complete", "input_required"] | str, OPEN]
+"""Tells a finished answer ("complete") from a call for input ("input_required"); an unknown value makes it
+invalid.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype
+"""
+
+
+class Result(WireModel):
+    """Base of all answers to requests; members beyond the known ones are allowed.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#result
+    """
+
+    meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; should name the server program."""
+    result_type: ResultType
+    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
+
+
+RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
 """Pairs an answer with its request; a string or an integer, never null.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#requestid
@@ -609,10 +269,387 @@ class JSONRPCRequest(Request):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcrequest
     """
 
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+EmptyResult: TypeAlias = Result
+"""An answer without content of its own: the request was carried out.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult
+"""
+
+
+Role: TypeAlias = Literal["user", "assistant"]
+"""Whose side of a conversation something is on: the human ("user") or the model ("assistant").
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#role
+"""
+
+
+class Annotations(WireModel):
+    """Hints on who some content is meant for and how much it matters; a client is free to ignore them.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#annotations
+    """
+
+    audience: list[Role] | None = None
+    """Whom the content is meant for: the user, the model ("assistant"), or both."""
+    priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
+    """Importance from 0 (can be left out) to 1 (practically needed)."""
+    last_modified: str | None = None
+    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
+
+
+class TextContent(WireModel):
+    """Plain text as a content block.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#textcontent
+    """
+
+    type: Literal["text"] = "text"
+    """Marks this block as written words; always "text"."""
+    text: str
+    """The words themselves, as an ordinary string."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ImageContent(WireModel):
+    """A picture as a content block, base64-encoded.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#imagecontent
+    """
+
+    type: Literal["image"] = "image"
+    """Marks this block as a picture; always "image"."""
+    data: str
+    """The picture itself, encoded as base64."""
+    mime_type: str
+    """Media type of the picture, like "image/png"."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class AudioContent(WireModel):
+    """Sound as a content block, base64-encoded.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#audiocontent
+    """
+
+    type: Literal["audio"] = "audio"
+    """Marks this block as sound; always "audio"."""
+    data: str
+    """The sound itself, encoded as base64."""
+    mime_type: str
+    """Media type of the sound, like "audio/wav"."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ToolUseContent(WireModel):
+    """The model's wish to run a tool; must be answered with a `ToolResultContent`.
+
+    Deprecated in revision 2026-07-28.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolusecontent
+    """
+
+    type: Literal["tool_use"] = "tool_use"
+    """Marks this block as a call the model wants made; always "tool_use"."""
+    id: str
+    """Names this call; its outcome refers to it."""
+    name: str
+    """Which function to run, out of those offered in the request."""
+    input: dict[str, Any]
+    """Arguments for the function, by name; they should fit its `inputSchema`."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data on the call; keep it in later messages, as the model's provider may use it for caching."""
+
+
+class Resource(BaseMetadata, Icons):
+    """Something the server can read out, such as a file or a record, known by its URI.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resource
+    """
+
+    uri: str
+    """Identifies the resource in `resources/read`."""
+    description: str | None = None
+    """What it contains, to help the model decide whether to read it."""
+    mime_type: str | None = None
+    """Media type of the contents, if known."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    size: Integer | None = None
+    """Length of the contents in bytes, before base64 or tokens, if known."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ResourceLink(Resource):
+    """Points at something the server can read out; it need not show up in `resources/list`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelink
+    """
+
+    type: Literal["resource_link"] = "resource_link"
+    """Marks this block as a pointer to something readable; always "resource_link"."""
+
+
+class ResourceContents(WireModel):
+    """Base of what a read returns: the URI and the media type of one piece.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
+    """
+
+    uri: str
+    """Where this piece was read from; may lie below the URI asked for."""
+    mime_type: str | None = None
+    """Media type of this piece, if known."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class TextResourceContents(ResourceContents):
+    """One piece of what was read, as a string rather than binary data.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#textresourcecontents
+    """
+
+    text: str
+    """What was read; only for data that is not binary."""
+
+
+class BlobResourceContents(ResourceContents):
+    """One piece of what was read, as binary data encoded in base64.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#blobresourcecontents
+    """
+
+    blob: str
+    """The binary data, encoded as base64."""
+
+
+class EmbeddedResource(WireModel):
+    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#embeddedresource
+    """
+
+    type: Literal["resource"] = "resource"
+    """Marks this block as holding contents from the server; always "resource"."""
+    resource: Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
+    """What is held inside, as text or as binary data."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+ContentBlock: TypeAlias = Annotated[
+    ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, Tagged("type")
+]
+"""One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#contentblock
+"""
+
+
+class ToolResultContent(WireModel):
+    """Outcome of a tool the model asked for, handed back in the next user message.
+
+    Deprecated in revision 2026-07-28.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolresultcontent
+    """
+
+    type: Literal["tool_result"] = "tool_result"
+    """Marks this block as the outcome of a call; always "tool_result"."""
+    tool_use_id: str
+    """The `id` of the `ToolUseContent` that is answered here."""
+    content: list[ContentBlock]
+    """Output for the model to read, as a list of blocks like in `CallToolResult`."""
+    structured_content: Any | Absent = ABSENT
+    """Output for programs, as any JSON value; should fit the `outputSchema` of the tool, if there is one."""
+    is_error: Boolean | None = None
+    """True if the call failed, with the reason in `content`; false when absent."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data on the outcome; keep it in later messages, as the model's provider may use it for caching."""
+
+
+SamplingMessageContentBlock: TypeAlias = Annotated[
+    ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, Tagged("type")
+]
+"""Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
+
+Deprecated in revision 2026-07-28.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessagecontentblock
+"""
+
+
+class SamplingMessage(WireModel):
+    """One message of a conversation with the client's language model.
+
+    Deprecated in revision 2026-07-28.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#samplingmessage
+    """
+
+    role: Role
+    """Who speaks: the user or the model."""
+    content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
+    """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class CreateMessageResult(SamplingMessage):
+    """What the client's language model wrote; the user should see it before the server does.
+
+    Deprecated in revision 2026-07-28.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessageresult
+    """
+
+    model: str
+    """Which one wrote the answer, by the name its provider uses."""
+    stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | str, OPEN] | None = None
+    """Why the model went no further: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own
+    word.
+    """
+
+
+class Root(WireModel):
+    """A directory or file of the user's that servers may work on.
+
+    Deprecated in revision 2026-07-28.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#root
+    """
+
+    uri: str
+    """Where the directory or file is; has to begin with "file://"."""
+    name: str | None = None
+    """What to call it in front of people."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ListRootsResult(WireModel):
+    """The directories and files a client lets the server work on.
+
+    Deprecated in revision 2026-07-28.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsresult
+    """
+
+    roots: list[Root]
+    """The directories and files, all in one list without pages."""
+
+
+class ElicitResult(WireModel):
+    """What the user did with the question, and the answers of an accepted form.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#elicitresult
+    """
+
+    action: Literal["accept", "decline", "cancel"]
+    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
+    content: dict[str, Annotated[str | Boolean | Number | list[str], LEFT_TO_RIGHT]] | None = None
+    """Answers by field name; present only for an accepted form."""
+
+
+InputResponse: TypeAlias = Annotated[ElicitResult | CreateMessageResult | ListRootsResult, LEFT_TO_RIGHT]
+"""The client's answer to one `InputRequest`; its shape follows from the question.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
+"""
+
+
+InputResponses: TypeAlias = dict[str, InputResponse]
+"""The client's answers, under the same keys as the questions in `InputRequests`.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputresponses
+"""
+
+
+class InputResponseRequestParams(RequestParams):
+    """Base of parameters that can be sent again with the input a server asked for.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
+    """
+
+    input_responses: InputResponses | None = None
+    """Answers to the questions of an earlier `InputRequiredResult`, under the same keys."""
+    request_state: str | None = None
+    """Copy of the opaque text in the earlier `InputRequiredResult`; left out if that had none."""
+
+
+class ServerCapabilitiesPrompts(WireModel):
+    """Present if the server has templates to fetch (`prompts/get`).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesResources(WireModel):
+    """Present if the server has something to read (`resources/read`).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    """
+
+    subscribe: Boolean | None = None
+    """True if single resources can be watched with `subscriptions/listen`; false when absent."""
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesTools(WireModel):
+    """Present if the server has functions for the model (`tools/call`).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+
+
+class ServerCapabilities(WireModel):
+    """What a server offers; names unknown to this revision may appear too.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    """
+
+    experimental: dict[str, JSONObject] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    logging: JSONObject | None = None
+    """Present if the server can send log messages (`notifications/message`).
+
+    Deprecated in revision 2026-07-28.
+    """
+    completions: JSONObject | None = None
+    """Present if the server suggests values while the user is typing (`completion/complete`)."""
+    prompts: ServerCapabilitiesPrompts | None = None
+    """Present if the server has templates to fetch (`prompts/get`)."""
+    resources: ServerCapabilitiesResources | None = None
+    """Present if the server has something to read (`resources/read`)."""
+    tools: ServerCapabilitiesTools | None = None
+    """Present if the server has functions for the model (`tools/call`)."""
+    extensions: dict[str, JSONObject] | None = None
+    """Supported additions to the protocol, by prefixed identifier; an empty object stands for no settings."""
 
 
 class PaginatedRequestParams(RequestParams):
@@ -621,21 +658,21 @@ class PaginatedRequestParams(RequestParams):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#paginatedrequestparams
     """
 
-    cursor: _Annotated[Cursor | None, _m.OPTIONAL] = None
+    cursor: Cursor | None = None
     """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
 
 
-class PaginatedRequest(_m.WireModel):
+class PaginatedRequest(WireModel):
     """Base of requests that read a long list in pieces.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
-    method: _str
+    method: str
     """Says what kind of message this is, and with that what `params` holds."""
     params: PaginatedRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -647,122 +684,77 @@ class PaginatedResult(Result):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
-    next_cursor: _Annotated[Cursor | None, _m.OPTIONAL] = None
+    next_cursor: Cursor | None = None
     """Where the following page starts, to be sent back as it is; absent on the last page."""
 
 
-class ServerCapabilitiesPrompts(_m.WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
+class CacheableResult(Result):
+    """Base of results that a client may keep for a while, and share or not as `cacheScope` says.
 
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
-    list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+    ttl_ms: Annotated[int, JsonInteger(ge=0)]
+    """For how many milliseconds the answer counts as fresh after it arrived; with 0 it is stale at once."""
+    cache_scope: Literal["public", "private"]
+    """Who may reuse it: "public" lets caches share it between users, "private" ties it to one authorization."""
 
 
-class ServerCapabilitiesResources(_m.WireModel):
-    """Present if the server has something to read (`resources/read`).
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
-    """
-
-    subscribe: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if single resources can be watched with `subscriptions/listen`; false when absent."""
-    list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesTools(_m.WireModel):
-    """Present if the server has functions for the model (`tools/call`).
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
-    """
-
-    list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
-
-
-class ServerCapabilities(_m.WireModel):
-    """What a server offers; names unknown to this revision may appear too.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
-    """
-
-    experimental: _Annotated[_dict[_str, JSONObject] | None, _m.OPTIONAL] = None
-    """Features outside the standard, by name; both sides have to know them."""
-    logging: _Annotated[JSONObject | None, _m.OPTIONAL] = None
-    """Present if the server can send log messages (`notifications/message`).
-
-    Deprecated in revision 2026-07-28.
-    """
-    completions: _Annotated[JSONObject | None, _m.OPTIONAL] = None
-    """Present if the server suggests values while the user is typing (`completion/complete`)."""
-    prompts: _Annotated[ServerCapabilitiesPrompts | None, _m.OPTIONAL] = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
-    resources: _Annotated[ServerCapabilitiesResources | None, _m.OPTIONAL] = None
-    """Present if the server has something to read (`resources/read`)."""
-    tools: _Annotated[ServerCapabilitiesTools | None, _m.OPTIONAL] = None
-    """Present if the server has functions for the model (`tools/call`)."""
-    extensions: _Annotated[_dict[_str, JSONObject] | None, _m.OPTIONAL] = None
-    """Supported additions to the protocol, by prefixed identifier; an empty object stands for no settings."""
-
-
-class SubscriptionFilter(_m.WireModel):
+class SubscriptionFilter(WireModel):
     """Kinds of notifications a client wants; nothing outside this choice may be sent to it.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter
     """
 
-    tools_list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    tools_list_changed: Boolean | None = None
     """True to receive `notifications/tools/list_changed`; not sent otherwise."""
-    prompts_list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    prompts_list_changed: Boolean | None = None
     """True to receive `notifications/prompts/list_changed`; not sent otherwise."""
-    resources_list_changed: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    resources_list_changed: Boolean | None = None
     """True to receive `notifications/resources/list_changed`; not sent otherwise."""
-    resource_subscriptions: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
+    resource_subscriptions: list[str] | None = None
     """URIs whose changes are reported with `notifications/resources/updated`."""
 
 
-class ToolAnnotations(_m.WireModel):
+class ToolAnnotations(WireModel):
     """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations
     """
 
-    title: _Annotated[_str | None, _m.OPTIONAL] = None
+    title: str | None = None
     """Label for people, used if the tool itself has none."""
-    read_only_hint: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    read_only_hint: Boolean | None = None
     """True if running it changes nothing; false when absent."""
-    destructive_hint: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    destructive_hint: Boolean | None = None
     """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
-    idempotent_hint: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    idempotent_hint: Boolean | None = None
     """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
     read-only tool.
     """
-    open_world_hint: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
+    open_world_hint: Boolean | None = None
     """True if it deals with things outside its control, like the web; true when absent."""
 
 
-class ToolInputSchema(_m.WireModel):
+class ToolInputSchema(WireModel):
     """JSON Schema of the arguments; the top level is always an object.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
     """
 
-    schema_: _Annotated[_str | None, _m.OPTIONAL, _Field(alias="$schema")] = None
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
     """URI of the JSON Schema dialect in use; 2020-12 when absent."""
-    type: _Annotated[_Literal["object"], _m.CONST] = "object"
+    type: Literal["object"] = "object"
     """Always "object", as arguments are passed by name."""
 
 
-class ToolOutputSchema(_m.WireModel):
+class ToolOutputSchema(WireModel):
     """JSON Schema that `structuredContent` has to fit; any type is allowed at the top level.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
     """
 
-    schema_: _Annotated[_str | None, _m.OPTIONAL, _Field(alias="$schema")] = None
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
     """URI of the JSON Schema dialect in use; 2020-12 when absent."""
 
 
@@ -772,13 +764,13 @@ class Tool(BaseMetadata, Icons):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
     """
 
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
+    description: str | None = None
     """What the tool does, for the model to decide when to use it."""
     input_schema: ToolInputSchema
     """JSON Schema of the arguments; the top level is always an object."""
-    output_schema: _Annotated[ToolOutputSchema | None, _m.OPTIONAL] = None
+    output_schema: ToolOutputSchema | None = None
     """JSON Schema that `structuredContent` has to fit; any type is allowed at the top level."""
-    annotations: _Annotated[ToolAnnotations | None, _m.OPTIONAL] = None
+    annotations: ToolAnnotations | None = None
     """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""

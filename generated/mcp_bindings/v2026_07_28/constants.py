@@ -6,43 +6,43 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Constants of the protocol. Revision 2026-07-28."""
 
-from typing import Final as _Final
+from typing import Final
 
-LATEST_PROTOCOL_VERSION: _Final = "2026-07-28"
+LATEST_PROTOCOL_VERSION: Final = "2026-07-28"
 """Date that names this revision on the wire."""
 
 
-JSONRPC_VERSION: _Final = "2.0"
+JSONRPC_VERSION: Final = "2.0"
 """What every message carries in its `jsonrpc` member."""
 
 
-PARSE_ERROR: _Final = -32700
+PARSE_ERROR: Final = -32700
 """JSON-RPC code for text that is not valid JSON."""
 
 
-INVALID_REQUEST: _Final = -32600
+INVALID_REQUEST: Final = -32600
 """JSON-RPC code for JSON that is not a well-formed message."""
 
 
-METHOD_NOT_FOUND: _Final = -32601
+METHOD_NOT_FOUND: Final = -32601
 """JSON-RPC code for a method the receiver does not know or offer."""
 
 
-INVALID_PARAMS: _Final = -32602
+INVALID_PARAMS: Final = -32602
 """JSON-RPC code for parameters that do not fit the method."""
 
 
-INTERNAL_ERROR: _Final = -32603
+INTERNAL_ERROR: Final = -32603
 """JSON-RPC code for an unexpected failure inside the receiver."""
 
 
-HEADER_MISMATCH: _Final = -32020
+HEADER_MISMATCH: Final = -32020
 """Error code for HTTP headers that are missing, malformed or at odds with the body."""
 
 
-MISSING_REQUIRED_CLIENT_CAPABILITY: _Final = -32021
+MISSING_REQUIRED_CLIENT_CAPABILITY: Final = -32021
 """Error code for a request that needs a feature the sender did not declare."""
 
 
-UNSUPPORTED_PROTOCOL_VERSION: _Final = -32022
+UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 """Error code for a request written in a revision the server does not speak."""

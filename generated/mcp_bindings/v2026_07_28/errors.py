@@ -6,80 +6,79 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Exceptions for the error codes of the protocol. Revision 2026-07-28."""
 
-from builtins import int as _int
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-from typing import Final as _Final
-from mcp_runtime import errors as _errors
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from mcp_runtime import errors
 
 
-class ParseError(_errors.PeerError):
+class PeerParseError(errors.PeerError):
     """JSON-RPC code for text that is not valid JSON.
 
     Error code -32700.
     """
 
 
-class InvalidRequestError(_errors.PeerError):
+class PeerInvalidRequestError(errors.PeerError):
     """JSON-RPC code for JSON that is not a well-formed message.
 
     Error code -32600.
     """
 
 
-class MethodNotFoundError(_errors.PeerError):
+class PeerMethodNotFoundError(errors.PeerError):
     """JSON-RPC code for a method the receiver does not know or offer.
 
     Error code -32601.
     """
 
 
-class InvalidParamsError(_errors.PeerError):
+class PeerInvalidParamsError(errors.PeerError):
     """JSON-RPC code for parameters that do not fit the method.
 
     Error code -32602.
     """
 
 
-class InternalError(_errors.PeerError):
+class PeerInternalError(errors.PeerError):
     """JSON-RPC code for an unexpected failure inside the receiver.
 
     Error code -32603.
     """
 
 
-class HeaderMismatchError(_errors.PeerError):
+class PeerHeaderMismatchError(errors.PeerError):
     """Error code for HTTP headers that are missing, malformed or at odds with the body.
 
     Error code -32020.
     """
 
 
-class MissingRequiredClientCapabilityError(_errors.PeerError):
+class PeerMissingRequiredClientCapabilityError(errors.PeerError):
     """Error code for a request that needs a feature the sender did not declare.
 
     Error code -32021.
     """
 
 
-class UnsupportedProtocolVersionError(_errors.PeerError):
+class PeerUnsupportedProtocolVersionError(errors.PeerError):
     """Error code for a request written in a revision the server does not speak.
 
     Error code -32022.
     """
 
 
-ERRORS: _Final[_Mapping[_int, _type[_errors.PeerError]]] = _MappingProxyType(
+ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType(
     {
-        -32700: ParseError,
-        -32600: InvalidRequestError,
-        -32601: MethodNotFoundError,
-        -32602: InvalidParamsError,
-        -32603: InternalError,
-        -32020: HeaderMismatchError,
-        -32021: MissingRequiredClientCapabilityError,
-        -32022: UnsupportedProtocolVersionError,
+        -32700: PeerParseError,
+        -32600: PeerInvalidRequestError,
+        -32601: PeerMethodNotFoundError,
+        -32602: PeerInvalidParamsError,
+        -32603: PeerInternalError,
+        -32020: PeerHeaderMismatchError,
+        -32021: PeerMissingRequiredClientCapabilityError,
+        -32022: PeerUnsupportedProtocolVersionError,
     }
 )
 """The exception that stands for each error code of this revision."""

@@ -6,14 +6,10 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `messages`. Revision 2026-07-28."""
 
-from builtins import dict as _dict
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal, TypeAlias
+
+from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Tagged, WireModel
+
 from .common import ClientCapabilities, EmptyResult, JSONRPCRequest, RequestId, Result
 from .completion import CompleteRequest, CompleteResult
 from .elicitation import ElicitRequest
@@ -43,14 +39,249 @@ from .server_ import DiscoverRequest, DiscoverResult
 from .subscriptions import SubscriptionsListenRequest, SubscriptionsListenResult
 from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult
 
-InputRequest: _TypeAlias = _Annotated[CreateMessageRequest | ElicitRequest | ListRootsRequest, _m.Tagged("method")]
+
+class JSONRPCResultResponse(WireModel):
+    """Reply that carries what a successful request produced.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: Result
+    """What the request produced; its shape depends on the method."""
+
+
+class Error(WireModel):
+    """What went wrong with a request: a code for programs and a sentence for people.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#error
+    """
+
+    code: Integer
+    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class JSONRPCErrorResponse(WireModel):
+    """Reply that tells why a request failed; without an id when the request could not be read.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcerrorresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId | None = None
+    """Copied from the request that failed; absent if that could not be read."""
+    error: Error
+    """What went wrong: a code, a sentence, and perhaps details."""
+
+
+JSONRPCResponse: TypeAlias = Annotated[JSONRPCResultResponse | JSONRPCErrorResponse, LEFT_TO_RIGHT]
+"""Reply to a request: what it produced, or why it failed.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresponse
+"""
+
+
+JSONRPCMessage: TypeAlias = Annotated[
+    JSONRPCResultResponse | JSONRPCRequest | JSONRPCNotification | JSONRPCErrorResponse, LEFT_TO_RIGHT
+]
+"""Anything that may travel between client and server as a unit.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcmessage
+"""
+
+
+class ParseError(WireModel):
+    """The text received is not valid JSON.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror
+    """
+
+    code: Literal[-32700] = -32700
+    """Always -32700, the JSON-RPC number for text that is not JSON."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class InvalidRequestError(WireModel):
+    """The message is valid JSON, but not a well-formed JSON-RPC message.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror
+    """
+
+    code: Literal[-32600] = -32600
+    """Always -32600, the JSON-RPC number for malformed messages."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class MethodNotFoundError(WireModel):
+    """The method is unknown here, or belongs to a capability the server never declared.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror
+    """
+
+    code: Literal[-32601] = -32601
+    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class InvalidParamsError(WireModel):
+    """The parameters do not fit the method: an unknown tool, prompt or resource, a stale cursor, and the like.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror
+    """
+
+    code: Literal[-32602] = -32602
+    """Always -32602, the JSON-RPC number for bad parameters."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class InternalError(WireModel):
+    """Something failed unexpectedly inside the side that handled the message.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror
+    """
+
+    code: Literal[-32603] = -32603
+    """Always -32603, the JSON-RPC number for failures inside the receiver."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class HeaderMismatchErrorError(WireModel):
+    """Details with the code of this failure, -32020.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror
+    """
+
+    code: Literal[-32020] = -32020
+    """Always -32020, for HTTP headers that disagree with the body."""
+    message: str
+    """The failure in one short sentence."""
+    data: Any | Absent = ABSENT
+    """Further details; the sender decides on their shape."""
+
+
+class HeaderMismatchError(WireModel):
+    """Whole error reply for HTTP headers that are missing, malformed or at odds with the body (HTTP 400).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId | None = None
+    """Copied from the request that failed; absent if that could not be read."""
+    error: HeaderMismatchErrorError
+    """Details with the code of this failure, -32020."""
+
+
+class UnsupportedProtocolVersionErrorErrorData(WireModel):
+    """Both sides of the disagreement: what was asked for, and what can be had.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
+    """
+
+    supported: list[str]
+    """Revisions the server speaks; try again in one of them."""
+    requested: str
+    """Revision the client wrote its message in."""
+
+
+class UnsupportedProtocolVersionErrorError(WireModel):
+    """Details with the code -32022 and the revisions to choose from.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
+    """
+
+    code: Literal[-32022] = -32022
+    """Always -32022, for a revision that the server does not speak."""
+    message: str
+    """The failure in one short sentence."""
+    data: UnsupportedProtocolVersionErrorErrorData
+    """Both sides of the disagreement: what was asked for, and what can be had."""
+
+
+class UnsupportedProtocolVersionError(WireModel):
+    """Whole error reply for a request in a revision the server does not speak (HTTP 400).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId | None = None
+    """Copied from the request that failed; absent if that could not be read."""
+    error: UnsupportedProtocolVersionErrorError
+    """Details with the code -32022 and the revisions to choose from."""
+
+
+class MissingRequiredClientCapabilityErrorErrorData(WireModel):
+    """Tells the client which features are missing on its side.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
+    """
+
+    required_capabilities: ClientCapabilities
+    """Features to declare in the `_meta` of the next try, if the client has them."""
+
+
+class MissingRequiredClientCapabilityErrorError(WireModel):
+    """Details with the code -32021 and what the client would have to declare.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
+    """
+
+    code: Literal[-32021] = -32021
+    """Always -32021, for a feature the client did not declare."""
+    message: str
+    """The failure in one short sentence."""
+    data: MissingRequiredClientCapabilityErrorErrorData
+    """Tells the client which features are missing on its side."""
+
+
+class MissingRequiredClientCapabilityError(WireModel):
+    """Whole error reply for a request that needs something the client did not declare (HTTP 400).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId | None = None
+    """Copied from the request that failed; absent if that could not be read."""
+    error: MissingRequiredClientCapabilityErrorError
+    """Details with the code -32021 and what the client would have to declare."""
+
+
+InputRequest: TypeAlias = Annotated[CreateMessageRequest | ElicitRequest | ListRootsRequest, Tagged("method")]
 """One question a server puts to the client inside an `InputRequiredResult`.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
 
-InputRequests: _TypeAlias = _dict[_str, InputRequest]
+InputRequests: TypeAlias = dict[str, InputRequest]
 """Questions the client has to answer, by keys that the server chose.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequests
@@ -63,34 +294,153 @@ class InputRequiredResult(Result):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult
     """
 
-    input_requests: _Annotated[InputRequests | None, _m.OPTIONAL] = None
+    input_requests: InputRequests | None = None
     """Questions to answer before trying again, by key; may be absent if `requestState` is there."""
-    request_state: _Annotated[_str | None, _m.OPTIONAL] = None
+    request_state: str | None = None
     """Opaque text of the server's own, to be sent back unchanged and without looking inside."""
 
 
-class CallToolResultResponse(_m.WireModel):
+class DiscoverResultResponse(WireModel):
+    """JSON-RPC envelope of the answer to `server/discover`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: DiscoverResult
+    """What the request produced; its shape depends on the method."""
+
+
+class ListResourcesResultResponse(WireModel):
+    """JSON-RPC envelope of the answer to `resources/list`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: ListResourcesResult
+    """What the request produced; its shape depends on the method."""
+
+
+class ListResourceTemplatesResultResponse(WireModel):
+    """JSON-RPC envelope of the answer to `resources/templates/list`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: ListResourceTemplatesResult
+    """What the request produced; its shape depends on the method."""
+
+
+class ReadResourceResultResponse(WireModel):
+    """JSON-RPC envelope of the answer to `resources/read`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: Annotated[ReadResourceResult | InputRequiredResult, LEFT_TO_RIGHT]
+    """What was read, or an `InputRequiredResult` if the server needs more input first."""
+
+
+class SubscriptionsListenResultResponse(WireModel):
+    """JSON-RPC envelope of the answer that ends `subscriptions/listen`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: SubscriptionsListenResult
+    """What the request produced; its shape depends on the method."""
+
+
+class ListPromptsResultResponse(WireModel):
+    """JSON-RPC envelope of the answer to `prompts/list`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: ListPromptsResult
+    """What the request produced; its shape depends on the method."""
+
+
+class GetPromptResultResponse(WireModel):
+    """JSON-RPC envelope of the answer to `prompts/get`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: Annotated[GetPromptResult | InputRequiredResult, LEFT_TO_RIGHT]
+    """The expanded prompt, or an `InputRequiredResult` if the server needs more input first."""
+
+
+class ListToolsResultResponse(WireModel):
+    """JSON-RPC envelope of the answer to `tools/list`.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: ListToolsResult
+    """What the request produced; its shape depends on the method."""
+
+
+class CallToolResultResponse(WireModel):
     """JSON-RPC envelope of the answer to `tools/call`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresultresponse
     """
 
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Copied from the request being answered, to pair the two."""
-    result: _Annotated[CallToolResult | InputRequiredResult, _m.LEFT_TO_RIGHT]
+    result: Annotated[CallToolResult | InputRequiredResult, LEFT_TO_RIGHT]
     """What the tool gave back, or an `InputRequiredResult` if the server needs more input first."""
 
 
-ClientNotification: _TypeAlias = CancelledNotification
-"""Any message a client may send that nobody answers.
+class CompleteResultResponse(WireModel):
+    """JSON-RPC envelope of the answer to `completion/complete`.
 
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
-"""
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresultresponse
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Copied from the request being answered, to pair the two."""
+    result: CompleteResult
+    """What the request produced; its shape depends on the method."""
 
 
-ClientRequest: _TypeAlias = _Annotated[
+ClientRequest: TypeAlias = Annotated[
     DiscoverRequest
     | CompleteRequest
     | GetPromptRequest
@@ -101,7 +451,7 @@ ClientRequest: _TypeAlias = _Annotated[
     | SubscriptionsListenRequest
     | CallToolRequest
     | ListToolsRequest,
-    _m.Tagged("method"),
+    Tagged("method"),
 ]
 """Any message a client may send that wants an answer.
 
@@ -109,320 +459,21 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-ClientResult: _TypeAlias = EmptyResult
+ClientNotification: TypeAlias = CancelledNotification
+"""Any message a client may send that nobody answers.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
+"""
+
+
+ClientResult: TypeAlias = EmptyResult
 """Kept for completeness: clients send no answers, as servers send no requests.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
 
-class CompleteResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer to `completion/complete`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#completeresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: CompleteResult
-    """What the request produced; its shape depends on the method."""
-
-
-class DiscoverResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer to `server/discover`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: DiscoverResult
-    """What the request produced; its shape depends on the method."""
-
-
-class Error(_m.WireModel):
-    """What went wrong with a request: a code for programs and a sentence for people.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#error
-    """
-
-    code: _m.Integer
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class GetPromptResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer to `prompts/get`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#getpromptresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: _Annotated[GetPromptResult | InputRequiredResult, _m.LEFT_TO_RIGHT]
-    """The expanded prompt, or an `InputRequiredResult` if the server needs more input first."""
-
-
-class HeaderMismatchErrorError(_m.WireModel):
-    """Details with the code of this failure, -32020.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror
-    """
-
-    code: _Annotated[_Literal[-32020], _m.CONST] = -32020
-    """Always -32020, for HTTP headers that disagree with the body."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class HeaderMismatchError(_m.WireModel):
-    """Whole error reply for HTTP headers that are missing, malformed or at odds with the body (HTTP 400).
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: _Annotated[RequestId | None, _m.OPTIONAL] = None
-    """Copied from the request that failed; absent if that could not be read."""
-    error: HeaderMismatchErrorError
-    """Details with the code of this failure, -32020."""
-
-
-class InternalError(_m.WireModel):
-    """Something failed unexpectedly inside the side that handled the message.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#internalerror
-    """
-
-    code: _Annotated[_Literal[-32603], _m.CONST] = -32603
-    """Always -32603, the JSON-RPC number for failures inside the receiver."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class InvalidParamsError(_m.WireModel):
-    """The parameters do not fit the method: an unknown tool, prompt or resource, a stale cursor, and the like.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidparamserror
-    """
-
-    code: _Annotated[_Literal[-32602], _m.CONST] = -32602
-    """Always -32602, the JSON-RPC number for bad parameters."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class InvalidRequestError(_m.WireModel):
-    """The message is valid JSON, but not a well-formed JSON-RPC message.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#invalidrequesterror
-    """
-
-    code: _Annotated[_Literal[-32600], _m.CONST] = -32600
-    """Always -32600, the JSON-RPC number for malformed messages."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class JSONRPCErrorResponse(_m.WireModel):
-    """Reply that tells why a request failed; without an id when the request could not be read.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcerrorresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: _Annotated[RequestId | None, _m.OPTIONAL] = None
-    """Copied from the request that failed; absent if that could not be read."""
-    error: Error
-    """What went wrong: a code, a sentence, and perhaps details."""
-
-
-class JSONRPCResultResponse(_m.WireModel):
-    """Reply that carries what a successful request produced.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: Result
-    """What the request produced; its shape depends on the method."""
-
-
-JSONRPCResponse: _TypeAlias = _Annotated[JSONRPCResultResponse | JSONRPCErrorResponse, _m.LEFT_TO_RIGHT]
-"""Reply to a request: what it produced, or why it failed.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcresponse
-"""
-
-
-JSONRPCMessage: _TypeAlias = _Annotated[
-    JSONRPCResultResponse | JSONRPCRequest | JSONRPCNotification | JSONRPCErrorResponse, _m.LEFT_TO_RIGHT
-]
-"""Anything that may travel between client and server as a unit.
-
-See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcmessage
-"""
-
-
-class ListPromptsResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer to `prompts/list`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listpromptsresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: ListPromptsResult
-    """What the request produced; its shape depends on the method."""
-
-
-class ListResourceTemplatesResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer to `resources/templates/list`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: ListResourceTemplatesResult
-    """What the request produced; its shape depends on the method."""
-
-
-class ListResourcesResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer to `resources/list`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: ListResourcesResult
-    """What the request produced; its shape depends on the method."""
-
-
-class ListToolsResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer to `tools/list`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listtoolsresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: ListToolsResult
-    """What the request produced; its shape depends on the method."""
-
-
-class MethodNotFoundError(_m.WireModel):
-    """The method is unknown here, or belongs to a capability the server never declared.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror
-    """
-
-    code: _Annotated[_Literal[-32601], _m.CONST] = -32601
-    """Kind of failure as an integer; -32768 to -32000 are reserved by JSON-RPC."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class MissingRequiredClientCapabilityErrorErrorData(_m.WireModel):
-    """Tells the client which features are missing on its side.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
-    """
-
-    required_capabilities: ClientCapabilities
-    """Features to declare in the `_meta` of the next try, if the client has them."""
-
-
-class MissingRequiredClientCapabilityErrorError(_m.WireModel):
-    """Details with the code -32021 and what the client would have to declare.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
-    """
-
-    code: _Annotated[_Literal[-32021], _m.CONST] = -32021
-    """Always -32021, for a feature the client did not declare."""
-    message: _str
-    """The failure in one short sentence."""
-    data: MissingRequiredClientCapabilityErrorErrorData
-    """Tells the client which features are missing on its side."""
-
-
-class MissingRequiredClientCapabilityError(_m.WireModel):
-    """Whole error reply for a request that needs something the client did not declare (HTTP 400).
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: _Annotated[RequestId | None, _m.OPTIONAL] = None
-    """Copied from the request that failed; absent if that could not be read."""
-    error: MissingRequiredClientCapabilityErrorError
-    """Details with the code -32021 and what the client would have to declare."""
-
-
-class ParseError(_m.WireModel):
-    """The text received is not valid JSON.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#parseerror
-    """
-
-    code: _Annotated[_Literal[-32700], _m.CONST] = -32700
-    """Always -32700, the JSON-RPC number for text that is not JSON."""
-    message: _str
-    """The failure in one short sentence."""
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    """Further details; the sender decides on their shape."""
-
-
-class ReadResourceResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer to `resources/read`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: _Annotated[ReadResourceResult | InputRequiredResult, _m.LEFT_TO_RIGHT]
-    """What was read, or an `InputRequiredResult` if the server needs more input first."""
-
-
-ServerNotification: _TypeAlias = _Annotated[
+ServerNotification: TypeAlias = Annotated[
     CancelledNotification
     | ProgressNotification
     | LoggingMessageNotification
@@ -431,7 +482,7 @@ ServerNotification: _TypeAlias = _Annotated[
     | ResourceListChangedNotification
     | ToolListChangedNotification
     | PromptListChangedNotification,
-    _m.Tagged("method"),
+    Tagged("method"),
 ]
 """Any message a server may send that nobody answers.
 
@@ -439,7 +490,7 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-ServerResult: _TypeAlias = _Annotated[
+ServerResult: TypeAlias = Annotated[
     DiscoverResult
     | ReadResourceResult
     | ListPromptsResult
@@ -452,63 +503,9 @@ ServerResult: _TypeAlias = _Annotated[
     | CallToolResult
     | EmptyResult
     | InputRequiredResult,
-    _m.MOST_MEMBERS,
+    MOST_MEMBERS,
 ]
 """Any answer a server may give to a client's request.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
-
-
-class SubscriptionsListenResultResponse(_m.WireModel):
-    """JSON-RPC envelope of the answer that ends `subscriptions/listen`.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultresponse
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Copied from the request being answered, to pair the two."""
-    result: SubscriptionsListenResult
-    """What the request produced; its shape depends on the method."""
-
-
-class UnsupportedProtocolVersionErrorErrorData(_m.WireModel):
-    """Both sides of the disagreement: what was asked for, and what can be had.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
-    """
-
-    supported: _list[_str]
-    """Revisions the server speaks; try again in one of them."""
-    requested: _str
-    """Revision the client wrote its message in."""
-
-
-class UnsupportedProtocolVersionErrorError(_m.WireModel):
-    """Details with the code -32022 and the revisions to choose from.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
-    """
-
-    code: _Annotated[_Literal[-32022], _m.CONST] = -32022
-    """Always -32022, for a revision that the server does not speak."""
-    message: _str
-    """The failure in one short sentence."""
-    data: UnsupportedProtocolVersionErrorErrorData
-    """Both sides of the disagreement: what was asked for, and what can be had."""
-
-
-class UnsupportedProtocolVersionError(_m.WireModel):
-    """Whole error reply for a request in a revision the server does not speak (HTTP 400).
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: _Annotated[RequestId | None, _m.OPTIONAL] = None
-    """Copied from the request that failed; absent if that could not be read."""
-    error: UnsupportedProtocolVersionErrorError
-    """Details with the code -32022 and the revisions to choose from."""

@@ -8,150 +8,133 @@
 
 from __future__ import annotations
 
-from builtins import str as _str
-from collections.abc import Mapping as _Mapping
-import typing as _typing
-from typing import Any as _Any
-from typing import Final as _Final
-from mcp_runtime import method as _method
+from collections.abc import Mapping
+from typing import Any, Final
 
-if _typing.TYPE_CHECKING:
-    from .common import CreateMessageResult, ElicitResult, ListRootsResult, PaginatedRequestParams, RequestParams
-    from .completion import CompleteRequestParams, CompleteResult
-    from .elicitation import ElicitRequestParams
-    from .notifications import (
-        CancelledNotificationParams,
-        LoggingMessageNotificationParams,
-        NotificationParams,
-        ProgressNotificationParams,
-        ResourceUpdatedNotificationParams,
-        SubscriptionsAcknowledgedNotificationParams,
+from mcp_runtime import method
+
+from . import models
+
+_PACKAGE: Final = __name__.rpartition(".")[0]
+
+COMPLETION_COMPLETE: Final[method.RequestMethod[models.CompleteRequestParams, models.CompleteResult]] = (
+    method.RequestMethod(
+        "completion/complete",
+        message="CompleteRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "CompleteRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "CompleteResult"),
+        capability="server.completions",
     )
-    from .prompts import GetPromptRequestParams, GetPromptResult, ListPromptsResult
-    from .resources import (
-        ListResourceTemplatesResult,
-        ListResourcesResult,
-        ReadResourceRequestParams,
-        ReadResourceResult,
-    )
-    from .roots import ListRootsRequestParams
-    from .sampling import CreateMessageRequestParams
-    from .server_ import DiscoverResult
-    from .subscriptions import SubscriptionsListenRequestParams, SubscriptionsListenResult
-    from .tools import CallToolRequestParams, CallToolResult, ListToolsResult
-
-_PACKAGE: _Final = __name__.rpartition(".")[0]
-
-COMPLETION_COMPLETE: _Final[_method.RequestMethod[CompleteRequestParams, CompleteResult]] = _method.RequestMethod(
-    "completion/complete",
-    message="CompleteRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "CompleteRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "CompleteResult"),
-    capability="server.completions",
 )
 """Asks for ways to finish a value the user is typing (`completion/complete`)."""
 
-ELICITATION_CREATE: _Final[_method.RequestMethod[ElicitRequestParams, ElicitResult]] = _method.RequestMethod(
+ELICITATION_CREATE: Final[method.RequestMethod[models.ElicitRequestParams, models.ElicitResult]] = method.RequestMethod(
     "elicitation/create",
     message="ElicitRequest",
-    direction=_method.Direction.EMBEDDED,
-    params=_method.WireType(_PACKAGE, "ElicitRequestParams"),
+    direction=method.Direction.EMBEDDED,
+    params=method.WireType(_PACKAGE, "ElicitRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "ElicitResult"),
+    result=method.WireType(_PACKAGE, "ElicitResult"),
     capability="client.elicitation",
     gated={"requestedSchema": "client.elicitation.form", "url": "client.elicitation.url"},
 )
 """Question inside an `InputRequiredResult`: get input from the user."""
 
-PROMPTS_GET: _Final[_method.RequestMethod[GetPromptRequestParams, GetPromptResult]] = _method.RequestMethod(
+PROMPTS_GET: Final[method.RequestMethod[models.GetPromptRequestParams, models.GetPromptResult]] = method.RequestMethod(
     "prompts/get",
     message="GetPromptRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "GetPromptRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "GetPromptRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "GetPromptResult"),
-    alternatives=(_method.WireType(_PACKAGE, "InputRequiredResult"),),
+    result=method.WireType(_PACKAGE, "GetPromptResult"),
+    alternatives=(method.WireType(_PACKAGE, "InputRequiredResult"),),
     multi_round_trip=True,
     capability="server.prompts",
 )
 """Fetches one prompt with its arguments filled in (`prompts/get`)."""
 
-PROMPTS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListPromptsResult]] = _method.RequestMethod(
-    "prompts/list",
-    message="ListPromptsRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "ListPromptsResult"),
-    paginated=True,
-    cacheable=True,
-    capability="server.prompts",
+PROMPTS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListPromptsResult]] = (
+    method.RequestMethod(
+        "prompts/list",
+        message="ListPromptsRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "ListPromptsResult"),
+        paginated=True,
+        cacheable=True,
+        capability="server.prompts",
+    )
 )
 """Asks the server which prompts it offers, page by page (`prompts/list`)."""
 
-RESOURCES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListResourcesResult]] = _method.RequestMethod(
-    "resources/list",
-    message="ListResourcesRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "ListResourcesResult"),
-    paginated=True,
-    cacheable=True,
-    capability="server.resources",
-)
-"""Asks the server what it has to read, page by page (`resources/list`)."""
-
-RESOURCES_READ: _Final[_method.RequestMethod[ReadResourceRequestParams, ReadResourceResult]] = _method.RequestMethod(
-    "resources/read",
-    message="ReadResourceRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "ReadResourceRequestParams"),
-    params_required=True,
-    result=_method.WireType(_PACKAGE, "ReadResourceResult"),
-    alternatives=(_method.WireType(_PACKAGE, "InputRequiredResult"),),
-    cacheable=True,
-    multi_round_trip=True,
-    capability="server.resources",
-)
-"""Fetches the contents behind a URI (`resources/read`)."""
-
-RESOURCES_TEMPLATES_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListResourceTemplatesResult]] = (
-    _method.RequestMethod(
-        "resources/templates/list",
-        message="ListResourceTemplatesRequest",
-        direction=_method.Direction.CLIENT_TO_SERVER,
-        params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
+RESOURCES_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListResourcesResult]] = (
+    method.RequestMethod(
+        "resources/list",
+        message="ListResourcesRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
         params_required=True,
-        result=_method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
+        result=method.WireType(_PACKAGE, "ListResourcesResult"),
         paginated=True,
         cacheable=True,
         capability="server.resources",
     )
 )
+"""Asks the server what it has to read, page by page (`resources/list`)."""
+
+RESOURCES_READ: Final[method.RequestMethod[models.ReadResourceRequestParams, models.ReadResourceResult]] = (
+    method.RequestMethod(
+        "resources/read",
+        message="ReadResourceRequest",
+        direction=method.Direction.CLIENT_TO_SERVER,
+        params=method.WireType(_PACKAGE, "ReadResourceRequestParams"),
+        params_required=True,
+        result=method.WireType(_PACKAGE, "ReadResourceResult"),
+        alternatives=(method.WireType(_PACKAGE, "InputRequiredResult"),),
+        cacheable=True,
+        multi_round_trip=True,
+        capability="server.resources",
+    )
+)
+"""Fetches the contents behind a URI (`resources/read`)."""
+
+RESOURCES_TEMPLATES_LIST: Final[
+    method.RequestMethod[models.PaginatedRequestParams, models.ListResourceTemplatesResult]
+] = method.RequestMethod(
+    "resources/templates/list",
+    message="ListResourceTemplatesRequest",
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
+    params_required=True,
+    result=method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
+    paginated=True,
+    cacheable=True,
+    capability="server.resources",
+)
 """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
 
-ROOTS_LIST: _Final[_method.RequestMethod[ListRootsRequestParams, ListRootsResult]] = _method.RequestMethod(
+ROOTS_LIST: Final[method.RequestMethod[models.ListRootsRequestParams, models.ListRootsResult]] = method.RequestMethod(
     "roots/list",
     message="ListRootsRequest",
-    direction=_method.Direction.EMBEDDED,
-    params=_method.WireType(_PACKAGE, "ListRootsRequestParams"),
-    result=_method.WireType(_PACKAGE, "ListRootsResult"),
+    direction=method.Direction.EMBEDDED,
+    params=method.WireType(_PACKAGE, "ListRootsRequestParams"),
+    result=method.WireType(_PACKAGE, "ListRootsResult"),
     deprecated=True,
     capability="client.roots",
 )
 """Question inside an `InputRequiredResult`: which directories and files may the server work on."""
 
-SAMPLING_CREATE_MESSAGE: _Final[_method.RequestMethod[CreateMessageRequestParams, CreateMessageResult]] = (
-    _method.RequestMethod(
+SAMPLING_CREATE_MESSAGE: Final[method.RequestMethod[models.CreateMessageRequestParams, models.CreateMessageResult]] = (
+    method.RequestMethod(
         "sampling/createMessage",
         message="CreateMessageRequest",
-        direction=_method.Direction.EMBEDDED,
-        params=_method.WireType(_PACKAGE, "CreateMessageRequestParams"),
+        direction=method.Direction.EMBEDDED,
+        params=method.WireType(_PACKAGE, "CreateMessageRequestParams"),
         params_required=True,
-        result=_method.WireType(_PACKAGE, "CreateMessageResult"),
+        result=method.WireType(_PACKAGE, "CreateMessageResult"),
         deprecated=True,
         capability="client.sampling",
         gated={"toolChoice": "client.sampling.tools", "tools": "client.sampling.tools"},
@@ -159,72 +142,74 @@ SAMPLING_CREATE_MESSAGE: _Final[_method.RequestMethod[CreateMessageRequestParams
 )
 """Question inside an `InputRequiredResult`: have the client's language model write something."""
 
-SERVER_DISCOVER: _Final[_method.RequestMethod[RequestParams, DiscoverResult]] = _method.RequestMethod(
+SERVER_DISCOVER: Final[method.RequestMethod[models.RequestParams, models.DiscoverResult]] = method.RequestMethod(
     "server/discover",
     message="DiscoverRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "RequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "RequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "DiscoverResult"),
+    result=method.WireType(_PACKAGE, "DiscoverResult"),
     cacheable=True,
 )
 """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
 
-SUBSCRIPTIONS_LISTEN: _Final[_method.RequestMethod[SubscriptionsListenRequestParams, SubscriptionsListenResult]] = (
-    _method.RequestMethod(
-        "subscriptions/listen",
-        message="SubscriptionsListenRequest",
-        direction=_method.Direction.CLIENT_TO_SERVER,
-        params=_method.WireType(_PACKAGE, "SubscriptionsListenRequestParams"),
-        params_required=True,
-        result=_method.WireType(_PACKAGE, "SubscriptionsListenResult"),
-    )
+SUBSCRIPTIONS_LISTEN: Final[
+    method.RequestMethod[models.SubscriptionsListenRequestParams, models.SubscriptionsListenResult]
+] = method.RequestMethod(
+    "subscriptions/listen",
+    message="SubscriptionsListenRequest",
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "SubscriptionsListenRequestParams"),
+    params_required=True,
+    result=method.WireType(_PACKAGE, "SubscriptionsListenResult"),
 )
 """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`)."""
 
-TOOLS_CALL: _Final[_method.RequestMethod[CallToolRequestParams, CallToolResult]] = _method.RequestMethod(
+TOOLS_CALL: Final[method.RequestMethod[models.CallToolRequestParams, models.CallToolResult]] = method.RequestMethod(
     "tools/call",
     message="CallToolRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "CallToolRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "CallToolRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "CallToolResult"),
-    alternatives=(_method.WireType(_PACKAGE, "InputRequiredResult"),),
+    result=method.WireType(_PACKAGE, "CallToolResult"),
+    alternatives=(method.WireType(_PACKAGE, "InputRequiredResult"),),
     multi_round_trip=True,
     capability="server.tools",
 )
 """Runs one of the server's tools by name, with arguments (`tools/call`)."""
 
-TOOLS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListToolsResult]] = _method.RequestMethod(
+TOOLS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListToolsResult]] = method.RequestMethod(
     "tools/list",
     message="ListToolsRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "ListToolsResult"),
+    result=method.WireType(_PACKAGE, "ListToolsResult"),
     paginated=True,
     cacheable=True,
     capability="server.tools",
 )
 """Asks the server what the model can call, page by page (`tools/list`)."""
 
-NOTIFICATIONS_CANCELLED: _Final[_method.NotificationMethod[CancelledNotificationParams]] = _method.NotificationMethod(
-    "notifications/cancelled",
-    message="CancelledNotification",
-    direction=_method.Direction.BOTH,
-    params=_method.WireType(_PACKAGE, "CancelledNotificationParams"),
-    params_required=True,
+NOTIFICATIONS_CANCELLED: Final[method.NotificationMethod[models.CancelledNotificationParams]] = (
+    method.NotificationMethod(
+        "notifications/cancelled",
+        message="CancelledNotification",
+        direction=method.Direction.BOTH,
+        params=method.WireType(_PACKAGE, "CancelledNotificationParams"),
+        params_required=True,
+    )
 )
 """Sent by the client to stop one of its requests; servers use it on stdio only, to end a `subscriptions/listen`
 stream.
 """
 
-NOTIFICATIONS_MESSAGE: _Final[_method.NotificationMethod[LoggingMessageNotificationParams]] = (
-    _method.NotificationMethod(
+NOTIFICATIONS_MESSAGE: Final[method.NotificationMethod[models.LoggingMessageNotificationParams]] = (
+    method.NotificationMethod(
         "notifications/message",
         message="LoggingMessageNotification",
-        direction=_method.Direction.SERVER_TO_CLIENT,
-        params=_method.WireType(_PACKAGE, "LoggingMessageNotificationParams"),
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "LoggingMessageNotificationParams"),
         params_required=True,
         deprecated=True,
         capability="server.logging",
@@ -232,68 +217,72 @@ NOTIFICATIONS_MESSAGE: _Final[_method.NotificationMethod[LoggingMessageNotificat
 )
 """A log message from server to client; sent only for requests whose `_meta` names a log level."""
 
-NOTIFICATIONS_PROGRESS: _Final[_method.NotificationMethod[ProgressNotificationParams]] = _method.NotificationMethod(
+NOTIFICATIONS_PROGRESS: Final[method.NotificationMethod[models.ProgressNotificationParams]] = method.NotificationMethod(
     "notifications/progress",
     message="ProgressNotification",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "ProgressNotificationParams"),
+    direction=method.Direction.SERVER_TO_CLIENT,
+    params=method.WireType(_PACKAGE, "ProgressNotificationParams"),
     params_required=True,
 )
 """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
-NOTIFICATIONS_PROMPTS_LIST_CHANGED: _Final[_method.NotificationMethod[NotificationParams]] = _method.NotificationMethod(
-    "notifications/prompts/list_changed",
-    message="PromptListChangedNotification",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "NotificationParams"),
-    capability="server.prompts.listChanged",
+NOTIFICATIONS_PROMPTS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
+    method.NotificationMethod(
+        "notifications/prompts/list_changed",
+        message="PromptListChangedNotification",
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "NotificationParams"),
+        capability="server.prompts.listChanged",
+    )
 )
 """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only."""
 
-NOTIFICATIONS_RESOURCES_LIST_CHANGED: _Final[_method.NotificationMethod[NotificationParams]] = (
-    _method.NotificationMethod(
+NOTIFICATIONS_RESOURCES_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
+    method.NotificationMethod(
         "notifications/resources/list_changed",
         message="ResourceListChangedNotification",
-        direction=_method.Direction.SERVER_TO_CLIENT,
-        params=_method.WireType(_PACKAGE, "NotificationParams"),
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "NotificationParams"),
         capability="server.resources.listChanged",
     )
 )
 """Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams only."""
 
-NOTIFICATIONS_RESOURCES_UPDATED: _Final[_method.NotificationMethod[ResourceUpdatedNotificationParams]] = (
-    _method.NotificationMethod(
+NOTIFICATIONS_RESOURCES_UPDATED: Final[method.NotificationMethod[models.ResourceUpdatedNotificationParams]] = (
+    method.NotificationMethod(
         "notifications/resources/updated",
         message="ResourceUpdatedNotification",
-        direction=_method.Direction.SERVER_TO_CLIENT,
-        params=_method.WireType(_PACKAGE, "ResourceUpdatedNotificationParams"),
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "ResourceUpdatedNotificationParams"),
         params_required=True,
         capability="server.resources.subscribe",
     )
 )
 """Says that something named in `resourceSubscriptions` has changed and may be read again."""
 
-NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED: _Final[
-    _method.NotificationMethod[SubscriptionsAcknowledgedNotificationParams]
-] = _method.NotificationMethod(
+NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED: Final[
+    method.NotificationMethod[models.SubscriptionsAcknowledgedNotificationParams]
+] = method.NotificationMethod(
     "notifications/subscriptions/acknowledged",
     message="SubscriptionsAcknowledgedNotification",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "SubscriptionsAcknowledgedNotificationParams"),
+    direction=method.Direction.SERVER_TO_CLIENT,
+    params=method.WireType(_PACKAGE, "SubscriptionsAcknowledgedNotificationParams"),
     params_required=True,
 )
 """Confirms a subscription; it comes before everything else sent under that id."""
 
-NOTIFICATIONS_TOOLS_LIST_CHANGED: _Final[_method.NotificationMethod[NotificationParams]] = _method.NotificationMethod(
-    "notifications/tools/list_changed",
-    message="ToolListChangedNotification",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "NotificationParams"),
-    capability="server.tools.listChanged",
+NOTIFICATIONS_TOOLS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
+    method.NotificationMethod(
+        "notifications/tools/list_changed",
+        message="ToolListChangedNotification",
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "NotificationParams"),
+        capability="server.tools.listChanged",
+    )
 )
 """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only."""
 
-METHODS: _Final[_Mapping[_str, _method.AnyMethod]] = _method.by_name(
+METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name(
     [
         COMPLETION_COMPLETE,
         ELICITATION_CREATE,
@@ -320,7 +309,7 @@ METHODS: _Final[_Mapping[_str, _method.AnyMethod]] = _method.by_name(
 )
 """All methods by name."""
 
-CLIENT_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name(
+CLIENT_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name(
     [
         COMPLETION_COMPLETE,
         PROMPTS_GET,
@@ -336,20 +325,18 @@ CLIENT_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _me
 )
 """What a client may ask."""
 
-SERVER_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name([])
+SERVER_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
 """What a server may ask."""
 
-EMBEDDED_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name(
+EMBEDDED_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name(
     [ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE]
 )
 """What a server may ask inside of a result."""
 
-CLIENT_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] = _method.by_name(
-    [NOTIFICATIONS_CANCELLED]
-)
+CLIENT_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name([NOTIFICATIONS_CANCELLED])
 """What a client may notify of."""
 
-SERVER_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] = _method.by_name(
+SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name(
     [
         NOTIFICATIONS_CANCELLED,
         NOTIFICATIONS_MESSAGE,

@@ -6,36 +6,54 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `notifications`. Revision 2026-07-28."""
 
-from builtins import dict as _dict
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal
+
+from mcp_runtime.model import Number, WireModel
+from pydantic import Field
+
 from .common import LoggingLevel, ProgressToken, RequestId, SubscriptionFilter
 
 
-class NotificationMetaObject(_m.WireModel):
+class NotificationMetaObject(WireModel):
     """Metadata of a one-way message; names the subscription it belongs to, if any.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationmetaobject
     """
 
-    subscription_id: _Annotated[
-        RequestId | None, _m.OPTIONAL, _Field(alias="io.modelcontextprotocol/subscriptionId")
-    ] = None
+    subscription_id: Annotated[RequestId | None, Field(alias="io.modelcontextprotocol/subscriptionId")] = None
     """Id of the `subscriptions/listen` request this was sent for; absent on messages outside such a stream."""
 
 
-class NotificationParams(_m.WireModel):
+class NotificationParams(WireModel):
     """Base of the data of one-way messages: room for metadata.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#notificationparams
     """
 
-    meta: _Annotated[NotificationMetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[NotificationMetaObject | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; on a subscription stream it names the stream."""
+
+
+class Notification(WireModel):
+    """Base of all one-way messages: a method name and its data.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: dict[str, Any] | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class JSONRPCNotification(Notification):
+    """A one-way message: nobody answers it.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcnotification
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
 
 
 class CancelledNotificationParams(NotificationParams):
@@ -46,76 +64,22 @@ class CancelledNotificationParams(NotificationParams):
 
     request_id: RequestId
     """Id of the client's request to stop; from a server, that of a `subscriptions/listen` request."""
-    reason: _Annotated[_str | None, _m.OPTIONAL] = None
+    reason: str | None = None
     """Explanation in words, for logs or for the user."""
 
 
-class CancelledNotification(_m.WireModel):
+class CancelledNotification(WireModel):
     """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
     `subscriptions/listen` stream.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotification
     """
 
-    method: _Annotated[_Literal["notifications/cancelled"], _m.CONST] = "notifications/cancelled"
+    method: Literal["notifications/cancelled"] = "notifications/cancelled"
     """Says what kind of message this is, and with that what `params` holds."""
     params: CancelledNotificationParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-
-
-class Notification(_m.WireModel):
-    """Base of all one-way messages: a method name and its data.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
-    """
-
-    method: _str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL] = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class JSONRPCNotification(Notification):
-    """A one-way message: nobody answers it.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcnotification
-    """
-
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-
-
-class LoggingMessageNotificationParams(NotificationParams):
-    """The log entry itself: severity, source and data.
-
-    Deprecated in revision 2026-07-28.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotificationparams
-    """
-
-    level: LoggingLevel
-    """Severity of the entry, for filtering and display."""
-    logger: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Part of the server that wrote the message."""
-    data: _Any
-    """What to log: a text or any other JSON value; must not contain secrets."""
-
-
-class LoggingMessageNotification(_m.WireModel):
-    """A log message from server to client; sent only for requests whose `_meta` names a log level.
-
-    Deprecated in revision 2026-07-28.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification
-    """
-
-    method: _Annotated[_Literal["notifications/message"], _m.CONST] = "notifications/message"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: LoggingMessageNotificationParams
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
@@ -127,79 +91,39 @@ class ProgressNotificationParams(NotificationParams):
 
     progress_token: ProgressToken
     """Copied from the `_meta` of the request this is about."""
-    progress: _m.Number
+    progress: Number
     """Amount done so far; grows with every message, in units of the sender's choice."""
-    total: _Annotated[_m.Number | None, _m.OPTIONAL] = None
+    total: Number | None = None
     """Amount to be done in all, in the same units; absent if unknown."""
-    message: _Annotated[_str | None, _m.OPTIONAL] = None
+    message: str | None = None
     """What is going on, in words for people."""
 
 
-class ProgressNotification(_m.WireModel):
+class ProgressNotification(WireModel):
     """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#progressnotification
     """
 
-    method: _Annotated[_Literal["notifications/progress"], _m.CONST] = "notifications/progress"
+    method: Literal["notifications/progress"] = "notifications/progress"
     """Says what kind of message this is, and with that what `params` holds."""
     params: ProgressNotificationParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
-class PromptListChangedNotification(_m.WireModel):
-    """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification
-    """
-
-    method: _Annotated[_Literal["notifications/prompts/list_changed"], _m.CONST] = "notifications/prompts/list_changed"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-
-
-class ResourceListChangedNotification(_m.WireModel):
+class ResourceListChangedNotification(WireModel):
     """Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams only.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcelistchangednotification
     """
 
-    method: _Annotated[_Literal["notifications/resources/list_changed"], _m.CONST] = (
-        "notifications/resources/list_changed"
-    )
+    method: Literal["notifications/resources/list_changed"] = "notifications/resources/list_changed"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
+    params: NotificationParams | None = None
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-
-
-class ResourceUpdatedNotificationParams(NotificationParams):
-    """Names what has changed, but does not carry its new contents.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotificationparams
-    """
-
-    uri: _str
-    """What has changed; may lie below the URI that is being watched."""
-
-
-class ResourceUpdatedNotification(_m.WireModel):
-    """Says that something named in `resourceSubscriptions` has changed and may be read again.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification
-    """
-
-    method: _Annotated[_Literal["notifications/resources/updated"], _m.CONST] = "notifications/resources/updated"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: ResourceUpdatedNotificationParams
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
@@ -214,31 +138,99 @@ class SubscriptionsAcknowledgedNotificationParams(NotificationParams):
     """The part of the client's wish that will be honoured; what the server does not support is missing."""
 
 
-class SubscriptionsAcknowledgedNotification(_m.WireModel):
+class SubscriptionsAcknowledgedNotification(WireModel):
     """Confirms a subscription; it comes before everything else sent under that id.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotification
     """
 
-    method: _Annotated[_Literal["notifications/subscriptions/acknowledged"], _m.CONST] = (
-        "notifications/subscriptions/acknowledged"
-    )
+    method: Literal["notifications/subscriptions/acknowledged"] = "notifications/subscriptions/acknowledged"
     """Says what kind of message this is, and with that what `params` holds."""
     params: SubscriptionsAcknowledgedNotificationParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
 
 
-class ToolListChangedNotification(_m.WireModel):
+class ResourceUpdatedNotificationParams(NotificationParams):
+    """Names what has changed, but does not carry its new contents.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotificationparams
+    """
+
+    uri: str
+    """What has changed; may lie below the URI that is being watched."""
+
+
+class ResourceUpdatedNotification(WireModel):
+    """Says that something named in `resourceSubscriptions` has changed and may be read again.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourceupdatednotification
+    """
+
+    method: Literal["notifications/resources/updated"] = "notifications/resources/updated"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: ResourceUpdatedNotificationParams
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+
+
+class PromptListChangedNotification(WireModel):
+    """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#promptlistchangednotification
+    """
+
+    method: Literal["notifications/prompts/list_changed"] = "notifications/prompts/list_changed"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: NotificationParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+
+
+class ToolListChangedNotification(WireModel):
     """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#toollistchangednotification
     """
 
-    method: _Annotated[_Literal["notifications/tools/list_changed"], _m.CONST] = "notifications/tools/list_changed"
+    method: Literal["notifications/tools/list_changed"] = "notifications/tools/list_changed"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[NotificationParams | None, _m.OPTIONAL] = None
+    params: NotificationParams | None = None
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+
+
+class LoggingMessageNotificationParams(NotificationParams):
+    """The log entry itself: severity, source and data.
+
+    Deprecated in revision 2026-07-28.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotificationparams
+    """
+
+    level: LoggingLevel
+    """Severity of the entry, for filtering and display."""
+    logger: str | None = None
+    """Part of the server that wrote the message."""
+    data: Any
+    """What to log: a text or any other JSON value; must not contain secrets."""
+
+
+class LoggingMessageNotification(WireModel):
+    """A log message from server to client; sent only for requests whose `_meta` names a log level.
+
+    Deprecated in revision 2026-07-28.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#loggingmessagenotification
+    """
+
+    method: Literal["notifications/message"] = "notifications/message"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: LoggingMessageNotificationParams
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""

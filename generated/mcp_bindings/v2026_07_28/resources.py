@@ -6,12 +6,11 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `resources`. Revision 2026-07-28."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import LEFT_TO_RIGHT, WireModel
+from pydantic import Field
+
 from .common import (
     Annotations,
     BaseMetadata,
@@ -29,61 +28,17 @@ from .common import (
 )
 
 
-class ListResourceTemplatesRequest(_m.WireModel):
-    """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
-    """
-
-    method: _Annotated[_Literal["resources/templates/list"], _m.CONST] = "resources/templates/list"
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: PaginatedRequestParams
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
-
-
-class ResourceTemplate(BaseMetadata, Icons):
-    """A pattern from which URIs of readable things are built.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplate
-    """
-
-    uri_template: _str
-    """Pattern with gaps in braces, as in RFC 6570; filled in, it names something to read."""
-    description: _Annotated[_str | None, _m.OPTIONAL] = None
-    """What such resources contain, to help the model decide whether to read one."""
-    mime_type: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Media type of all that match the pattern; absent if they differ."""
-    annotations: _Annotated[Annotations | None, _m.OPTIONAL] = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ListResourceTemplatesResult(PaginatedResult, CacheableResult):
-    """One page of the URI patterns a server offers.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresult
-    """
-
-    resource_templates: _list[ResourceTemplate]
-    """The URI patterns on this page."""
-
-
-class ListResourcesRequest(_m.WireModel):
+class ListResourcesRequest(WireModel):
     """Asks the server what it has to read, page by page (`resources/list`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesrequest
     """
 
-    method: _Annotated[_Literal["resources/list"], _m.CONST] = "resources/list"
+    method: Literal["resources/list"] = "resources/list"
     """Says what kind of message this is, and with that what `params` holds."""
     params: PaginatedRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -95,8 +50,52 @@ class ListResourcesResult(PaginatedResult, CacheableResult):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcesresult
     """
 
-    resources: _list[Resource]
+    resources: list[Resource]
     """Readable things on this page, each with its URI."""
+
+
+class ListResourceTemplatesRequest(WireModel):
+    """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesrequest
+    """
+
+    method: Literal["resources/templates/list"] = "resources/templates/list"
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: PaginatedRequestParams
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class ResourceTemplate(BaseMetadata, Icons):
+    """A pattern from which URIs of readable things are built.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#resourcetemplate
+    """
+
+    uri_template: str
+    """Pattern with gaps in braces, as in RFC 6570; filled in, it names something to read."""
+    description: str | None = None
+    """What such resources contain, to help the model decide whether to read one."""
+    mime_type: str | None = None
+    """Media type of all that match the pattern; absent if they differ."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ListResourceTemplatesResult(PaginatedResult, CacheableResult):
+    """One page of the URI patterns a server offers.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#listresourcetemplatesresult
+    """
+
+    resource_templates: list[ResourceTemplate]
+    """The URI patterns on this page."""
 
 
 class ResourceRequestParams(RequestParams):
@@ -105,7 +104,7 @@ class ResourceRequestParams(RequestParams):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
-    uri: _str
+    uri: str
     """The resource in question; any scheme may be used, as only the server has to understand it."""
 
 
@@ -116,17 +115,17 @@ class ReadResourceRequestParams(ResourceRequestParams, InputResponseRequestParam
     """
 
 
-class ReadResourceRequest(_m.WireModel):
+class ReadResourceRequest(WireModel):
     """Fetches the contents behind a URI (`resources/read`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourcerequest
     """
 
-    method: _Annotated[_Literal["resources/read"], _m.CONST] = "resources/read"
+    method: Literal["resources/read"] = "resources/read"
     """Says what kind of message this is, and with that what `params` holds."""
     params: ReadResourceRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -138,5 +137,5 @@ class ReadResourceResult(CacheableResult):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#readresourceresult
     """
 
-    contents: _list[_Annotated[TextResourceContents | BlobResourceContents, _m.LEFT_TO_RIGHT]]
+    contents: list[Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]]
     """The pieces found, each with its own URI, as text or as binary data."""

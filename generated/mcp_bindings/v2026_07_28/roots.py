@@ -6,26 +6,27 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `roots`. Revision 2026-07-28."""
 
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import WireModel
+from pydantic import Field
+
 from .common import MetaObject
 
 
-class ListRootsRequestParams(_m.WireModel):
+class ListRootsRequestParams(WireModel):
     """Carries nothing but optional metadata.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsrequest
     """
 
-    meta: _Annotated[MetaObject | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
     """Mandatory data on the sender: revision spoken and client features; may add a `progressToken` and a log
     level.
     """
 
 
-class ListRootsRequest(_m.WireModel):
+class ListRootsRequest(WireModel):
     """Question inside an `InputRequiredResult`: which directories and files may the server work on.
 
     Deprecated in revision 2026-07-28.
@@ -33,7 +34,7 @@ class ListRootsRequest(_m.WireModel):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsrequest
     """
 
-    method: _Annotated[_Literal["roots/list"], _m.CONST] = "roots/list"
+    method: Literal["roots/list"] = "roots/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[ListRootsRequestParams | None, _m.OPTIONAL] = None
+    params: ListRootsRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""

@@ -6,16 +6,14 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `sampling`. Revision 2026-07-28."""
 
-from builtins import float as _float
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import Integer, JsonNumber, Number, WireModel
+
 from .common import JSONObject, SamplingMessage, Tool
 
 
-class ModelHint(_m.WireModel):
+class ModelHint(WireModel):
     """A wish for a certain model or model family.
 
     Deprecated in revision 2026-07-28.
@@ -23,11 +21,11 @@ class ModelHint(_m.WireModel):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#modelhint
     """
 
-    name: _Annotated[_str | None, _m.OPTIONAL] = None
+    name: str | None = None
     """Part of a model's name, like "sonnet"; the client may map it to a comparable model of another provider."""
 
 
-class ModelPreferences(_m.WireModel):
+class ModelPreferences(WireModel):
     """What the server values in a model; the client makes the choice and may ignore all of it.
 
     Deprecated in revision 2026-07-28.
@@ -35,17 +33,17 @@ class ModelPreferences(_m.WireModel):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#modelpreferences
     """
 
-    hints: _Annotated[_list[ModelHint] | None, _m.OPTIONAL] = None
+    hints: list[ModelHint] | None = None
     """Wanted models, best first; they count before the three priorities."""
-    cost_priority: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, le=1)] | None, _m.OPTIONAL] = None
+    cost_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much a low price matters, from 0 (not at all) to 1 (above all)."""
-    speed_priority: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, le=1)] | None, _m.OPTIONAL] = None
+    speed_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much a quick answer matters, from 0 (not at all) to 1 (above all)."""
-    intelligence_priority: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, le=1)] | None, _m.OPTIONAL] = None
+    intelligence_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much the model's abilities matter, from 0 (not at all) to 1 (above all)."""
 
 
-class ToolChoice(_m.WireModel):
+class ToolChoice(WireModel):
     """Whether the model may, must or must not use tools while writing.
 
     Deprecated in revision 2026-07-28.
@@ -53,13 +51,13 @@ class ToolChoice(_m.WireModel):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolchoice
     """
 
-    mode: _Annotated[_Literal["auto", "required", "none"] | None, _m.OPTIONAL] = None
+    mode: Literal["auto", "required", "none"] | None = None
     """"auto" leaves it to the model and is the default, "required" demands at least one call, "none" forbids
     them.
     """
 
 
-class CreateMessageRequestParams(_m.WireModel):
+class CreateMessageRequestParams(WireModel):
     """The conversation to continue, and wishes on the model, its length limit and its tools.
 
     Deprecated in revision 2026-07-28.
@@ -67,32 +65,32 @@ class CreateMessageRequestParams(_m.WireModel):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequestparams
     """
 
-    messages: _list[SamplingMessage]
+    messages: list[SamplingMessage]
     """The conversation so far, oldest first, for the model to continue."""
-    model_preferences: _Annotated[ModelPreferences | None, _m.OPTIONAL] = None
+    model_preferences: ModelPreferences | None = None
     """What the server values in a model; the client may choose otherwise."""
-    system_prompt: _Annotated[_str | None, _m.OPTIONAL] = None
+    system_prompt: str | None = None
     """Instructions to put before the conversation; the client may change or drop them."""
-    include_context: _Annotated[_Literal["none", "thisServer", "allServers"] | None, _m.OPTIONAL] = None
+    include_context: Literal["none", "thisServer", "allServers"] | None = None
     """Whose context to add; "none" when absent. Avoid "thisServer" and "allServers", which are deprecated.
 
     Deprecated in revision 2026-07-28.
     """
-    temperature: _Annotated[_m.Number | None, _m.OPTIONAL] = None
+    temperature: Number | None = None
     """Randomness of the model's choice of words; higher values are more random."""
-    max_tokens: _m.Integer
+    max_tokens: Integer
     """Upper limit on the length of the answer, in tokens; the model may stop sooner."""
-    stop_sequences: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
+    stop_sequences: list[str] | None = None
     """Strings that end the answer as soon as one is written."""
-    metadata: _Annotated[JSONObject | None, _m.OPTIONAL] = None
+    metadata: JSONObject | None = None
     """Settings for the provider of the model, in the provider's own format."""
-    tools: _Annotated[_list[Tool] | None, _m.OPTIONAL] = None
+    tools: list[Tool] | None = None
     """What the model may call while writing; an error unless the client declared it under `sampling`."""
-    tool_choice: _Annotated[ToolChoice | None, _m.OPTIONAL] = None
+    tool_choice: ToolChoice | None = None
     """Whether the model may, must or must not call something; "auto" when absent."""
 
 
-class CreateMessageRequest(_m.WireModel):
+class CreateMessageRequest(WireModel):
     """Question inside an `InputRequiredResult`: have the client's language model write something.
 
     Deprecated in revision 2026-07-28.
@@ -100,7 +98,7 @@ class CreateMessageRequest(_m.WireModel):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#createmessagerequest
     """
 
-    method: _Annotated[_Literal["sampling/createMessage"], _m.CONST] = "sampling/createMessage"
+    method: Literal["sampling/createMessage"] = "sampling/createMessage"
     """Says what kind of message this is, and with that what `params` holds."""
     params: CreateMessageRequestParams
     """Data of the message; `method` decides what belongs here."""

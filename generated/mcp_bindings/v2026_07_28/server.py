@@ -8,148 +8,139 @@
 
 from __future__ import annotations
 
-from builtins import float as _float
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from mcp_runtime import errors as _errors
-from mcp_runtime import stub as _stub
-from . import methods as _methods
-from .binding import BINDING as _BINDING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-if _typing.TYPE_CHECKING:
-    from .common import (
-        LoggingLevel,
-        PaginatedRequestParams,
-        ProgressToken,
-        RequestId,
-        RequestParams,
-        SubscriptionFilter,
-    )
-    from .completion import CompleteRequestParams, CompleteResult
-    from .messages import InputRequiredResult
-    from .notifications import CancelledNotificationParams, NotificationMetaObject
-    from .prompts import GetPromptRequestParams, GetPromptResult, ListPromptsResult
-    from .resources import (
-        ListResourceTemplatesResult,
-        ListResourcesResult,
-        ReadResourceRequestParams,
-        ReadResourceResult,
-    )
-    from .server_ import DiscoverResult
-    from .subscriptions import SubscriptionsListenRequestParams, SubscriptionsListenResult
-    from .tools import CallToolRequestParams, CallToolResult, ListToolsResult
+from mcp_runtime import errors, stub
+from typing_extensions import deprecated
+
+from . import methods, models
+from .binding import BINDING
 
 
-class ConnectedClient(_stub.Stub):
+class ConnectedClient(stub.Stub):
     """A client, as a server sees it: one method for each that a client answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
     async def notify_cancelled(
-        self, *, request_id: RequestId, reason: _str | None = None, meta: NotificationMetaObject | None = None
+        self,
+        *,
+        request_id: models.RequestId,
+        reason: str | None = None,
+        meta: models.NotificationMetaObject | None = None,
     ) -> None:
         """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
         `subscriptions/listen` stream.
 
-        Method ``notifications/cancelled``.
+        Args:
+            request_id: Id of the client's request to stop; from a server, that of a `subscriptions/listen`
+                request.
+            reason: Explanation in words, for logs or for the user.
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
         """
-        from . import CancelledNotificationParams
+        params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
 
-        params = CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_CANCELLED, params)
-
+    @deprecated("Deprecated in revision 2026-07-28.", category=None)
     async def notify_logging_message(
-        self, *, level: LoggingLevel, data: _Any, logger: _str | None = None, meta: NotificationMetaObject | None = None
+        self,
+        *,
+        level: models.LoggingLevel,
+        data: Any,
+        logger: str | None = None,
+        meta: models.NotificationMetaObject | None = None,
     ) -> None:
         """A log message from server to client; sent only for requests whose `_meta` names a log level.
 
-        Method ``notifications/message``. Deprecated in revision 2026-07-28.
-        """
-        from . import LoggingMessageNotificationParams
+        Deprecated in revision 2026-07-28.
 
-        params = LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_MESSAGE, params)
+        Args:
+            level: Severity of the entry, for filtering and display.
+            data: What to log: a text or any other JSON value; must not contain secrets.
+            logger: Part of the server that wrote the message.
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+        """
+        params = models.LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_MESSAGE, params)
 
     async def notify_progress(
         self,
         *,
-        progress_token: ProgressToken,
-        progress: _float,
-        total: _float | None = None,
-        message: _str | None = None,
-        meta: NotificationMetaObject | None = None,
+        progress_token: models.ProgressToken,
+        progress: float,
+        total: float | None = None,
+        message: str | None = None,
+        meta: models.NotificationMetaObject | None = None,
     ) -> None:
         """Reports how far a slow request has come, to a side that asked for it with a `progressToken`.
 
-        Method ``notifications/progress``.
+        Args:
+            progress_token: Copied from the `_meta` of the request this is about.
+            progress: Amount done so far; grows with every message, in units of the sender's choice.
+            total: Amount to be done in all, in the same units; absent if unknown.
+            message: What is going on, in words for people.
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
         """
-        from . import ProgressNotificationParams
-
-        params = ProgressNotificationParams(
+        params = models.ProgressNotificationParams(
             progress_token=progress_token, progress=progress, total=total, message=message, meta=meta
         )
-        await self._caller.notify(_methods.NOTIFICATIONS_PROGRESS, params)
+        await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
-    async def notify_prompt_list_changed(self, *, meta: NotificationMetaObject | None = None) -> None:
+    async def notify_prompt_list_changed(self, *, meta: models.NotificationMetaObject | None = None) -> None:
         """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only.
 
-        Method ``notifications/prompts/list_changed``.
+        Args:
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
         """
-        from . import NotificationParams
+        params = models.NotificationParams(meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
 
-        params = NotificationParams(meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
-
-    async def notify_resource_list_changed(self, *, meta: NotificationMetaObject | None = None) -> None:
+    async def notify_resource_list_changed(self, *, meta: models.NotificationMetaObject | None = None) -> None:
         """Says that `resources/list` would now give another answer; comes on `subscriptions/listen` streams
         only.
 
-        Method ``notifications/resources/list_changed``.
+        Args:
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
         """
-        from . import NotificationParams
+        params = models.NotificationParams(meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
 
-        params = NotificationParams(meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
-
-    async def notify_resource_updated(self, *, uri: _str, meta: NotificationMetaObject | None = None) -> None:
+    async def notify_resource_updated(self, *, uri: str, meta: models.NotificationMetaObject | None = None) -> None:
         """Says that something named in `resourceSubscriptions` has changed and may be read again.
 
-        Method ``notifications/resources/updated``.
+        Args:
+            uri: What has changed; may lie below the URI that is being watched.
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
         """
-        from . import ResourceUpdatedNotificationParams
-
-        params = ResourceUpdatedNotificationParams(uri=uri, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
+        params = models.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
 
     async def notify_subscriptions_acknowledged(
-        self, *, notifications: SubscriptionFilter, meta: NotificationMetaObject | None = None
+        self, *, notifications: models.SubscriptionFilter, meta: models.NotificationMetaObject | None = None
     ) -> None:
         """Confirms a subscription; it comes before everything else sent under that id.
 
-        Method ``notifications/subscriptions/acknowledged``.
+        Args:
+            notifications: The part of the client's wish that will be honoured; what the server does not
+                support is missing.
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
         """
-        from . import SubscriptionsAcknowledgedNotificationParams
+        params = models.SubscriptionsAcknowledgedNotificationParams(notifications=notifications, meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params)
 
-        params = SubscriptionsAcknowledgedNotificationParams(notifications=notifications, meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params)
-
-    async def notify_tool_list_changed(self, *, meta: NotificationMetaObject | None = None) -> None:
+    async def notify_tool_list_changed(self, *, meta: models.NotificationMetaObject | None = None) -> None:
         """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only.
 
-        Method ``notifications/tools/list_changed``.
+        Args:
+            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
         """
-        from . import NotificationParams
-
-        params = NotificationParams(meta=meta)
-        await self._caller.notify(_methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)
+        params = models.NotificationParams(meta=meta)
+        await self._caller.notify(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)
 
 
-class Context(_stub.Context[ConnectedClient]):
+class Context(stub.Context[ConnectedClient]):
     """What a server's handler knows of the message it answers."""
 
     @property
@@ -158,13 +149,13 @@ class Context(_stub.Context[ConnectedClient]):
         return self.peer
 
 
-class Server(_stub.ServerHandlers):
+class Server(stub.ServerHandlers):
     """What a server answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = Context
-    __peer__: _ClassVar[_type[_stub.Stub]] = ConnectedClient
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = Context
+    __peer__: ClassVar[type[stub.Stub]] = ConnectedClient
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "completion/complete": "complete",
             "prompts/get": "get_prompt",
@@ -180,85 +171,57 @@ class Server(_stub.ServerHandlers):
         }
     )
 
-    async def complete(self, params: CompleteRequestParams, ctx: Context) -> CompleteResult:
-        """Asks for ways to finish a value the user is typing (`completion/complete`).
+    async def complete(self, params: models.CompleteRequestParams, ctx: Context) -> models.CompleteResult:
+        """Asks for ways to finish a value the user is typing (`completion/complete`)."""
+        raise errors.MethodNotImplemented("completion/complete")
 
-        Method ``completion/complete``.
-        """
-        raise _errors.MethodNotImplemented("completion/complete")
+    async def get_prompt(
+        self, params: models.GetPromptRequestParams, ctx: Context
+    ) -> models.GetPromptResult | models.InputRequiredResult:
+        """Fetches one prompt with its arguments filled in (`prompts/get`)."""
+        raise errors.MethodNotImplemented("prompts/get")
 
-    async def get_prompt(self, params: GetPromptRequestParams, ctx: Context) -> GetPromptResult | InputRequiredResult:
-        """Fetches one prompt with its arguments filled in (`prompts/get`).
+    async def list_prompts(self, params: models.PaginatedRequestParams, ctx: Context) -> models.ListPromptsResult:
+        """Asks the server which prompts it offers, page by page (`prompts/list`)."""
+        raise errors.MethodNotImplemented("prompts/list")
 
-        Method ``prompts/get``.
-        """
-        raise _errors.MethodNotImplemented("prompts/get")
-
-    async def list_prompts(self, params: PaginatedRequestParams, ctx: Context) -> ListPromptsResult:
-        """Asks the server which prompts it offers, page by page (`prompts/list`).
-
-        Method ``prompts/list``.
-        """
-        raise _errors.MethodNotImplemented("prompts/list")
-
-    async def list_resources(self, params: PaginatedRequestParams, ctx: Context) -> ListResourcesResult:
-        """Asks the server what it has to read, page by page (`resources/list`).
-
-        Method ``resources/list``.
-        """
-        raise _errors.MethodNotImplemented("resources/list")
+    async def list_resources(self, params: models.PaginatedRequestParams, ctx: Context) -> models.ListResourcesResult:
+        """Asks the server what it has to read, page by page (`resources/list`)."""
+        raise errors.MethodNotImplemented("resources/list")
 
     async def read_resource(
-        self, params: ReadResourceRequestParams, ctx: Context
-    ) -> ReadResourceResult | InputRequiredResult:
-        """Fetches the contents behind a URI (`resources/read`).
-
-        Method ``resources/read``.
-        """
-        raise _errors.MethodNotImplemented("resources/read")
+        self, params: models.ReadResourceRequestParams, ctx: Context
+    ) -> models.ReadResourceResult | models.InputRequiredResult:
+        """Fetches the contents behind a URI (`resources/read`)."""
+        raise errors.MethodNotImplemented("resources/read")
 
     async def list_resource_templates(
-        self, params: PaginatedRequestParams, ctx: Context
-    ) -> ListResourceTemplatesResult:
-        """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
+        self, params: models.PaginatedRequestParams, ctx: Context
+    ) -> models.ListResourceTemplatesResult:
+        """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
+        raise errors.MethodNotImplemented("resources/templates/list")
 
-        Method ``resources/templates/list``.
-        """
-        raise _errors.MethodNotImplemented("resources/templates/list")
-
-    async def discover(self, params: RequestParams, ctx: Context) -> DiscoverResult:
-        """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
-
-        Method ``server/discover``.
-        """
-        raise _errors.MethodNotImplemented("server/discover")
+    async def discover(self, params: models.RequestParams, ctx: Context) -> models.DiscoverResult:
+        """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
+        raise errors.MethodNotImplemented("server/discover")
 
     async def subscriptions_listen(
-        self, params: SubscriptionsListenRequestParams, ctx: Context
-    ) -> SubscriptionsListenResult:
-        """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`).
+        self, params: models.SubscriptionsListenRequestParams, ctx: Context
+    ) -> models.SubscriptionsListenResult:
+        """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`)."""
+        raise errors.MethodNotImplemented("subscriptions/listen")
 
-        Method ``subscriptions/listen``.
-        """
-        raise _errors.MethodNotImplemented("subscriptions/listen")
+    async def call_tool(
+        self, params: models.CallToolRequestParams, ctx: Context
+    ) -> models.CallToolResult | models.InputRequiredResult:
+        """Runs one of the server's tools by name, with arguments (`tools/call`)."""
+        raise errors.MethodNotImplemented("tools/call")
 
-    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult | InputRequiredResult:
-        """Runs one of the server's tools by name, with arguments (`tools/call`).
+    async def list_tools(self, params: models.PaginatedRequestParams, ctx: Context) -> models.ListToolsResult:
+        """Asks the server what the model can call, page by page (`tools/list`)."""
+        raise errors.MethodNotImplemented("tools/list")
 
-        Method ``tools/call``.
-        """
-        raise _errors.MethodNotImplemented("tools/call")
-
-    async def list_tools(self, params: PaginatedRequestParams, ctx: Context) -> ListToolsResult:
-        """Asks the server what the model can call, page by page (`tools/list`).
-
-        Method ``tools/list``.
-        """
-        raise _errors.MethodNotImplemented("tools/list")
-
-    async def on_cancelled(self, params: CancelledNotificationParams, ctx: Context) -> None:
+    async def on_cancelled(self, params: models.CancelledNotificationParams, ctx: Context) -> None:
         """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
         `subscriptions/listen` stream.
-
-        Method ``notifications/cancelled``.
         """

@@ -6,25 +6,24 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `server_`. Revision 2026-07-28."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import WireModel
+
 from .common import CacheableResult, RequestId, RequestParams, ServerCapabilities
 
 
-class DiscoverRequest(_m.WireModel):
+class DiscoverRequest(WireModel):
     """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverrequest
     """
 
-    method: _Annotated[_Literal["server/discover"], _m.CONST] = "server/discover"
+    method: Literal["server/discover"] = "server/discover"
     """Says what kind of message this is, and with that what `params` holds."""
     params: RequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -36,9 +35,9 @@ class DiscoverResult(CacheableResult):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#discoverresult
     """
 
-    supported_versions: _list[_str]
+    supported_versions: list[str]
     """Revisions of the protocol the server speaks; pick one of them for later requests."""
     capabilities: ServerCapabilities
     """Features the server offers; an absent one must not be used."""
-    instructions: _Annotated[_str | None, _m.OPTIONAL] = None
+    instructions: str | None = None
     """Guidance for the model on using this server well, for instance as part of its system prompt."""

@@ -6,10 +6,11 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `subscriptions`. Revision 2026-07-28."""
 
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import WireModel
+from pydantic import Field
+
 from .common import RequestId, RequestParams, ResultMetaObject, ResultType, SubscriptionFilter
 
 
@@ -23,17 +24,17 @@ class SubscriptionsListenRequestParams(RequestParams):
     """The kinds of messages the stream shall carry; others must not be sent on it."""
 
 
-class SubscriptionsListenRequest(_m.WireModel):
+class SubscriptionsListenRequest(WireModel):
     """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`).
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequest
     """
 
-    method: _Annotated[_Literal["subscriptions/listen"], _m.CONST] = "subscriptions/listen"
+    method: Literal["subscriptions/listen"] = "subscriptions/listen"
     """Says what kind of message this is, and with that what `params` holds."""
     params: SubscriptionsListenRequestParams
     """Data of the message; `method` decides what belongs here."""
-    jsonrpc: _Annotated[_Literal["2.0"], _m.CONST] = "2.0"
+    jsonrpc: Literal["2.0"] = "2.0"
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
@@ -45,17 +46,17 @@ class SubscriptionsListenResultMetaObject(ResultMetaObject):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresultmetaobject
     """
 
-    subscription_id: _Annotated[RequestId, _Field(alias="io.modelcontextprotocol/subscriptionId")]
+    subscription_id: Annotated[RequestId, Field(alias="io.modelcontextprotocol/subscriptionId")]
     """Id of the `subscriptions/listen` request that ends with this answer."""
 
 
-class SubscriptionsListenResult(_m.WireModel):
+class SubscriptionsListenResult(WireModel):
     """Sent only when the server ends the stream in an orderly way, for instance at shutdown.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenresult
     """
 
-    meta: _Annotated[SubscriptionsListenResultMetaObject, _Field(alias="_meta")]
+    meta: Annotated[SubscriptionsListenResultMetaObject, Field(alias="_meta")]
     """Names the stream that ends here, and usually the server program."""
     result_type: ResultType
     """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""

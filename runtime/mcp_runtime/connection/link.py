@@ -84,7 +84,7 @@ class Link:
         spoken = wire.binding if wire else binding
         self.session.revision = spoken.revision
         self.session.accepts_batches = spoken.has_batches
-        self.session.ids_may_be_absent = spoken.has_answers_without_id
+        self.session.ids_may_be_absent = spoken.has_errors_without_id
         self.requester = replace(self.requester, binding=binding, wire=wire, reader=self.reader(spoken.revision))
 
     def declare(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from pydantic_core import SchemaError as PatternError
 from pydantic_core import SchemaValidator, core_schema
 
-from mcp_runtime.protocol.jsonrpc import MAX_DEPTH
+from mcp_runtime.json_text import MAX_DEPTH
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import spell_pointer
 

@@ -1,20 +1,20 @@
 """JSON-RPC 2.0 messages as MCP uses them: read one text, write one text.
 
-What is read is I-JSON (RFC 7493): unique names, finite numbers, no lone surrogates, nested at most `MAX_DEPTH` deep.
+What is read is I-JSON (RFC 7493), nested at most `json_text.MAX_DEPTH` deep: `json_text` reads it.
 What lies outside is refused here, before any model sees it.
 """
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
+
+from mcp_runtime.json_text import NotIJson, read
 
 Id: TypeAlias = int | str
 Key: TypeAlias = Id | tuple[int, Id]
 """What tells open requests of a peer apart: the id, and in the modern era also the channel that it came over."""
 
-MAX_DEPTH: Final = 128
 """How deep arrays and objects may be nested."""
 
 PARSE_ERROR: Final = -32700
@@ -104,36 +104,10 @@ def parse(text: bytes) -> Any:
     Raises:
         MalformedMessage: it is not I-JSON.
     """
-    if len(text) <= _MAX_QUICK:
-        try:
-            value = from_json(text, allow_inf_nan=False)
-            # What is written back as it was read has no name twice, no number that is none, nothing around it.
-            if to_json(value) == text:
-                # What is nested too deep has as many brackets, and as many again that close them.
-                if len(text) > 2 * MAX_DEPTH:
-                    _check_depth(value)
-                return value
-        except ValueError:
-            pass
-    return _parse_slowly(text)
-
-
-def _parse_slowly(text: bytes) -> Any:
-    """Parse a text of any form, and find what is wrong with it."""
     try:
-        decoded = text.decode().strip(_BLANK)
-        value, end = _scan(decoded, 0)
-    except UnicodeDecodeError:
-        raise MalformedMessage(PARSE_ERROR, "the text is not UTF-8") from None
-    except (StopIteration, RecursionError, ValueError) as error:
-        raise MalformedMessage(PARSE_ERROR, _why(error)) from None
-    if end != len(decoded):
-        raise MalformedMessage(PARSE_ERROR, f"something follows the JSON text at character {end}")
-    if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
-        _check_depth(value)
-    if b"\\u" in text:
-        _check_escapes(text)
-    return value
+        return read(text)
+    except NotIJson as error:
+        raise MalformedMessage(PARSE_ERROR, str(error)) from None
 
 
 def classify(value: Any) -> Message:
@@ -249,71 +223,3 @@ def _quoted(method: str) -> bytes:
 _NAMES: dict[str, bytes] = {}
 """Methods as JSON strings: there are few, and each goes out many times."""
 _MAX_NAMES = 1000
-_BLANK = " \t\r\n"
-_MAX_QUICK = 1 << 25
-"""The longest text, in bytes, that is written back to be compared."""
-
-
-class _OutsideError(ValueError):
-    """What JSON allows and I-JSON does not."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise _OutsideError("an object has the same name twice")
-    return made
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise _OutsideError(f"{name} is not JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (_INFINITY, -_INFINITY):
-        raise _OutsideError("a number is too large")
-    return number
-
-
-_INFINITY = float("inf")
-_decoder: Any = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
-_scan: Any = _decoder.scan_once
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, _OutsideError):
-        return str(error)
-    if isinstance(error, RecursionError):
-        return f"nested deeper than {MAX_DEPTH}"
-    if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg} at character {error.pos}"
-    if isinstance(error, StopIteration):
-        return f"not JSON at character {error.value}"
-    return "a number is too large"
-
-
-def _check_depth(value: Any) -> None:
-    level = [value] if value.__class__ in _HOLDERS else []
-    for _ in range(MAX_DEPTH):
-        if not level:
-            return
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if parent.__class__ is dict else parent)
-            if child.__class__ in _HOLDERS
-        ]
-    if level:
-        raise MalformedMessage(PARSE_ERROR, f"nested deeper than {MAX_DEPTH}")
-
-
-_HOLDERS = (dict, list)
-
-
-def _check_escapes(text: bytes) -> None:
-    """Refuse lone surrogates, which only an escape can bring into UTF-8."""
-    try:
-        from_json(text)
-    except ValueError:
-        raise MalformedMessage(PARSE_ERROR, "a string has half a surrogate pair") from None

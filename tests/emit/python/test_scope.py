@@ -27,8 +27,8 @@ def test_a_scope_records_what_it_spells() -> None:
     scope = Scope()
     spelled = scope.spell(OPTIONAL)
     assert spelled.endswith("Annotated[Tool | None, 1]")
-    (found,) = scope.imports()
-    assert (found.module, found.name) == ("typing", "Annotated")
+    ((found,),) = scope.imports()
+    assert (found.module, [imported.name for imported in found.names]) == ("typing", ["Annotated"])
     assert [(sibling.module, sibling.names) for sibling in scope.siblings()] == [("tools", ("Tool",))]
     assert scope.siblings("tools") == []
 
@@ -48,8 +48,32 @@ def test_a_scope_records_what_it_spells() -> None:
 def test_the_import_of_a_path(path: str, statement: tuple[str, str]) -> None:
     scope = Scope()
     local = scope.use(path)
-    (found,) = scope.imports()
-    assert (found.module, found.name, found.local) == (*statement, local)
+    ((found,),) = scope.imports()
+    assert [(found.module, imported.name) for imported in found.names] == [statement]
+    assert found.names[0].local == local
+
+
+def test_an_import_keeps_its_name_unless_the_page_binds_it() -> None:
+    scope = Scope({"list", "Literal"})
+    assert [scope.use(f"builtins.{name}") for name in ("list", "str")] == ["_list", "str"]
+    assert [scope.use(f"typing.{name}") for name in ("Literal", "Any")] == ["_Literal", "Any"]
+    ((builtins, typing),) = scope.imports()
+    assert [(name.name, name.local) for name in builtins.names] == [("list", "_list")]
+    assert [(name.name, name.local) for name in typing.names] == [("Any", "Any"), ("Literal", "_Literal")]
+
+
+def test_imports_stand_in_sections() -> None:
+    scope = Scope()
+    for path in (".methods", "pydantic.Field", "typing.Any", "mcp_runtime.stub", "collections.abc.Mapping"):
+        scope.use(path)
+    sections = [[statement.module for statement in section] for section in scope.imports()]
+    assert sections == [["collections.abc", "typing"], ["mcp_runtime", "pydantic"], ["."]]
+
+
+def test_stubs_reach_the_models_through_one_module() -> None:
+    scope = Scope(reaches_models=True)
+    assert scope.spell(OPTIONAL) == "Annotated[models.Tool | None, 1]"
+    assert scope.siblings() == []
 
 
 def test_a_template_imports_only_what_it_prints(tmp_path: Path) -> None:
@@ -62,8 +86,7 @@ def test_filters_know_expressions(tmp_path: Path) -> None:
     template = "x = {{ type | repr }}\ny = ({{ types | join(', ') }})\n{% include 'imports.py.j2' %}"
     text = rendered(template, tmp_path, type=OPTIONAL, types=[expression(Symbol("typing.Any")), expression("1")])
     assert 'Annotated[Tool | None, 1]"' in text
-    assert "import Annotated" in text
-    assert "import Any" in text
+    assert "import Annotated, Any" in text
 
 
 def test_a_document_has_the_plain_names(tmp_path: Path) -> None:

@@ -36,19 +36,32 @@ class ClassViews:
             yield views.Module(name=module, definitions=tuple(definitions))
 
     def _ordered(self, names: Collection[str]) -> list[str]:
-        """Sort by what needs what, else by name; in a circle the first by name goes first."""
+        """Sort by what needs what, else as schema.ts does; an alias that reaches itself is quoted and needs nothing."""
         done: dict[str, None] = {}
 
         def visit(name: str, path: frozenset[str]) -> None:
             if name in done or name in path or name not in names:
                 return
-            for other in sorted(set(self._mentioned(self._protocol.definitions[name]))):
+            if self._is_recursive(name):
+                done[name] = None
+            for other in self._mentioned(self._protocol.definitions[name]):
                 visit(other, path | {name})
             done[name] = None
 
-        for name in sorted(names):
+        for name in names:
             visit(name, frozenset())
         return list(done)
+
+    def _is_recursive(self, name: str) -> bool:
+        """Whether a definition is an alias that reaches itself by way of aliases alone."""
+        found: set[str] = set()
+        pending = [name]
+        while pending:
+            definition = self._protocol.definitions[pending.pop()]
+            fresh = set() if isinstance(definition, Struct) else set(references(definition.type)) - found
+            found |= fresh
+            pending += fresh
+        return name in found
 
     def _mentioned(self, definition: Definition) -> Iterator[str]:
         """Iterate over what the Python statement of a definition names: types, and the bases that it inherits."""
@@ -105,7 +118,7 @@ class ClassViews:
         if is_constant(field) and isinstance(field.type, Literal):
             default = constant(field.type.values[0])
         elif nullable:
-            type_, default = type_ if is_any(field.type) else either(type_, ABSENT_TYPE), ABSENT
+            type_, default = either(type_, ABSENT_TYPE), ABSENT
         elif not field.required:
             type_, default = either(type_, NONE), NONE
         return views.Field(

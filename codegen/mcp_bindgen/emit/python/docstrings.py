@@ -25,12 +25,17 @@ def docstring(paragraphs: str, indent: int = 0) -> str:
     return "\n".join([escaped[0], *rest, margin])
 
 
+def summary(paragraphs: str) -> str:
+    """Return the first paragraph of documentation on one line."""
+    return " ".join(paragraphs.strip().partition("\n\n")[0].split())
+
+
 def _escaped(line: str, quotes: re.Pattern[str]) -> str:
     return quotes.sub(lambda found: '\\"' * len(found[0]), line.replace("\\", "\\\\"))
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Wrap the lines that are too long; shorter ones, lists for example, stay as they are."""
+    """Wrap the lines that are too long; shorter ones stay as they are, and what belongs to an item is indented more."""
     wrapped: list[str] = []
     for line in text.splitlines():
         if len(line) <= width:
@@ -41,7 +46,7 @@ def _wrapped(text: str, width: int) -> list[str]:
             line.strip(),
             width,
             initial_indent=lead,
-            subsequent_indent=lead,
+            subsequent_indent=f"{lead}    " if lead else "",
             break_long_words=False,
             break_on_hyphens=False,
         )

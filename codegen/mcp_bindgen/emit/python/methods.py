@@ -62,14 +62,19 @@ def constant_views(protocol: Protocol, names: Names) -> tuple[views.Constant, ..
     return tuple(views.Constant(name=names.constants[c.name], value=c.value, doc=c.doc) for c in protocol.constants)
 
 
-def error_views(protocol: Protocol) -> Iterator[views.Error]:
-    """Make one exception per error code: per constant that is a negative integer (JSON-RPC 2.0, section 5.1)."""
+def error_views(protocol: Protocol, names: Names) -> Iterator[views.Error]:
+    """Make one exception per error code: per constant that is a negative integer (JSON-RPC 2.0, section 5.1).
+
+    An exception is never called as a model is, whatever the case: `except` with a model would hide the real error.
+    """
+    models = {name.casefold() for name in names.classes.values()}
     taken: set[str] = set()
     for constant in protocol.constants:
         if not isinstance(constant.value, int) or constant.value >= 0:
             continue
         name = camel(constant.name)
         name = name if name.endswith("Error") else f"{name}Error"
+        name = f"Peer{name}" if name.casefold() in models else name
         name = f"{name}{str(constant.value).lstrip('-')}" if name in taken else name
         taken.add(name)
         yield views.Error(name=name, code=constant.value, doc=constant.doc or constant.name)

@@ -13,7 +13,7 @@ from mcp_bindgen.ir.nodes import Definition, Protocol, Struct
 
 COMMON = "common"
 MESSAGES = "messages"
-RESERVED = frozenset((COMMON, MESSAGES, "binding", "client", "constants", "errors", "methods", "server"))
+RESERVED = frozenset((COMMON, MESSAGES, "binding", "client", "constants", "errors", "methods", "models", "server"))
 
 
 def assign_modules(protocol: Protocol, released: Sequence[Protocol]) -> dict[str, str]:

@@ -12,11 +12,13 @@ from mcp_bindgen.emit.python.methods import constant_views, error_views, lookup,
 from mcp_bindgen.emit.python.modules import assign_modules
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.render import Page, Templates
+from mcp_bindgen.emit.python.scope import names_in
 from mcp_bindgen.emit.python.spelling import Speller
 from mcp_bindgen.emit.python.stubs import StubViews
+from mcp_bindgen.ir.facts import has_batches, has_errors_without_id
 from mcp_bindgen.ir.nodes import Protocol
 
-BINDING_FORMAT = 1
+BINDING_FORMAT = 2
 """The format of the bindings, which the runtime checks (mcp_runtime.binding.FORMAT)."""
 
 TYPED = {"py.typed": ""}
@@ -57,19 +59,23 @@ def package_view(protocol: Protocol, released: Sequence[Protocol], diagnostics: 
     classes = ClassViews(protocol, names, speller, Inheritance(protocol, names), modules)
     stubs = StubViews(protocol, names, speller)
     constants = constant_views(protocol, names)
+    errors = tuple(error_views(protocol, names))
     exports = {names.classes[name]: module for name, module in modules.items()}
     exports |= {name: module for module, members in _STUBS.items() for name in members}
     exports |= {constant.name: "constants" for constant in constants}
     exports |= {"METHODS": "methods", "BINDING": "binding"}
+    exports |= {error.name: "errors" for error in errors}
     return views.Package(
         revision=protocol.revision,
         era=protocol.era.value,
         format=BINDING_FORMAT,
+        has_batches=has_batches(protocol),
+        has_errors_without_id=has_errors_without_id(protocol),
         modules=tuple(classes.modules()),
         methods=method_views(protocol, names, speller),
         lookup=lookup(protocol, names),
         constants=constants,
-        errors=tuple(error_views(protocol)),
+        errors=errors,
         client=stubs.client(),
         server=stubs.server(),
         exports=tuple(views.Export(name=name, module=exports[name]) for name in sorted(exports)),
@@ -78,8 +84,25 @@ def package_view(protocol: Protocol, released: Sequence[Protocol], diagnostics: 
 
 def package_pages(package: views.Package) -> Iterator[Page]:
     """Iterate over the pages of one revision's package."""
+    exported = frozenset(names_in(package.exports))
     for module in package.modules:
-        yield Page(path=f"{module.name}.py", template="models.py.j2", context={"package": package, "module": module})
-    for name in ("constants", "errors", "methods", "client", "server", "binding"):
-        yield Page(path=f"{name}.py", template=f"{name}.py.j2", context={"package": package})
-    yield Page(path="__init__.py", template="init.py.j2", context={"package": package})
+        context = {"package": package, "module": module}
+        bound = exported.union(names_in(module.definitions))
+        yield Page(path=f"{module.name}.py", template="module.py.j2", context=context, bound=bound)
+    for name, parts in {
+        "models": (package.exports,),
+        "constants": (package.constants,),
+        "errors": (package.errors,),
+        "methods": (package.methods,),
+        "client": (package.client,),
+        "server": (package.server,),
+        "binding": (),
+    }.items():
+        yield Page(
+            path=f"{name}.py",
+            template=f"{name}.py.j2",
+            context={"package": package},
+            bound=frozenset(names_in((parts, *(export for export in package.exports if export.module == name)))),
+            reaches_models=True,
+        )
+    yield Page(path="__init__.py", template="init.py.j2", context={"package": package}, bound=exported)

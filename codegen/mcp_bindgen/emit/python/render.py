@@ -20,7 +20,7 @@ from jinja2.runtime import Context
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.emit.bounded import TimeIsUp, limited_time
 from mcp_bindgen.emit.header import commented
-from mcp_bindgen.emit.python.docstrings import docstring
+from mcp_bindgen.emit.python.docstrings import docstring, summary
 from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.scope import Scope
 from mcp_bindgen.paths import shipped
@@ -38,11 +38,13 @@ MAX_LENGTH = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One generated file: its path, the name of the template that lays it out, and what that sees."""
+    """One generated file: its path, the template that lays it out, what that sees, and how it names what it uses."""
 
     path: str
     template: str
     context: Mapping[str, object]
+    bound: frozenset[str] = frozenset()
+    reaches_models: bool = False
 
 
 class Templates:
@@ -79,7 +81,7 @@ class Templates:
             keep_trailing_newline=True,
         )
         filters: Any = self._environment.filters
-        filters.update(docstring=docstring, join=_join, repr=_repr)
+        filters.update(docstring=docstring, summary=summary, join=_join, repr=_repr)
 
     def render(self, pages: Iterable[Page], header: Sequence[str]) -> dict[str, str]:
         """Render pages to text by path: the header as a comment, then what their templates print. Python is formatted.
@@ -94,7 +96,7 @@ class Templates:
         return format_source(text, self._place(page.template)) if page.path.endswith((".py", ".pyi")) else text
 
     def _text(self, page: Page) -> str:
-        scope = Scope()
+        scope = Scope(page.bound, reaches_models=page.reaches_models)
         names = {"use": scope.use, "imports": scope.imports, "siblings": scope.siblings, "scope": scope}
         chunks: list[str] = []
         length = 0

@@ -1,31 +1,44 @@
 """What a page imports: it follows from what its templates print.
 
-An expression that is printed, and a name that a template asks for with ``use("typing.Any")``, are recorded here.
+An expression that is printed, and a name that a template asks for with ``use("typing.Any")``, are recorded here. An
+import keeps its name, unless the page binds that name itself: then it gets an underscore, so that a definition called
+`Literal` and a field called `list` keep theirs.
 """
+
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import fields, is_dataclass
+from itertools import groupby
+from typing import Any, cast
 
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.expressions import Defined, Expression, Part, Symbol
 
-_LOCALS = {"mcp_runtime.model": "_m"}
-"""Local names that are shorter than the rule would have them."""
-_GROUPS = ("builtins", "collections", "types", "typing", "pydantic", "typing_extensions", "mcp_runtime", "")
-_ORDER = ("bool", "dict", "int", "float", "list", "str", "type")
+_BUILTINS = "builtins"
 
 
 class Scope:
-    """The names that a page uses from elsewhere."""
+    """The names that a page uses from elsewhere.
 
-    def __init__(self) -> None:
-        self._imports: dict[str, views.Import] = {}
+    Args:
+        bound: the names that the page binds itself: classes, fields, functions, parameters.
+        reaches_models: whether the page reaches the models through the module `models`, which imports each at its
+            first use; else it imports them from the modules that define them.
+    """
+
+    def __init__(self, bound: Collection[str] = (), *, reaches_models: bool = False) -> None:
+        self._bound = bound
+        self._reaches_models = reaches_models
+        self._imports: dict[str, views.Imported] = {}
         self._siblings: dict[str, set[str]] = {}
 
     def use(self, path: str) -> str:
         """Return what the page calls something that it imports, such as ``typing.Any``, ``typing``, ``.methods``."""
-        if path not in self._imports:
-            module, _, name = path.rpartition(".")
-            module = module or ("." if path.startswith(".") else "")
-            self._imports[path] = views.Import(module=module, name=name, local=_LOCALS.get(path, f"_{name}"))
-        return self._imports[path].local
+        module, _, name = path.rpartition(".")
+        local = f"_{name}" if name in self._bound else name
+        if not (module == _BUILTINS and local == name):
+            self._imports.setdefault(path, views.Imported(name=name, local=local))
+        return local
 
     def spell(self, expression: Expression) -> str:
         """Return the text of an expression, and record what it needs."""
@@ -37,13 +50,21 @@ class Scope:
                 return part
             case Symbol(path):
                 return self.use(path)
+            case Defined(_, name) if self._reaches_models:
+                return f"{self.use('.models')}.{name}"
             case Defined(module, name):
                 self._siblings.setdefault(module, set()).add(name)
                 return name
 
-    def imports(self) -> list[views.Import]:
-        """Return what has been imported so far, in the order of import statements."""
-        return sorted(self._imports.values(), key=_import_order)
+    def imports(self) -> list[list[views.Import]]:
+        """Return what has been imported so far: the standard library, what is installed, the package itself."""
+        names: dict[str, list[views.Imported]] = {}
+        for path, imported in sorted(self._imports.items()):
+            module = path.rpartition(".")[0] or ("." if path.startswith(".") else "")
+            names.setdefault(module, []).append(imported)
+        statements = [views.Import(module=module, names=tuple(found)) for module, found in names.items()]
+        ordered = sorted(statements, key=lambda one: (_section(one), one.module))
+        return [list(section) for _, section in groupby(ordered, key=_section)]
 
     def siblings(self, own: str = "") -> list[views.Sibling]:
         """Return what has been used so far from modules of the same package, but for the page's `own`."""
@@ -51,8 +72,20 @@ class Scope:
         return [views.Sibling(module=module, names=tuple(sorted(self._siblings[module]))) for module in modules]
 
 
-def _import_order(statement: views.Import) -> tuple[int, str, int, str]:
-    root = (statement.module or statement.name).partition(".")[0]
-    rank = _ORDER.index(statement.name) if statement.module == "builtins" else 0
-    group = _GROUPS.index(root) if root in _GROUPS else len(_GROUPS) - 1
-    return group, statement.module, rank, statement.local
+def names_in(view: object) -> Iterator[str]:
+    """Iterate over the names that a view, and the views inside it, give to what a page defines."""
+    if isinstance(view, tuple):
+        for inner in cast(tuple[object, ...], view):
+            yield from names_in(inner)
+    elif is_dataclass(view) and not isinstance(view, type | Expression):
+        for field in fields(view):
+            value: Any = getattr(view, field.name)
+            if field.name == "name" and isinstance(value, str):
+                yield value
+            else:
+                yield from names_in(value)
+
+
+def _section(statement: views.Import) -> int:
+    root = (statement.module or statement.names[0].name).partition(".")[0]
+    return 2 if not root else 0 if root in sys.stdlib_module_names else 1

@@ -26,7 +26,6 @@ from mcp_bindgen.ir.spell import bounds_of
 ANNOTATED = Symbol("typing.Annotated")
 LITERAL = Symbol("typing.Literal")
 FIELD = Symbol("pydantic.Field")
-MODEL = Symbol("mcp_runtime.model")
 DICT = Symbol("builtins.dict")
 LIST = Symbol("builtins.list")
 
@@ -34,8 +33,15 @@ ANY = expression(Symbol("typing.Any"))
 FLOAT = expression(Symbol("builtins.float"))
 NONE = expression("None")
 STR = expression(Symbol("builtins.str"))
-ABSENT = expression(MODEL, ".ABSENT")
-ABSENT_TYPE = expression(MODEL, ".Absent")
+
+
+def model(name: str) -> Expression:
+    """Spell something that the runtime's module of models defines."""
+    return expression(Symbol(f"mcp_runtime.model.{name}"))
+
+
+ABSENT = model("ABSENT")
+ABSENT_TYPE = model("Absent")
 
 _STATIC: Mapping[Kind, Expression] = {
     Kind.STRING: STR,
@@ -47,11 +53,11 @@ _STATIC: Mapping[Kind, Expression] = {
 }
 _CHECKED: Mapping[Kind, Expression] = {
     **_STATIC,
-    Kind.BOOLEAN: expression(MODEL, ".Boolean"),
-    Kind.INTEGER: expression(MODEL, ".Integer"),
-    Kind.NUMBER: expression(MODEL, ".Number"),
+    Kind.BOOLEAN: model("Boolean"),
+    Kind.INTEGER: model("Integer"),
+    Kind.NUMBER: model("Number"),
 }
-_NUMERIC: Mapping[Kind, str] = {Kind.INTEGER: ".JsonInteger", Kind.NUMBER: ".JsonNumber"}
+_NUMERIC: Mapping[Kind, str] = {Kind.INTEGER: "JsonInteger", Kind.NUMBER: "JsonNumber"}
 _ARGUMENTS: Mapping[str, str] = {
     "minimum": "ge",
     "maximum": "le",
@@ -138,12 +144,12 @@ class Speller:
     def _union(self, members: tuple[TypeRef, ...]) -> Expression:
         tag = self._tag(members)
         if tag is not None:
-            mode = f".Tagged({tag!r})"
+            mode = expression(model("Tagged"), f"({tag!r})")
         else:
-            mode = ".LEFT_TO_RIGHT" if are_distinct(self.protocol, members) else ".MOST_MEMBERS"
+            mode = model("LEFT_TO_RIGHT" if are_distinct(self.protocol, members) else "MOST_MEMBERS")
             members = tuple(self._flattened(members))
         ordered = most_specific_first(self.protocol, members)
-        return generic(ANNOTATED, either(*map(self.annotation, ordered)), expression(MODEL, mode))
+        return generic(ANNOTATED, either(*map(self.annotation, ordered)), mode)
 
     def _tag(self, members: Iterable[TypeRef]) -> str | None:
         """Return the field by which pydantic tells the members of a union apart; it has one name in all of them."""
@@ -173,13 +179,11 @@ class Speller:
 def _literal(values: tuple[Scalar, ...]) -> Expression:
     """Spell a closed set; a number that is not an integer cannot be an argument of Python's `Literal`."""
     members = [*_closed(values), *map(_exactly, _fractions(values))]
-    return (
-        members[0] if len(members) == 1 else generic(ANNOTATED, either(*members), expression(MODEL, ".LEFT_TO_RIGHT"))
-    )
+    return members[0] if len(members) == 1 else generic(ANNOTATED, either(*members), model("LEFT_TO_RIGHT"))
 
 
 def _exactly(value: float) -> Expression:
-    return generic(ANNOTATED, FLOAT, expression(MODEL, f".JsonNumber(ge={value!r}, le={value!r})"))
+    return generic(ANNOTATED, FLOAT, expression(model("Exactly"), f"({value!r})"))
 
 
 def _closed(values: tuple[Scalar, ...]) -> list[Expression]:
@@ -194,11 +198,11 @@ def _fractions(values: tuple[Scalar, ...]) -> list[float]:
 def _primitive(type_: Primitive) -> Expression:
     if type_.known:
         known = generic(LITERAL, *map(constant, type_.known))
-        return generic(ANNOTATED, either(known, STR), expression(MODEL, ".OPEN"))
+        return generic(ANNOTATED, either(known, STR), model("OPEN"))
     if type_.bounds == UNBOUNDED:
         return _CHECKED[type_.kind]
     if type_.kind in _NUMERIC:
-        checked = expression(MODEL, f"{_NUMERIC[type_.kind]}({_arguments(type_.bounds)})")
+        checked = expression(model(_NUMERIC[type_.kind]), f"({_arguments(type_.bounds)})")
         return generic(ANNOTATED, _STATIC[type_.kind], checked)
     return _constrained(_CHECKED[type_.kind], type_.bounds)
 
@@ -209,7 +213,7 @@ def _constrained(spelled: Expression, bounds: Bounds) -> Expression:
     if arguments:
         marks.append(expression(FIELD, f"({arguments})"))
     if bounds.unique_items:
-        marks.append(expression(MODEL, ".UNIQUE"))
+        marks.append(model("UNIQUE"))
     return generic(ANNOTATED, spelled, *marks) if marks else spelled
 
 

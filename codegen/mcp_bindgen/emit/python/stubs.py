@@ -9,7 +9,6 @@ from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import (
     ABSENT,
     ABSENT_TYPE,
-    ANY,
     NONE,
     Speller,
     either,
@@ -30,13 +29,21 @@ _OWN = frozenset(("self", "meta", "options", "result_type"))
 _STUB = Symbol("mcp_runtime.stub")
 _RESULT = expression(_STUB, ".T")
 _OPTIONS = views.Parameter(
+    doc="Timeouts and a progress callback for this call.",
     name="options",
     field="",
     type=either(expression(_STUB, ".CallOptions"), NONE),
     schema_type=None,
     default=NONE,
 )
-_RESULT_TYPE = views.Parameter(name="result_type", field="", type=type_of(_RESULT), schema_type=None, default=None)
+_RESULT_TYPE = views.Parameter(
+    name="result_type",
+    field="",
+    type=type_of(_RESULT),
+    schema_type=None,
+    default=None,
+    doc="The class of the result.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,7 +281,7 @@ class StubViews:
             if not field.required:
                 nullable = admits_null(self._protocol, field.type)
                 default = ABSENT if nullable else NONE
-                type_ = type_ if type_ == ANY else either(type_, ABSENT_TYPE if nullable else NONE)
+                type_ = either(type_, ABSENT_TYPE if nullable else NONE)
             name = f"{attribute}_" if attribute in _OWN else attribute
             found.append(
                 views.Parameter(

@@ -4,7 +4,7 @@ These classes are the documented context of user templates (docs/templates.md is
 """
 
 from mcp_bindgen.emit.python.views.models import Alias, Class, Field, Module
-from mcp_bindgen.emit.python.views.package import Export, Import, Package, Sibling
+from mcp_bindgen.emit.python.views.package import Export, Import, Imported, Package, Sibling
 from mcp_bindgen.emit.python.views.stubs import Argument, Function, Parameter, Params, Side, Signature
 from mcp_bindgen.emit.python.views.tables import Bridge, Call, Constant, Error, Lookup, Method
 
@@ -20,6 +20,7 @@ __all__ = [
     "Field",
     "Function",
     "Import",
+    "Imported",
     "Lookup",
     "Method",
     "Module",

@@ -28,6 +28,8 @@ class Package:
         revision: the revision.
         era: how its conversations begin: ``legacy`` (with a handshake) or ``modern`` (without one).
         format: the format of the bindings, which the runtime checks.
+        has_batches: whether messages may come in arrays.
+        has_errors_without_id: whether an error response may leave out the id of its request.
         modules: the modules of models, by name.
         methods: the methods of the protocol.
         lookup: the same by who sends them.
@@ -41,6 +43,8 @@ class Package:
     revision: str
     era: str
     format: int
+    has_batches: bool
+    has_errors_without_id: bool
     modules: tuple[Module, ...]
     methods: tuple[Method, ...]
     lookup: Lookup
@@ -50,20 +54,37 @@ class Package:
     server: Side
     exports: tuple[Export, ...]
 
+    @property
+    def machinery(self) -> tuple[Export, ...]:
+        """Return the exports that no module of models holds."""
+        held = {module.name for module in self.modules}
+        return tuple(export for export in self.exports if export.module not in held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A name that a page imports.
+
+    Attributes:
+        name: the name, or the module.
+        local: what the page calls it: the same, unless the page binds that name itself.
+    """
+
+    name: str
+    local: str
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
     """An import statement.
 
     Attributes:
-        module: where the name is imported from; empty if a whole module is.
-        name: the name, or the module.
-        local: what the page calls it.
+        module: where the names are imported from; empty if they are modules themselves.
+        names: what is imported, sorted.
     """
 
     module: str
-    name: str
-    local: str
+    names: tuple[Imported, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,13 @@ class Function:
     doc: str
     is_deprecated: bool
 
+    @property
+    def documented(self) -> tuple[Parameter, ...]:
+        """The parameters that have documentation, those of all overloads once each."""
+        ways = (self.signature, *self.overloads)
+        found = {parameter.name: parameter for way in ways for parameter in way.parameters if parameter.doc}
+        return tuple(found.values())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:

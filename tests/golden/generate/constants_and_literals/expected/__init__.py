@@ -5,75 +5,51 @@
 #   command:  mcp-bindgen generate
 """Typed bindings of the Model Context Protocol, revision 2099-01-01.
 
-Every name below is imported at its first use; the modules that hold them are private.
+Every name is imported at its first use; the modules that hold them are private, but for `errors` and
+`methods`.
 """
 
-import typing as _typing
-from typing import Any as _Any
-from typing import Final as _Final
+from sys import modules
+from typing import Any, Final, TYPE_CHECKING
 
-REVISION: _Final = "2099-01-01"
+REVISION: Final = "2099-01-01"
 """The revision of the protocol."""
 
-_HOMES: _Final = {
-    "BINDING": "binding",
-    "Circle": "messages",
-    "Client": "client",
-    "ClientContext": "client",
-    "ClientHandlers": "client",
-    "ClientRequest": "messages",
-    "ConnectedClient": "server",
-    "Context": "server",
-    "Drawing": "messages",
-    "InitializeRequest": "initialize",
-    "InitializeRequestParams": "initialize",
-    "InitializeResult": "initialize",
-    "Level": "messages",
-    "METHODS": "methods",
-    "Server": "server",
-    "Shape": "messages",
-    "Square": "messages",
-}
-
-if _typing.TYPE_CHECKING:
-    from .binding import (
-        BINDING as BINDING,
-    )
-    from .client import (
-        Client as Client,
-        ClientContext as ClientContext,
-        ClientHandlers as ClientHandlers,
-    )
-    from .initialize import (
-        InitializeRequest as InitializeRequest,
-        InitializeRequestParams as InitializeRequestParams,
-        InitializeResult as InitializeResult,
-    )
-    from .messages import (
-        Circle as Circle,
-        ClientRequest as ClientRequest,
-        Drawing as Drawing,
-        Level as Level,
-        Shape as Shape,
-        Square as Square,
-    )
-    from .methods import (
-        METHODS as METHODS,
-    )
-    from .server import (
-        ConnectedClient as ConnectedClient,
-        Context as Context,
-        Server as Server,
-    )
+if TYPE_CHECKING:
+    from .binding import BINDING as BINDING
+    from .client import Client as Client, ClientContext as ClientContext, ClientHandlers as ClientHandlers
+    from .methods import METHODS as METHODS
+    from .server import ConnectedClient as ConnectedClient, Context as Context, Server as Server
+    from .models import *
 else:
+    _HOMES = {
+        "BINDING": "binding",
+        "Circle": "messages",
+        "Client": "client",
+        "ClientContext": "client",
+        "ClientHandlers": "client",
+        "ClientRequest": "messages",
+        "ConnectedClient": "server",
+        "Context": "server",
+        "Drawing": "messages",
+        "InitializeRequest": "initialize",
+        "InitializeRequestParams": "initialize",
+        "InitializeResult": "initialize",
+        "Level": "messages",
+        "METHODS": "methods",
+        "Server": "server",
+        "Shape": "messages",
+        "Square": "messages",
+    }
+    __all__ = ["REVISION", *_HOMES]
 
-    def __getattr__(name: str) -> _Any:
+    def __getattr__(name: str) -> Any:
         home = _HOMES.get(name)
         if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=modules[__name__])
         value = getattr(__import__(f"{__name__}.{home}", fromlist=[name]), name)
         globals()[name] = value
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_HOMES})
+        return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -5,19 +5,21 @@
 #   command:  mcp-bindgen generate
 """Types of `messages`. Revision 2099-01-01."""
 
-from builtins import float as _float
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal, TypeAlias
+
+from mcp_runtime.model import ABSENT, Absent, Exactly, JsonNumber, LEFT_TO_RIGHT, Number, Tagged, WireModel
+from pydantic import Field
+
 from .initialize import InitializeRequest
 
+ClientRequest: TypeAlias = InitializeRequest
+"""Any message a client may send that wants an answer.
 
-class Circle(_m.WireModel):
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+"""
+
+
+class Circle(WireModel):
     """Round.
 
     It has no corners.
@@ -25,56 +27,45 @@ class Circle(_m.WireModel):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    kind: _Annotated[_Literal["circle"], _m.CONST] = "circle"
-    radius: _Annotated[_float, _m.JsonNumber(gt=0)]
+    kind: Literal["circle"] = "circle"
+    radius: Annotated[float, JsonNumber(gt=0)]
     """In metres."""
 
 
-ClientRequest: _TypeAlias = InitializeRequest
-"""Any message a client may send that wants an answer.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
-"""
-
-
-Level: _TypeAlias = _Literal["low", "high"]
-"""From least to most.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
-"""
-
-
-class Square(_m.WireModel):
+class Square(WireModel):
     """Square of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    kind: _Annotated[_Literal["square"], _m.CONST] = "square"
-    side: _m.Number
-    side_count: _Annotated[_Literal[4], _m.CONST] = 4
+    kind: Literal["square"] = "square"
+    side: Number
+    side_count: Literal[4] = 4
 
 
-Shape: _TypeAlias = _Annotated[Square | Circle, _m.Tagged("kind")]
+Shape: TypeAlias = Annotated[Square | Circle, Tagged("kind")]
 """Told apart by `kind`.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """
 
 
-class Drawing(_m.WireModel):
+Level: TypeAlias = Literal["low", "high"]
+"""From least to most.
+
+See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+"""
+
+
+class Drawing(WireModel):
     """Says \"\"\"quoted\"\"\" and ends with a quote: "
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    shapes: _list[Shape]
-    level: _Annotated[Level | None, _m.OPTIONAL] = None
-    note: _Annotated[_str | None, _m.LEFT_TO_RIGHT]
-    data: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    version: _Annotated[
-        _Annotated[_Literal[1, True, None] | _Annotated[_float, _m.JsonNumber(ge=2.5, le=2.5)], _m.LEFT_TO_RIGHT]
-        | _m.Absent,
-        _m.NULLABLE,
-    ] = _m.ABSENT
-    ref_like: _Annotated[_str | None, _m.OPTIONAL, _Field(alias="$ref-like")] = None
+    shapes: list[Shape]
+    level: Level | None = None
+    note: Annotated[str | None, LEFT_TO_RIGHT]
+    data: Any | Absent = ABSENT
+    version: Annotated[Literal[1, True, None] | Annotated[float, Exactly(2.5)], LEFT_TO_RIGHT] | Absent = ABSENT
+    ref_like: Annotated[str | None, Field(alias="$ref-like")] = None

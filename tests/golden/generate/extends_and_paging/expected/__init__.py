@@ -5,97 +5,61 @@
 #   command:  mcp-bindgen generate
 """Typed bindings of the Model Context Protocol, revision 2099-01-01.
 
-Every name below is imported at its first use; the modules that hold them are private.
+Every name is imported at its first use; the modules that hold them are private, but for `errors` and
+`methods`.
 """
 
-import typing as _typing
-from typing import Any as _Any
-from typing import Final as _Final
+from sys import modules
+from typing import Any, Final, TYPE_CHECKING
 
-REVISION: _Final = "2099-01-01"
+REVISION: Final = "2099-01-01"
 """The revision of the protocol."""
 
-_HOMES: _Final = {
-    "BINDING": "binding",
-    "Client": "client",
-    "ClientContext": "client",
-    "ClientHandlers": "client",
-    "ClientRequest": "messages",
-    "ConnectedClient": "server",
-    "Context": "server",
-    "InitializeRequest": "initialize",
-    "InitializeRequestParams": "initialize",
-    "InitializeResult": "initialize",
-    "LATEST_PROTOCOL_VERSION": "constants",
-    "ListMoonsRequest": "moons",
-    "ListMoonsResult": "moons",
-    "METHODS": "methods",
-    "MOON_MISSING": "constants",
-    "Moon": "moons",
-    "MoonRoseNotification": "notifications",
-    "MoonRoseNotificationParams": "notifications",
-    "PaginatedRequestParams": "common",
-    "PaginatedResult": "common",
-    "Result": "common",
-    "Server": "server",
-    "ServerNotification": "messages",
-    "Thing": "moons",
-}
-
-if _typing.TYPE_CHECKING:
-    from .binding import (
-        BINDING as BINDING,
-    )
-    from .client import (
-        Client as Client,
-        ClientContext as ClientContext,
-        ClientHandlers as ClientHandlers,
-    )
-    from .common import (
-        PaginatedRequestParams as PaginatedRequestParams,
-        PaginatedResult as PaginatedResult,
-        Result as Result,
-    )
-    from .constants import (
-        LATEST_PROTOCOL_VERSION as LATEST_PROTOCOL_VERSION,
-        MOON_MISSING as MOON_MISSING,
-    )
-    from .initialize import (
-        InitializeRequest as InitializeRequest,
-        InitializeRequestParams as InitializeRequestParams,
-        InitializeResult as InitializeResult,
-    )
-    from .messages import (
-        ClientRequest as ClientRequest,
-        ServerNotification as ServerNotification,
-    )
-    from .methods import (
-        METHODS as METHODS,
-    )
-    from .moons import (
-        ListMoonsRequest as ListMoonsRequest,
-        ListMoonsResult as ListMoonsResult,
-        Moon as Moon,
-        Thing as Thing,
-    )
-    from .notifications import (
-        MoonRoseNotification as MoonRoseNotification,
-        MoonRoseNotificationParams as MoonRoseNotificationParams,
-    )
-    from .server import (
-        ConnectedClient as ConnectedClient,
-        Context as Context,
-        Server as Server,
-    )
+if TYPE_CHECKING:
+    from .binding import BINDING as BINDING
+    from .client import Client as Client, ClientContext as ClientContext, ClientHandlers as ClientHandlers
+    from .constants import LATEST_PROTOCOL_VERSION as LATEST_PROTOCOL_VERSION, MOON_MISSING as MOON_MISSING
+    from .errors import MoonMissingError as MoonMissingError
+    from .methods import METHODS as METHODS
+    from .server import ConnectedClient as ConnectedClient, Context as Context, Server as Server
+    from .models import *
 else:
+    _HOMES = {
+        "BINDING": "binding",
+        "Client": "client",
+        "ClientContext": "client",
+        "ClientHandlers": "client",
+        "ClientRequest": "messages",
+        "ConnectedClient": "server",
+        "Context": "server",
+        "InitializeRequest": "initialize",
+        "InitializeRequestParams": "initialize",
+        "InitializeResult": "initialize",
+        "LATEST_PROTOCOL_VERSION": "constants",
+        "ListMoonsRequest": "moons",
+        "ListMoonsResult": "moons",
+        "METHODS": "methods",
+        "MOON_MISSING": "constants",
+        "Moon": "moons",
+        "MoonMissingError": "errors",
+        "MoonRoseNotification": "notifications",
+        "MoonRoseNotificationParams": "notifications",
+        "PaginatedRequestParams": "common",
+        "PaginatedResult": "common",
+        "Result": "common",
+        "Server": "server",
+        "ServerNotification": "messages",
+        "Thing": "moons",
+    }
+    __all__ = ["REVISION", *_HOMES]
 
-    def __getattr__(name: str) -> _Any:
+    def __getattr__(name: str) -> Any:
         home = _HOMES.get(name)
         if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=modules[__name__])
         value = getattr(__import__(f"{__name__}.{home}", fromlist=[name]), name)
         globals()[name] = value
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_HOMES})
+        return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

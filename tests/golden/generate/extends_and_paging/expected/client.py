@@ -7,62 +7,62 @@
 
 from __future__ import annotations
 
-from builtins import bool as _bool
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import AsyncIterator as _AsyncIterator
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from mcp_runtime import stub as _stub
-from . import methods as _methods
-from .binding import BINDING as _BINDING
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-if _typing.TYPE_CHECKING:
-    from .initialize import InitializeResult
-    from .moons import ListMoonsResult, Moon
-    from .notifications import MoonRoseNotificationParams
+from mcp_runtime import stub
+
+from . import methods, models
+from .binding import BINDING
 
 
-class Client(_stub.ClientStub["ClientHandlers"]):
+class Client(stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
-    async def initialize(self, *, protocol_version: _str, options: _stub.CallOptions | None = None) -> InitializeResult:
+    async def initialize(
+        self, *, protocol_version: str, options: stub.CallOptions | None = None
+    ) -> models.InitializeResult:
         """First request of a session: the client offers a protocol version and tells what it can do.
 
-        Method ``initialize``.
+        Args:
+            protocol_version: Newest revision of the protocol the client speaks; the server may answer with
+                another.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import InitializeRequestParams
-
-        params = InitializeRequestParams(protocol_version=protocol_version)
-        return await self._caller.request(_methods.INITIALIZE, params, options)
+        params = models.InitializeRequestParams(protocol_version=protocol_version)
+        return await self._caller.request(methods.INITIALIZE, params, options)
 
     async def list_moons(
-        self, *, cursor: _str | None = None, all: _bool | None = None, options: _stub.CallOptions | None = None
-    ) -> ListMoonsResult:
+        self, *, cursor: str | None = None, all: bool | None = None, options: stub.CallOptions | None = None
+    ) -> models.ListMoonsResult:
         """Asks for moons.
 
-        Method ``moons/list``.
+        Args:
+            cursor: Where to go on, copied from the `nextCursor` before; leave it out for the first page.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import PaginatedRequestParams
+        params = models.PaginatedRequestParams(cursor=cursor, all=all)
+        return await self._caller.request(methods.MOONS_LIST, params, options)
 
-        params = PaginatedRequestParams(cursor=cursor, all=all)
-        return await self._caller.request(_methods.MOONS_LIST, params, options)
+    def iter_moons(
+        self, *, all: bool | None = None, options: stub.CallOptions | None = None
+    ) -> AsyncIterator[models.Moon]:
+        """Iterate over the items of all pages of ``moons/list``.
 
-    def iter_moons(self, *, all: _bool | None = None, options: _stub.CallOptions | None = None) -> _AsyncIterator[Moon]:
-        """Iterate over the items of all pages of ``moons/list``."""
+        Args:
+            options: Timeouts and a progress callback for this call.
+        """
 
-        async def _page(cursor: _str | None) -> ListMoonsResult:
+        async def _page(cursor: str | None) -> models.ListMoonsResult:
             return await self.list_moons(all=all, cursor=cursor, options=options)
 
-        return _stub.iterate(_page, lambda result: (result.moons, result.next_cursor))
+        return stub.iterate(_page, lambda result: (result.moons, result.next_cursor))
 
 
-class ClientContext(_stub.Context[Client]):
+class ClientContext(stub.Context[Client]):
     """What a client's handler knows of the message it answers."""
 
     @property
@@ -71,17 +71,17 @@ class ClientContext(_stub.Context[Client]):
         return self.peer
 
 
-class ClientHandlers(_stub.Handlers):
+class ClientHandlers(stub.Handlers):
     """What a client answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = ClientContext
-    __peer__: _ClassVar[_type[_stub.Stub]] = Client
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = ClientContext
+    __peer__: ClassVar[type[stub.Stub]] = Client
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "notifications/moons/rose": "on_moon_rose",
         }
     )
 
-    async def on_moon_rose(self, params: MoonRoseNotificationParams, ctx: ClientContext) -> None:
+    async def on_moon_rose(self, params: models.MoonRoseNotificationParams, ctx: ClientContext) -> None:
         """Method ``notifications/moons/rose``."""

@@ -5,32 +5,19 @@
 #   command:  mcp-bindgen generate
 """Types of `common`. Revision 2099-01-01."""
 
-from builtins import dict as _dict
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Any
+
+from mcp_runtime.model import Boolean, WireModel
+from pydantic import Field
 
 
-class PaginatedRequestParams(_m.WireModel):
-    """Parameters of a request for one page of a list.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
-    """
-
-    cursor: _Annotated[_str | None, _m.OPTIONAL] = None
-    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
-    all: _Annotated[_m.Boolean | None, _m.OPTIONAL] = None
-
-
-class Result(_m.WireModel):
+class Result(WireModel):
     """What every answer has.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    meta: _Annotated[_dict[_str, _Any] | None, _m.OPTIONAL, _Field(alias="_meta")] = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
@@ -40,5 +27,16 @@ class PaginatedResult(Result):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    next_cursor: _Annotated[_str | None, _m.OPTIONAL] = None
+    next_cursor: str | None = None
     """Where the following page starts, to be sent back as it is; absent on the last page."""
+
+
+class PaginatedRequestParams(WireModel):
+    """Parameters of a request for one page of a list.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    cursor: str | None = None
+    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
+    all: Boolean | None = None

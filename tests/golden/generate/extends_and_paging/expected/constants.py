@@ -5,11 +5,11 @@
 #   command:  mcp-bindgen generate
 """Constants of the protocol. Revision 2099-01-01."""
 
-from typing import Final as _Final
+from typing import Final
 
-LATEST_PROTOCOL_VERSION: _Final = "2099-01-01"
+LATEST_PROTOCOL_VERSION: Final = "2099-01-01"
 """The name of this edition."""
 
 
-MOON_MISSING: _Final = -32099
+MOON_MISSING: Final = -32099
 """The moon is not there."""

@@ -5,20 +5,19 @@
 #   command:  mcp-bindgen generate
 """Exceptions for the error codes of the protocol. Revision 2099-01-01."""
 
-from builtins import int as _int
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-from typing import Final as _Final
-from mcp_runtime import errors as _errors
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from mcp_runtime import errors
 
 
-class MoonMissingError(_errors.PeerError):
+class MoonMissingError(errors.PeerError):
     """The moon is not there.
 
     Error code -32099.
     """
 
 
-ERRORS: _Final[_Mapping[_int, _type[_errors.PeerError]]] = _MappingProxyType({-32099: MoonMissingError})
+ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType({-32099: MoonMissingError})
 """The exception that stands for each error code of this revision."""

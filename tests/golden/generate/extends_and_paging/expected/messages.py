@@ -5,21 +5,22 @@
 #   command:  mcp-bindgen generate
 """Types of `messages`. Revision 2099-01-01."""
 
-from typing import Annotated as _Annotated
-from typing import TypeAlias as _TypeAlias
-from mcp_runtime import model as _m
+from typing import Annotated, TypeAlias
+
+from mcp_runtime.model import Tagged
+
 from .initialize import InitializeRequest
 from .moons import ListMoonsRequest
 from .notifications import MoonRoseNotification
 
-ClientRequest: _TypeAlias = _Annotated[InitializeRequest | ListMoonsRequest, _m.Tagged("method")]
+ClientRequest: TypeAlias = Annotated[InitializeRequest | ListMoonsRequest, Tagged("method")]
 """Any message a client may send that wants an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """
 
 
-ServerNotification: _TypeAlias = MoonRoseNotification
+ServerNotification: TypeAlias = MoonRoseNotification
 """Any message a server may send that nobody answers.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts

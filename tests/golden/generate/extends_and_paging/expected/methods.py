@@ -7,66 +7,60 @@
 
 from __future__ import annotations
 
-from builtins import str as _str
-from collections.abc import Mapping as _Mapping
-import typing as _typing
-from typing import Any as _Any
-from typing import Final as _Final
-from mcp_runtime import method as _method
+from collections.abc import Mapping
+from typing import Any, Final
 
-if _typing.TYPE_CHECKING:
-    from .common import PaginatedRequestParams
-    from .initialize import InitializeRequestParams, InitializeResult
-    from .moons import ListMoonsResult
-    from .notifications import MoonRoseNotificationParams
+from mcp_runtime import method
 
-_PACKAGE: _Final = __name__.rpartition(".")[0]
+from . import models
 
-INITIALIZE: _Final[_method.RequestMethod[InitializeRequestParams, InitializeResult]] = _method.RequestMethod(
+_PACKAGE: Final = __name__.rpartition(".")[0]
+
+INITIALIZE: Final[method.RequestMethod[models.InitializeRequestParams, models.InitializeResult]] = method.RequestMethod(
     "initialize",
     message="InitializeRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "InitializeRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "InitializeRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "InitializeResult"),
+    result=method.WireType(_PACKAGE, "InitializeResult"),
 )
 """First request of a session: the client offers a protocol version and tells what it can do."""
 
-MOONS_LIST: _Final[_method.RequestMethod[PaginatedRequestParams, ListMoonsResult]] = _method.RequestMethod(
+MOONS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.ListMoonsResult]] = method.RequestMethod(
     "moons/list",
     message="ListMoonsRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "PaginatedRequestParams"),
-    result=_method.WireType(_PACKAGE, "ListMoonsResult"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
+    result=method.WireType(_PACKAGE, "ListMoonsResult"),
     paginated=True,
 )
 """Asks for moons."""
 
-NOTIFICATIONS_MOONS_ROSE: _Final[_method.NotificationMethod[MoonRoseNotificationParams]] = _method.NotificationMethod(
-    "notifications/moons/rose",
-    message="MoonRoseNotification",
-    direction=_method.Direction.SERVER_TO_CLIENT,
-    params=_method.WireType(_PACKAGE, "MoonRoseNotificationParams"),
-    params_required=True,
+NOTIFICATIONS_MOONS_ROSE: Final[method.NotificationMethod[models.MoonRoseNotificationParams]] = (
+    method.NotificationMethod(
+        "notifications/moons/rose",
+        message="MoonRoseNotification",
+        direction=method.Direction.SERVER_TO_CLIENT,
+        params=method.WireType(_PACKAGE, "MoonRoseNotificationParams"),
+        params_required=True,
+    )
 )
 """"""
 
-METHODS: _Final[_Mapping[_str, _method.AnyMethod]] = _method.by_name([INITIALIZE, MOONS_LIST, NOTIFICATIONS_MOONS_ROSE])
+METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name([INITIALIZE, MOONS_LIST, NOTIFICATIONS_MOONS_ROSE])
 """All methods by name."""
 
-CLIENT_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name([INITIALIZE, MOONS_LIST])
+CLIENT_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([INITIALIZE, MOONS_LIST])
 """What a client may ask."""
 
-SERVER_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name([])
+SERVER_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
 """What a server may ask."""
 
-EMBEDDED_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name([])
+EMBEDDED_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
 """What a server may ask inside of a result."""
 
-CLIENT_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] = _method.by_name([])
+CLIENT_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name([])
 """What a client may notify of."""
 
-SERVER_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] = _method.by_name(
-    [NOTIFICATIONS_MOONS_ROSE]
-)
+SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name([NOTIFICATIONS_MOONS_ROSE])
 """What a server may notify of."""

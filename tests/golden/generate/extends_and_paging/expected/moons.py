@@ -5,37 +5,36 @@
 #   command:  mcp-bindgen generate
 """Types of `moons`. Revision 2099-01-01."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Annotated, Literal
+
+from mcp_runtime.model import Integer, OPEN, WireModel
+
 from .common import PaginatedRequestParams, PaginatedResult
 
 
-class ListMoonsRequest(_m.WireModel):
+class ListMoonsRequest(WireModel):
     """Asks for moons.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    method: _Annotated[_Literal["moons/list"], _m.CONST] = "moons/list"
+    method: Literal["moons/list"] = "moons/list"
     """Says what kind of message this is, and with that what `params` holds."""
-    params: _Annotated[PaginatedRequestParams | None, _m.OPTIONAL] = None
+    params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
 
 
-class Moon(_m.WireModel):
+class Moon(WireModel):
     """Moon of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    kind: _Annotated[_Literal["moon"], _m.CONST] = "moon"
-    name: _Annotated[_str | None, _m.OPTIONAL] = None
-    phase: _Annotated[_Annotated[_Literal["new", "full"] | _str, _m.OPEN] | None, _m.OPTIONAL] = None
+    kind: Literal["moon"] = "moon"
+    name: str | None = None
+    phase: Annotated[Literal["new", "full"] | str, OPEN] | None = None
     """How it looks; others are possible."""
-    weight: _Annotated[_m.Integer | None, _m.OPTIONAL] = None
+    weight: Integer | None = None
     """Deprecated in revision 2099-01-01."""
 
 
@@ -45,14 +44,14 @@ class ListMoonsResult(PaginatedResult):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    moons: _list[Moon]
+    moons: list[Moon]
 
 
-class Thing(_m.WireModel):
+class Thing(WireModel):
     """A moon that narrows what it extends.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    kind: _str
-    name: _Annotated[_str | None, _m.OPTIONAL] = None
+    kind: str
+    name: str | None = None

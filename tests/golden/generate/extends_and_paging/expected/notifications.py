@@ -5,27 +5,27 @@
 #   command:  mcp-bindgen generate
 """Types of `notifications`. Revision 2099-01-01."""
 
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import Integer, WireModel
 
 
-class MoonRoseNotificationParams(_m.WireModel):
+class MoonRoseNotificationParams(WireModel):
     """MoonRoseNotificationParams of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    at: _m.Integer
+    at: Integer
 
 
-class MoonRoseNotification(_m.WireModel):
+class MoonRoseNotification(WireModel):
     """MoonRoseNotification of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    method: _Annotated[_Literal["notifications/moons/rose"], _m.CONST] = "notifications/moons/rose"
+    method: Literal["notifications/moons/rose"] = "notifications/moons/rose"
     """Says what kind of message this is, and with that what `params` holds."""
     params: MoonRoseNotificationParams
     """Data of the message; `method` decides what belongs here."""

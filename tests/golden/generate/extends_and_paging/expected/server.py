@@ -7,39 +7,28 @@
 
 from __future__ import annotations
 
-from builtins import int as _int
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from mcp_runtime import errors as _errors
-from mcp_runtime import stub as _stub
-from . import methods as _methods
-from .binding import BINDING as _BINDING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-if _typing.TYPE_CHECKING:
-    from .common import PaginatedRequestParams
-    from .initialize import InitializeRequestParams, InitializeResult
-    from .moons import ListMoonsResult
+from mcp_runtime import errors, stub
+
+from . import methods, models
+from .binding import BINDING
 
 
-class ConnectedClient(_stub.Stub):
+class ConnectedClient(stub.Stub):
     """A client, as a server sees it: one method for each that a client answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
-    async def notify_moon_rose(self, *, at: _int) -> None:
+    async def notify_moon_rose(self, *, at: int) -> None:
         """Method ``notifications/moons/rose``."""
-        from . import MoonRoseNotificationParams
-
-        params = MoonRoseNotificationParams(at=at)
-        await self._caller.notify(_methods.NOTIFICATIONS_MOONS_ROSE, params)
+        params = models.MoonRoseNotificationParams(at=at)
+        await self._caller.notify(methods.NOTIFICATIONS_MOONS_ROSE, params)
 
 
-class Context(_stub.Context[ConnectedClient]):
+class Context(stub.Context[ConnectedClient]):
     """What a server's handler knows of the message it answers."""
 
     @property
@@ -48,29 +37,23 @@ class Context(_stub.Context[ConnectedClient]):
         return self.peer
 
 
-class Server(_stub.ServerHandlers):
+class Server(stub.ServerHandlers):
     """What a server answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = Context
-    __peer__: _ClassVar[_type[_stub.Stub]] = ConnectedClient
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = Context
+    __peer__: ClassVar[type[stub.Stub]] = ConnectedClient
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "initialize": "initialize",
             "moons/list": "list_moons",
         }
     )
 
-    async def initialize(self, params: InitializeRequestParams, ctx: Context) -> InitializeResult:
-        """First request of a session: the client offers a protocol version and tells what it can do.
+    async def initialize(self, params: models.InitializeRequestParams, ctx: Context) -> models.InitializeResult:
+        """First request of a session: the client offers a protocol version and tells what it can do."""
+        raise errors.MethodNotImplemented("initialize")
 
-        Method ``initialize``.
-        """
-        raise _errors.MethodNotImplemented("initialize")
-
-    async def list_moons(self, params: PaginatedRequestParams | None, ctx: Context) -> ListMoonsResult:
-        """Asks for moons.
-
-        Method ``moons/list``.
-        """
-        raise _errors.MethodNotImplemented("moons/list")
+    async def list_moons(self, params: models.PaginatedRequestParams | None, ctx: Context) -> models.ListMoonsResult:
+        """Asks for moons."""
+        raise errors.MethodNotImplemented("moons/list")

@@ -5,81 +5,52 @@
 #   command:  mcp-bindgen generate
 """Typed bindings of the Model Context Protocol, revision 2099-01-01.
 
-Every name below is imported at its first use; the modules that hold them are private.
+Every name is imported at its first use; the modules that hold them are private, but for `errors` and
+`methods`.
 """
 
-import typing as _typing
-from typing import Any as _Any
-from typing import Final as _Final
+from sys import modules
+from typing import Any, Final, TYPE_CHECKING
 
-REVISION: _Final = "2099-01-01"
+REVISION: Final = "2099-01-01"
 """The revision of the protocol."""
 
-_HOMES: _Final = {
-    "AskByNumber": "oracle",
-    "AskByText": "oracle",
-    "AskRequest": "oracle",
-    "AskRequestParams": "oracle",
-    "AskResult": "oracle",
-    "BINDING": "binding",
-    "Client": "client",
-    "ClientContext": "client",
-    "ClientHandlers": "client",
-    "ClientRequest": "messages",
-    "ConnectedClient": "server",
-    "Context": "server",
-    "DiscoverRequest": "server_",
-    "DiscoverResult": "server_",
-    "METHODS": "methods",
-    "RequestMetaObject": "common",
-    "RequestParams": "common",
-    "Server": "server",
-}
-
-if _typing.TYPE_CHECKING:
-    from .binding import (
-        BINDING as BINDING,
-    )
-    from .client import (
-        Client as Client,
-        ClientContext as ClientContext,
-        ClientHandlers as ClientHandlers,
-    )
-    from .common import (
-        RequestMetaObject as RequestMetaObject,
-        RequestParams as RequestParams,
-    )
-    from .messages import (
-        ClientRequest as ClientRequest,
-    )
-    from .methods import (
-        METHODS as METHODS,
-    )
-    from .oracle import (
-        AskByNumber as AskByNumber,
-        AskByText as AskByText,
-        AskRequest as AskRequest,
-        AskRequestParams as AskRequestParams,
-        AskResult as AskResult,
-    )
-    from .server import (
-        ConnectedClient as ConnectedClient,
-        Context as Context,
-        Server as Server,
-    )
-    from .server_ import (
-        DiscoverRequest as DiscoverRequest,
-        DiscoverResult as DiscoverResult,
-    )
+if TYPE_CHECKING:
+    from .binding import BINDING as BINDING
+    from .client import Client as Client, ClientContext as ClientContext, ClientHandlers as ClientHandlers
+    from .methods import METHODS as METHODS
+    from .server import ConnectedClient as ConnectedClient, Context as Context, Server as Server
+    from .models import *
 else:
+    _HOMES = {
+        "AskByNumber": "oracle",
+        "AskByText": "oracle",
+        "AskRequest": "oracle",
+        "AskRequestParams": "oracle",
+        "AskResult": "oracle",
+        "BINDING": "binding",
+        "Client": "client",
+        "ClientContext": "client",
+        "ClientHandlers": "client",
+        "ClientRequest": "messages",
+        "ConnectedClient": "server",
+        "Context": "server",
+        "DiscoverRequest": "server_",
+        "DiscoverResult": "server_",
+        "METHODS": "methods",
+        "RequestMetaObject": "common",
+        "RequestParams": "common",
+        "Server": "server",
+    }
+    __all__ = ["REVISION", *_HOMES]
 
-    def __getattr__(name: str) -> _Any:
+    def __getattr__(name: str) -> Any:
         home = _HOMES.get(name)
         if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=modules[__name__])
         value = getattr(__import__(f"{__name__}.{home}", fromlist=[name]), name)
         globals()[name] = value
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_HOMES})
+        return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

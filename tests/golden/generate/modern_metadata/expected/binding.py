@@ -5,13 +5,21 @@
 #   command:  mcp-bindgen generate
 """What this revision hands to the runtime. Revision 2099-01-01."""
 
-from typing import Final as _Final
-from mcp_runtime.binding import Binding as _Binding
+from typing import Final
 
-from .errors import ERRORS as _ERRORS
-from .methods import METHODS as _METHODS
+from mcp_runtime.binding import Binding
 
-BINDING: _Final = _Binding(
-    format=1, package=__name__.rpartition(".")[0], revision="2099-01-01", era="modern", methods=_METHODS, errors=_ERRORS
+from .errors import ERRORS
+from .methods import METHODS
+
+BINDING: Final = Binding(
+    format=2,
+    package=__name__.rpartition(".")[0],
+    revision="2099-01-01",
+    era="modern",
+    has_batches=False,
+    has_errors_without_id=False,
+    methods=METHODS,
+    errors=ERRORS,
 )
-"""The methods and errors of this revision, as the runtime takes them."""
+"""The methods and errors of this revision, and what the runtime must know of its messages."""

@@ -7,78 +7,70 @@
 
 from __future__ import annotations
 
-from builtins import int as _int
-from builtins import list as _list
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from typing import Literal as _Literal
-from typing import overload as _overload
-from mcp_runtime import model as _m
-from mcp_runtime import stub as _stub
-from . import methods as _methods
-from .binding import BINDING as _BINDING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, overload
 
-if _typing.TYPE_CHECKING:
-    from .common import RequestMetaObject
-    from .oracle import AskResult
-    from .server_ import DiscoverResult
+from mcp_runtime import stub
+from mcp_runtime.model import ABSENT, Absent
+
+from . import methods, models
+from .binding import BINDING
 
 
-class Client(_stub.ClientStub["ClientHandlers"]):
+class Client(stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
-    @_overload
+    @overload
     async def ask(
         self,
         *,
-        by: _Literal["text"],
-        text: _str,
-        options_: _list[_str] | None = None,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> AskResult: ...
-    @_overload
+        by: Literal["text"],
+        text: str,
+        options_: list[str] | None = None,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.AskResult: ...
+    @overload
     async def ask(
         self,
         *,
-        by: _Literal["number"],
-        number: _int,
-        hint: _Any = _m.ABSENT,
-        meta: RequestMetaObject | None = None,
-        options: _stub.CallOptions | None = None,
-    ) -> AskResult: ...
-    async def ask(self, *, options: _stub.CallOptions | None = None, **arguments: _Any) -> AskResult:
-        """Method ``oracle/ask``."""
-        from . import RequestMetaObject
+        by: Literal["number"],
+        number: int,
+        hint: Any | Absent = ABSENT,
+        meta: models.RequestMetaObject | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.AskResult: ...
+    async def ask(self, *, options: stub.CallOptions | None = None, **arguments: Any) -> models.AskResult:
+        """Method ``oracle/ask``.
 
-        arguments["_meta"] = self._meta(RequestMetaObject, arguments.pop("meta", None))
+        Args:
+            options: Timeouts and a progress callback for this call.
+            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+                belong to MCP.
+        """
+        arguments["_meta"] = self._meta(models.RequestMetaObject, arguments.pop("meta", None))
         if "options_" in arguments:
             arguments["options"] = arguments.pop("options_")
-        params = self._given(_methods.ORACLE_ASK, arguments)
-        return await self._caller.request(_methods.ORACLE_ASK, params, options)
+        params = self._given(methods.ORACLE_ASK, arguments)
+        return await self._caller.request(methods.ORACLE_ASK, params, options)
 
     async def discover(
-        self, *, meta: RequestMetaObject | None = None, options: _stub.CallOptions | None = None
-    ) -> DiscoverResult:
+        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+    ) -> models.DiscoverResult:
         """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
 
-        Method ``server/discover``.
+        Args:
+            meta: Extra data beside the method's own parameters, such as a `progressToken`.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import RequestParams
-        from . import RequestMetaObject
-
-        params = RequestParams(meta=self._meta(RequestMetaObject, meta))
-        return await self._caller.request(_methods.SERVER_DISCOVER, params, options)
+        params = models.RequestParams(meta=self._meta(models.RequestMetaObject, meta))
+        return await self._caller.request(methods.SERVER_DISCOVER, params, options)
 
 
-class ClientContext(_stub.Context[Client]):
+class ClientContext(stub.Context[Client]):
     """What a client's handler knows of the message it answers."""
 
     @property
@@ -87,10 +79,10 @@ class ClientContext(_stub.Context[Client]):
         return self.peer
 
 
-class ClientHandlers(_stub.Handlers):
+class ClientHandlers(stub.Handlers):
     """What a client answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = ClientContext
-    __peer__: _ClassVar[_type[_stub.Stub]] = Client
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType({})
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = ClientContext
+    __peer__: ClassVar[type[stub.Stub]] = Client
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType({})

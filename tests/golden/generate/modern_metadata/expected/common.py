@@ -5,26 +5,26 @@
 #   command:  mcp-bindgen generate
 """Types of `common`. Revision 2099-01-01."""
 
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated
+
+from mcp_runtime.model import WireModel
+from pydantic import Field
 
 
-class RequestMetaObject(_m.WireModel):
+class RequestMetaObject(WireModel):
     """Metadata every request carries, as there is no handshake: the revision spoken and the client's features.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    protocol_version: _str
+    protocol_version: str
 
 
-class RequestParams(_m.WireModel):
+class RequestParams(WireModel):
     """Base of the parameters of requests: room for metadata.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    meta: _Annotated[RequestMetaObject, _Field(alias="_meta")]
+    meta: Annotated[RequestMetaObject, Field(alias="_meta")]
     """Extra data beside the method's own parameters, such as a `progressToken`."""

@@ -5,12 +5,11 @@
 #   command:  mcp-bindgen generate
 """Exceptions for the error codes of the protocol. Revision 2099-01-01."""
 
-from builtins import int as _int
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-from typing import Final as _Final
-from mcp_runtime import errors as _errors
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
 
-ERRORS: _Final[_Mapping[_int, _type[_errors.PeerError]]] = _MappingProxyType({})
+from mcp_runtime import errors
+
+ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType({})
 """The exception that stands for each error code of this revision."""

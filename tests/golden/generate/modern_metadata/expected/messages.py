@@ -5,13 +5,14 @@
 #   command:  mcp-bindgen generate
 """Types of `messages`. Revision 2099-01-01."""
 
-from typing import Annotated as _Annotated
-from typing import TypeAlias as _TypeAlias
-from mcp_runtime import model as _m
+from typing import Annotated, TypeAlias
+
+from mcp_runtime.model import Tagged
+
 from .oracle import AskRequest
 from .server_ import DiscoverRequest
 
-ClientRequest: _TypeAlias = _Annotated[DiscoverRequest | AskRequest, _m.Tagged("method")]
+ClientRequest: TypeAlias = Annotated[DiscoverRequest | AskRequest, Tagged("method")]
 """Any message a client may send that wants an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts

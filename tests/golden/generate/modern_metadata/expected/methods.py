@@ -7,56 +7,49 @@
 
 from __future__ import annotations
 
-from builtins import str as _str
-from collections.abc import Mapping as _Mapping
-import typing as _typing
-from typing import Any as _Any
-from typing import Final as _Final
-from mcp_runtime import method as _method
+from collections.abc import Mapping
+from typing import Any, Final
 
-if _typing.TYPE_CHECKING:
-    from .common import RequestParams
-    from .oracle import AskRequestParams, AskResult
-    from .server_ import DiscoverResult
+from mcp_runtime import method
 
-_PACKAGE: _Final = __name__.rpartition(".")[0]
+from . import models
 
-ORACLE_ASK: _Final[_method.RequestMethod[AskRequestParams, AskResult]] = _method.RequestMethod(
+_PACKAGE: Final = __name__.rpartition(".")[0]
+
+ORACLE_ASK: Final[method.RequestMethod[models.AskRequestParams, models.AskResult]] = method.RequestMethod(
     "oracle/ask",
     message="AskRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "AskRequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "AskRequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "AskResult"),
+    result=method.WireType(_PACKAGE, "AskResult"),
 )
 """"""
 
-SERVER_DISCOVER: _Final[_method.RequestMethod[RequestParams, DiscoverResult]] = _method.RequestMethod(
+SERVER_DISCOVER: Final[method.RequestMethod[models.RequestParams, models.DiscoverResult]] = method.RequestMethod(
     "server/discover",
     message="DiscoverRequest",
-    direction=_method.Direction.CLIENT_TO_SERVER,
-    params=_method.WireType(_PACKAGE, "RequestParams"),
+    direction=method.Direction.CLIENT_TO_SERVER,
+    params=method.WireType(_PACKAGE, "RequestParams"),
     params_required=True,
-    result=_method.WireType(_PACKAGE, "DiscoverResult"),
+    result=method.WireType(_PACKAGE, "DiscoverResult"),
 )
 """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
 
-METHODS: _Final[_Mapping[_str, _method.AnyMethod]] = _method.by_name([ORACLE_ASK, SERVER_DISCOVER])
+METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name([ORACLE_ASK, SERVER_DISCOVER])
 """All methods by name."""
 
-CLIENT_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name(
-    [ORACLE_ASK, SERVER_DISCOVER]
-)
+CLIENT_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([ORACLE_ASK, SERVER_DISCOVER])
 """What a client may ask."""
 
-SERVER_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name([])
+SERVER_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
 """What a server may ask."""
 
-EMBEDDED_REQUESTS: _Final[_Mapping[_str, _method.RequestMethod[_Any, _Any]]] = _method.by_name([])
+EMBEDDED_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
 """What a server may ask inside of a result."""
 
-CLIENT_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] = _method.by_name([])
+CLIENT_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name([])
 """What a client may notify of."""
 
-SERVER_NOTIFICATIONS: _Final[_Mapping[_str, _method.NotificationMethod[_Any]]] = _method.by_name([])
+SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name([])
 """What a server may notify of."""

@@ -5,66 +5,63 @@
 #   command:  mcp-bindgen generate
 """Types of `oracle`. Revision 2099-01-01."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Any as _Any
-from typing import Literal as _Literal
-from typing import TypeAlias as _TypeAlias
-from pydantic import Field as _Field
-from mcp_runtime import model as _m
+from typing import Annotated, Any, Literal, TypeAlias
+
+from mcp_runtime.model import ABSENT, Absent, Integer, Tagged, WireModel
+from pydantic import Field
+
 from .common import RequestMetaObject
 
 
-class AskByNumber(_m.WireModel):
-    """AskByNumber of the protocol.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
-    """
-
-    by: _Annotated[_Literal["number"], _m.CONST] = "number"
-    number: _m.Integer
-    hint: _Annotated[_Any, _m.NULLABLE] = _m.ABSENT
-    meta: _Annotated[RequestMetaObject, _Field(alias="_meta")]
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class AskByText(_m.WireModel):
+class AskByText(WireModel):
     """AskByText of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    by: _Annotated[_Literal["text"], _m.CONST] = "text"
-    text: _str
-    options: _Annotated[_list[_str] | None, _m.OPTIONAL] = None
-    meta: _Annotated[RequestMetaObject, _Field(alias="_meta")]
+    by: Literal["text"] = "text"
+    text: str
+    options: list[str] | None = None
+    meta: Annotated[RequestMetaObject, Field(alias="_meta")]
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
-AskRequestParams: _TypeAlias = _Annotated[AskByText | AskByNumber, _m.Tagged("by")]
+class AskByNumber(WireModel):
+    """AskByNumber of the protocol.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    by: Literal["number"] = "number"
+    number: Integer
+    hint: Any | Absent = ABSENT
+    meta: Annotated[RequestMetaObject, Field(alias="_meta")]
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+AskRequestParams: TypeAlias = Annotated[AskByText | AskByNumber, Tagged("by")]
 """AskRequestParams of the protocol.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """
 
 
-class AskRequest(_m.WireModel):
+class AskRequest(WireModel):
     """AskRequest of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    method: _Annotated[_Literal["oracle/ask"], _m.CONST] = "oracle/ask"
+    method: Literal["oracle/ask"] = "oracle/ask"
     """Says what kind of message this is, and with that what `params` holds."""
     params: AskRequestParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class AskResult(_m.WireModel):
+class AskResult(WireModel):
     """AskResult of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    answer: _str
+    answer: str

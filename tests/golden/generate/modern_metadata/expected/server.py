@@ -7,30 +7,23 @@
 
 from __future__ import annotations
 
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from mcp_runtime import errors as _errors
-from mcp_runtime import stub as _stub
-from .binding import BINDING as _BINDING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-if _typing.TYPE_CHECKING:
-    from .common import RequestParams
-    from .oracle import AskRequestParams, AskResult
-    from .server_ import DiscoverResult
+from mcp_runtime import errors, stub
+
+from . import models
+from .binding import BINDING
 
 
-class ConnectedClient(_stub.Stub):
+class ConnectedClient(stub.Stub):
     """A client, as a server sees it: one method for each that a client answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
 
-class Context(_stub.Context[ConnectedClient]):
+class Context(stub.Context[ConnectedClient]):
     """What a server's handler knows of the message it answers."""
 
     @property
@@ -39,26 +32,23 @@ class Context(_stub.Context[ConnectedClient]):
         return self.peer
 
 
-class Server(_stub.ServerHandlers):
+class Server(stub.ServerHandlers):
     """What a server answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = Context
-    __peer__: _ClassVar[_type[_stub.Stub]] = ConnectedClient
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType(
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = Context
+    __peer__: ClassVar[type[stub.Stub]] = ConnectedClient
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "oracle/ask": "ask",
             "server/discover": "discover",
         }
     )
 
-    async def ask(self, params: AskRequestParams, ctx: Context) -> AskResult:
+    async def ask(self, params: models.AskRequestParams, ctx: Context) -> models.AskResult:
         """Method ``oracle/ask``."""
-        raise _errors.MethodNotImplemented("oracle/ask")
+        raise errors.MethodNotImplemented("oracle/ask")
 
-    async def discover(self, params: RequestParams, ctx: Context) -> DiscoverResult:
-        """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
-
-        Method ``server/discover``.
-        """
-        raise _errors.MethodNotImplemented("server/discover")
+    async def discover(self, params: models.RequestParams, ctx: Context) -> models.DiscoverResult:
+        """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
+        raise errors.MethodNotImplemented("server/discover")

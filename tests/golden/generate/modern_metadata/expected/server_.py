@@ -5,31 +5,30 @@
 #   command:  mcp-bindgen generate
 """Types of `server_`. Revision 2099-01-01."""
 
-from builtins import list as _list
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import WireModel
+
 from .common import RequestParams
 
 
-class DiscoverRequest(_m.WireModel):
+class DiscoverRequest(WireModel):
     """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    method: _Annotated[_Literal["server/discover"], _m.CONST] = "server/discover"
+    method: Literal["server/discover"] = "server/discover"
     """Says what kind of message this is, and with that what `params` holds."""
     params: RequestParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class DiscoverResult(_m.WireModel):
+class DiscoverResult(WireModel):
     """Describes the server: the revisions it speaks, its features, and guidance for the model.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    supported_versions: _list[_str]
+    supported_versions: list[str]
     """Revisions of the protocol the server speaks; pick one of them for later requests."""

@@ -7,38 +7,36 @@
 
 from __future__ import annotations
 
-from builtins import str as _str
-from builtins import type as _type
-from collections.abc import Mapping as _Mapping
-from types import MappingProxyType as _MappingProxyType
-import typing as _typing
-from typing import Any as _Any
-from typing import ClassVar as _ClassVar
-from mcp_runtime import stub as _stub
-from . import methods as _methods
-from .binding import BINDING as _BINDING
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
-if _typing.TYPE_CHECKING:
-    from .initialize import InitializeResult
+from mcp_runtime import stub
+
+from . import methods, models
+from .binding import BINDING
 
 
-class Client(_stub.ClientStub["ClientHandlers"]):
+class Client(stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
+    __binding__: ClassVar[stub.Binding] = BINDING
 
-    async def initialize(self, *, protocol_version: _str, options: _stub.CallOptions | None = None) -> InitializeResult:
+    async def initialize(
+        self, *, protocol_version: str, options: stub.CallOptions | None = None
+    ) -> models.InitializeResult:
         """First request of a session: the client offers a protocol version and tells what it can do.
 
-        Method ``initialize``.
+        Args:
+            protocol_version: Newest revision of the protocol the client speaks; the server may answer with
+                another.
+            options: Timeouts and a progress callback for this call.
         """
-        from . import InitializeRequestParams
-
-        params = InitializeRequestParams(protocol_version=protocol_version)
-        return await self._caller.request(_methods.INITIALIZE, params, options)
+        params = models.InitializeRequestParams(protocol_version=protocol_version)
+        return await self._caller.request(methods.INITIALIZE, params, options)
 
 
-class ClientContext(_stub.Context[Client]):
+class ClientContext(stub.Context[Client]):
     """What a client's handler knows of the message it answers."""
 
     @property
@@ -47,10 +45,10 @@ class ClientContext(_stub.Context[Client]):
         return self.peer
 
 
-class ClientHandlers(_stub.Handlers):
+class ClientHandlers(stub.Handlers):
     """What a client answers: override the methods that yours supports."""
 
-    __binding__: _ClassVar[_stub.Binding] = _BINDING
-    __context__: _ClassVar[_type[_stub.Context[_Any]]] = ClientContext
-    __peer__: _ClassVar[_type[_stub.Stub]] = Client
-    __handlers__: _ClassVar[_Mapping[_str, _str]] = _MappingProxyType({})
+    __binding__: ClassVar[stub.Binding] = BINDING
+    __context__: ClassVar[type[stub.Context[Any]]] = ClientContext
+    __peer__: ClassVar[type[stub.Stub]] = Client
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType({})

@@ -5,39 +5,38 @@
 #   command:  mcp-bindgen generate
 """Types of `initialize`. Revision 2099-01-01."""
 
-from builtins import str as _str
-from typing import Annotated as _Annotated
-from typing import Literal as _Literal
-from mcp_runtime import model as _m
+from typing import Literal
+
+from mcp_runtime.model import WireModel
 
 
-class InitializeRequestParams(_m.WireModel):
+class InitializeRequestParams(WireModel):
     """Who the client is, what it can do, and which protocol version it wants.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    protocol_version: _str
+    protocol_version: str
     """Newest revision of the protocol the client speaks; the server may answer with another."""
 
 
-class InitializeRequest(_m.WireModel):
+class InitializeRequest(WireModel):
     """First request of a session: the client offers a protocol version and tells what it can do.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    method: _Annotated[_Literal["initialize"], _m.CONST] = "initialize"
+    method: Literal["initialize"] = "initialize"
     """Says what kind of message this is, and with that what `params` holds."""
     params: InitializeRequestParams
     """Data of the message; `method` decides what belongs here."""
 
 
-class InitializeResult(_m.WireModel):
+class InitializeResult(WireModel):
     """The server's side of the handshake: the version to be spoken and what it can do.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    protocol_version: _str
+    protocol_version: str
     """Revision to be spoken from now on; a client that does not know it should disconnect."""

@@ -5,74 +5,56 @@
 #   command:  mcp-bindgen generate
 """Types of `messages`. Revision 2099-01-01."""
 
-from builtins import dict as _dict
-from builtins import int as _int
-from builtins import float as _float
-from builtins import list as _list
-from builtins import str as _str
-import typing as _typing
-from typing import Annotated as _Annotated
-from typing import TypeAlias as _TypeAlias
-from pydantic import ConfigDict as _ConfigDict
-from pydantic import Field as _Field
-from typing_extensions import TypeAliasType as _TypeAliasType
-from mcp_runtime import model as _m
+import typing
+from typing import Annotated, TYPE_CHECKING, TypeAlias
+
+from mcp_runtime.model import Boolean, Integer, JsonInteger, JsonNumber, LEFT_TO_RIGHT, Number, UNIQUE, WireModel
+from pydantic import ConfigDict, Field
+from typing_extensions import TypeAliasType
+
 from .initialize import InitializeRequest
 
-
-class Bounded(_m.WireModel):
-    """Bounded of the protocol.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
-    """
-
-    age: _Annotated[_Annotated[_int, _m.JsonInteger(ge=0, le=150)] | None, _m.OPTIONAL] = None
-    share: _Annotated[_Annotated[_float, _m.JsonNumber(ge=0, lt=1)] | None, _m.OPTIONAL] = None
-    even: _Annotated[_Annotated[_int, _m.JsonInteger(multiple_of=2)] | None, _m.OPTIONAL] = None
-    code: _Annotated[_Annotated[_str, _Field(min_length=2, max_length=3, pattern="^[A-Z]+$")] | None, _m.OPTIONAL] = (
-        None
-    )
-    tags: _Annotated[_Annotated[_list[_str], _Field(min_length=1, max_length=3), _m.UNIQUE] | None, _m.OPTIONAL] = None
-    map: _Annotated[_Annotated[_dict[_str, _str], _Field(min_length=1, max_length=2)] | None, _m.OPTIONAL] = None
-
-
-ClientRequest: _TypeAlias = InitializeRequest
+ClientRequest: TypeAlias = InitializeRequest
 """Any message a client may send that wants an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """
 
 
-class Closed(_m.WireModel):
-    """Closed of the protocol.
+class Tree(WireModel):
+    """Tree of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    model_config = _ConfigDict(extra="forbid")
+    label: str
+    children: "list[Tree] | None" = None
+    parent: "Tree | None" = None
 
-    a: _Annotated[_str | None, _m.OPTIONAL] = None
 
-
-class Counts(_m.WireModel):
-    """Counts of the protocol.
+class Pong(WireModel):
+    """Pong of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    if not _typing.TYPE_CHECKING:
-        __pydantic_extra__: _dict[_str, _m.Integer]
-
-    total: _m.Integer
+    ping: "Ping | None" = None
 
 
-if _typing.TYPE_CHECKING:
-    Json: _TypeAlias = (
-        "_Annotated[_str | _m.Boolean | _m.Number | _list[Json] | _dict[_str, Json] | None, _m.LEFT_TO_RIGHT]"
-    )
+class Ping(WireModel):
+    """Ping of the protocol.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    pong: Pong | None = None
+
+
+if typing.TYPE_CHECKING:
+    Json: TypeAlias = "Annotated[str | Boolean | Number | list[Json] | dict[str, Json] | None, LEFT_TO_RIGHT]"
 else:
-    Json = _TypeAliasType(
-        "Json", "_Annotated[_str | _m.Boolean | _m.Number | _list[Json] | _dict[_str, Json] | None, _m.LEFT_TO_RIGHT]"
+    Json = TypeAliasType(
+        "Json", "Annotated[str | Boolean | Number | list[Json] | dict[str, Json] | None, LEFT_TO_RIGHT]"
     )
 """Any value.
 
@@ -80,30 +62,38 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-class Pong(_m.WireModel):
-    """Pong of the protocol.
+class Closed(WireModel):
+    """Closed of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    ping: "_Annotated[Ping | None, _m.OPTIONAL]" = None
+    model_config = ConfigDict(extra="forbid")
+
+    a: str | None = None
 
 
-class Ping(_m.WireModel):
-    """Ping of the protocol.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
-    """
-
-    pong: _Annotated[Pong | None, _m.OPTIONAL] = None
-
-
-class Tree(_m.WireModel):
-    """Tree of the protocol.
+class Counts(WireModel):
+    """Counts of the protocol.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
     """
 
-    label: _str
-    children: "_Annotated[_list[Tree] | None, _m.OPTIONAL]" = None
-    parent: "_Annotated[Tree | None, _m.OPTIONAL]" = None
+    if not TYPE_CHECKING:
+        __pydantic_extra__: dict[str, Integer]
+
+    total: Integer
+
+
+class Bounded(WireModel):
+    """Bounded of the protocol.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    age: Annotated[int, JsonInteger(ge=0, le=150)] | None = None
+    share: Annotated[float, JsonNumber(ge=0, lt=1)] | None = None
+    even: Annotated[int, JsonInteger(multiple_of=2)] | None = None
+    code: Annotated[str, Field(min_length=2, max_length=3, pattern="^[A-Z]+$")] | None = None
+    tags: Annotated[list[str], Field(min_length=1, max_length=3), UNIQUE] | None = None
+    map: Annotated[dict[str, str], Field(min_length=1, max_length=2)] | None = None

@@ -1,0 +1,77 @@
+"""The JSON Schema of a model, as `model_json_schema()` gives it: with descriptions, without defaults that mean absence.
+
+Nothing here is imported before a program asks for a JSON Schema.
+"""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from typing import Any, cast
+
+from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+_NO_DEFAULT = object()
+
+
+def described(
+    model: type[BaseModel], schema: CoreSchema, handler: GetJsonSchemaHandler, absent: tuple[object, ...]
+) -> JsonSchemaValue:
+    """Return the JSON Schema of a model; the docstrings of its fields become descriptions.
+
+    Args:
+        model: the class.
+        schema: its core schema.
+        handler: what pydantic makes the JSON Schema with.
+        absent: the defaults that mean absence.
+    """
+    made = handler(_without_absent_defaults(schema, absent))
+    properties = handler.resolve_ref_schema(made).get("properties", {})
+    docs = {name: doc for cls in reversed(model.__mro__) for name, doc in _field_docs(cls).items()}
+    for name, field in model.model_fields.items():
+        stated = properties.get(field.alias or name)
+        if stated is not None and name in docs:
+            stated.setdefault("description", docs[name])
+    return made
+
+
+def _without_absent_defaults(schema: Any, absent: tuple[object, ...]) -> Any:
+    """Return the core schema of a model without the defaults that mean absence: they are no values of JSON."""
+    if schema["type"] != "model-fields":
+        return (
+            {**schema, "schema": _without_absent_defaults(schema["schema"], absent)} if "schema" in schema else schema
+        )
+    fields = {
+        name: {**field, "schema": _without_absence(field["schema"], absent)} for name, field in schema["fields"].items()
+    }
+    return {**schema, "fields": fields}
+
+
+def _without_absence(schema: Mapping[str, Any], absent: tuple[object, ...]) -> Mapping[str, Any]:
+    if schema["type"] != "default" or schema.get("default", _NO_DEFAULT) not in absent:
+        return schema
+    return {name: part for name, part in schema.items() if name != "default"}
+
+
+@cache
+def _field_docs(cls: type) -> Mapping[str, str]:
+    """Return the docstrings of the fields that a class declares itself, by name; none where its source is gone."""
+    try:
+        source = textwrap.dedent(inspect.getsource(cls))
+    except (OSError, TypeError):
+        return {}
+    body = cast(ast.ClassDef, ast.parse(source).body[0]).body
+    return dict(_pairs(body))
+
+
+def _pairs(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for statement, following in pairwise(body):
+        match statement, following:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(doc))):
+                yield name, inspect.cleandoc(doc)
+            case _:
+                pass

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Make a virtual environment with the dependencies that a resolution picks, and the project installed editable.
+#
+#   scripts/resolve.sh VENV RESOLUTION
+#
+# RESOLUTION is one of uv's: lowest-direct, highest. Without uv on PATH, uv is installed into the environment.
+set -eu
+cd "$(dirname "$0")/.."
+
+venv=$1 resolution=$2
+
+rm -rf "$venv"
+"${PYTHON:-python3}" -m venv "$venv"
+uv=$(command -v uv || true)
+if [ -z "$uv" ]; then
+    "$venv/bin/python" -m pip --disable-pip-version-check install -qq uv
+    uv=$venv/bin/uv
+fi
+"$uv" pip install --quiet --python "$venv/bin/python" --resolution "$resolution" --editable '.[dev]'

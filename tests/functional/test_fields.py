@@ -1,0 +1,199 @@
+"""What the model base infers from an annotation and a default, and what a user's subclass may count on."""
+
+import json
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+import pytest
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError
+
+from mcp_bindings.v2025_11_25 import CallToolRequestParams, ListToolsResult, TextContent, Tool, ToolInputSchema
+from mcp_runtime.model import ABSENT, Absent, Exactly, Integer, WireModel
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+def wire(model: WireModel) -> Any:
+    return json.loads(model.model_dump_json())
+
+
+def tool(**more: Any) -> Tool:
+    return Tool(name="x", input_schema=ToolInputSchema(), **more)
+
+
+class Shape(WireModel):
+    kind: Literal["shape"] = "shape"
+    one: Literal[1] = 1
+    flag: Literal[True] = True
+    half: Annotated[float, Exactly(0.5)] = 0.5
+    nothing: Literal[None] = None
+    note: str | None = None
+    data: Any | Absent = ABSENT
+
+
+class Loose(WireModel):
+    number: Literal[1, 2] = 1
+    other: Literal[True] = 1  # type: ignore[assignment] # pyright: ignore[reportAssignmentType]
+    count: Integer = 0
+    short: Annotated[str | None, AfterValidator(lambda text: text)] = None
+    renamed: Annotated[str | None, Field(alias="x-renamed")] = None
+
+
+CONSTANTS = {"kind": "shape", "one": 1, "flag": True, "half": 0.5, "nothing": None}
+
+
+class TestInference:
+    def test_constants_are_filled_in_and_written(self) -> None:
+        assert wire(Shape()) == CONSTANTS
+
+    @pytest.mark.parametrize("name", CONSTANTS)
+    def test_constants_are_required_on_the_wire(self, name: str) -> None:
+        assert Shape.model_validate_json(json.dumps(CONSTANTS)) == Shape()
+        with pytest.raises(ValidationError, match="Field required"):
+            Shape.model_validate_json(json.dumps({key: value for key, value in CONSTANTS.items() if key != name}))
+
+    @pytest.mark.parametrize(("name", "value"), [("one", 2), ("flag", False), ("half", 0.25), ("nothing", 0)])
+    def test_constants_are_exact(self, name: str, value: object) -> None:
+        with pytest.raises(ValidationError):
+            Shape.model_validate_json(json.dumps({**CONSTANTS, name: value}))
+
+    def test_what_may_be_null_is_absent_by_a_sentinel(self) -> None:
+        assert Shape().data is ABSENT
+        assert wire(Shape(data=None)) == {**CONSTANTS, "data": None}
+        assert Shape.model_validate_json(json.dumps({**CONSTANTS, "data": None})).data is None
+
+    def test_other_defaults_are_pydantics(self) -> None:
+        assert Loose.model_validate_json("{}").number == 1
+        assert wire(Loose()) == {"number": 1, "other": 1, "count": 0}
+
+    @pytest.mark.parametrize("name", ["short", "x-renamed"])
+    def test_an_optional_property_is_never_null(self, name: str) -> None:
+        assert wire(Loose.model_validate_json(json.dumps({name: "a"})))[name] == "a"
+        with pytest.raises(ValidationError):
+            Loose.model_validate_json(json.dumps({name: None}))
+
+    @pytest.mark.parametrize("annotation", [Any, object, Any | None, str, dict[str, Any]])
+    def test_a_default_of_none_needs_an_optional_type(self, annotation: Any) -> None:
+        vague = type("Vague", (WireModel,), {"__annotations__": {"x": annotation}, "x": None, "__module__": __name__})
+        with pytest.raises(TypeError, match=r"Vague.x: .* annotated `T \| None`; .* default to ABSENT"):
+            vague()
+
+
+class Priced(Tool):
+    price: float
+    currency: str | None = None
+    _cache: dict[str, int] = PrivateAttr(default_factory=dict[str, int])
+
+    @cached_property
+    def label(self) -> str:
+        self._cache = {"a": 1}
+        return f"{self.name}: {self.price}"
+
+
+class TestSubclasses:
+    priced = Priced(name="x", input_schema=ToolInputSchema(), price=1.5)
+    expected: ClassVar[dict[str, Any]] = {"name": "x", "inputSchema": {"type": "object"}, "price": 1.5}
+
+    def test_their_fields_are_written_wherever_they_are_used(self) -> None:
+        assert wire(self.priced) == self.expected
+        assert wire(ListToolsResult(tools=[self.priced])) == {"tools": [self.expected]}
+        assert json.loads(ListToolsResult(tools=[self.priced]).model_dump_json())["tools"][0]["price"] == 1.5
+        assert ListToolsResult(tools=[self.priced]).model_dump()["tools"] == [self.expected]
+
+    def test_in_params_too(self) -> None:
+        class Params(CallToolRequestParams):
+            tenant: str
+
+        from mcp_bindings.v2025_11_25 import CallToolRequest
+
+        request = CallToolRequest(id=1, params=Params(name="x", tenant="acme"))
+        assert wire(request)["params"] == {"name": "x", "tenant": "acme"}
+
+    def test_none_is_omitted(self) -> None:
+        assert "currency" not in wire(self.priced)
+        assert wire(Priced(**self.expected, currency="EUR"))["currency"] == "EUR"
+
+    def test_private_attributes_and_cached_properties_work(self) -> None:
+        priced = self.priced.model_copy()
+        assert priced.label == "x: 1.5"
+        assert wire(priced) == self.expected
+
+
+class TestAssignment:
+    def test_an_undeclared_property_is_written(self) -> None:
+        made = tool()
+        made.acme = 5  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
+        assert wire(made)["acme"] == 5
+
+    @pytest.mark.parametrize(("wrong", "right"), [("inputSchema", "input_schema"), ("_meta", "meta")])
+    def test_a_name_of_the_wire_is_refused(self, wrong: str, right: str) -> None:
+        made = tool()
+        with pytest.raises(AttributeError, match=f"Tool has no attribute '{wrong}'; assign to '{right}'"):
+            setattr(made, wrong, ToolInputSchema())
+        assert wire(made) == {"name": "x", "inputSchema": {"type": "object"}}
+
+    @pytest.mark.parametrize("name", ["_acme", "__acme"])
+    def test_a_private_name_is_refused(self, name: str) -> None:
+        with pytest.raises(AttributeError, match=f"Tool cannot keep '{name}'; declare it as a PrivateAttr"):
+            setattr(tool(), name, 1)
+
+    @pytest.mark.parametrize("name", ["inputSchema", "input_schema"])
+    def test_a_copy_takes_both_spellings(self, name: str) -> None:
+        schema = ToolInputSchema(properties={"a": {}})
+        copied = tool().model_copy(update={name: schema, "_meta": {"a": 1}, "acme": 5})
+        assert copied.meta == {"a": 1}
+        assert wire(copied) == {"name": "x", "inputSchema": wire(schema), "_meta": {"a": 1}, "acme": 5}
+
+    def test_a_field_is_passed_once(self) -> None:
+        with pytest.raises(ValueError, match="passed under both names: input_schema"):
+            tool(inputSchema=ToolInputSchema())
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("number", [NAN, INFINITY, -INFINITY])
+    def test_one_that_is_not_finite_goes_nowhere(self, number: float) -> None:
+        with pytest.raises(ValueError, match="not a JSON number"):
+            CallToolRequestParams(name="x", arguments={"a": [number]})
+        with pytest.raises(ValueError, match="not a JSON number"):
+            tool(acme=number)
+        made = CallToolRequestParams(name="x", arguments={"a": 1})
+        with pytest.raises(ValueError, match="not a JSON number"):
+            made.arguments = {"a": number}
+        with pytest.raises(ValueError, match="not a JSON number"):
+            made.model_copy(update={"arguments": {"a": number}})
+        assert made.arguments is not None
+        made.arguments["a"] = number
+        with pytest.raises(ValueError, match="not a JSON number"):
+            made.model_dump_json()
+
+    def test_their_names_are_only_text(self) -> None:
+        assert wire(TextContent(text="NaN, Infinity and -Infinity"))["text"] == "NaN, Infinity and -Infinity"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"name": NaN}', '{"name": "x", "a": NaN}', '{"name": "x", "a": 1e400}', '{"name": "x", "name": "x"}'],
+)
+def test_what_is_not_i_json_is_refused(text: str) -> None:
+    from mcp_bindings.v2025_11_25 import METHODS
+
+    params = METHODS["tools/call"].params
+    assert params is not None
+    for read in (CallToolRequestParams.model_validate_json, params.decode):
+        for data in (text, text.encode()):
+            with pytest.raises(ValidationError, match="Invalid JSON"):
+                read(data)
+
+
+class TestJsonSchema:
+    def test_properties_are_described_and_absence_is_no_default(self) -> None:
+        schema = Tool.model_json_schema()
+        assert schema["properties"]["name"]["description"] and schema["description"]
+        assert not any("default" in stated for stated in schema["properties"].values())
+        assert schema["required"] == ["name", "inputSchema"]
+
+    def test_a_subclass_has_its_own(self) -> None:
+        schema = Priced.model_json_schema(mode="serialization")
+        assert schema["properties"]["price"] == {"title": "Price", "type": "number"}
+        assert schema["properties"]["name"]["description"]
+        assert schema["required"] == ["name", "inputSchema", "price"]
