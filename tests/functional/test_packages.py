@@ -82,6 +82,34 @@ class TestLazyPackage:
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert "ImportError: cannot import name 'AudioContent' from 'mcp_bindings.v2024_11_05'" in run.stderr
 
+    def test_a_misspelt_name_is_answered_with_a_suggestion(self) -> None:
+        code = "import mcp_bindings.v2025_11_25 as mcp; mcp.CallToolResul"
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "Did you mean: 'CallToolResult'?" in run.stderr
+
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_a_star_imports_what_dir_lists(self, revision: str) -> None:
+        name = package(revision).__name__
+        scope: dict[str, object] = {}
+        exec(f"from {name} import *", scope)
+        assert scope.keys() - {"__builtins__"} == set(exports(revision)) == set(package(revision).__all__)
+
+    def test_threads_that_decode_first_at_once(self) -> None:
+        code = """
+import threading
+from mcp_bindings.v2025_11_25 import METHODS
+start, read = threading.Barrier(100), []
+def decode() -> None:
+    start.wait()
+    read.append(METHODS["tools/list"].result.decode(b'{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}'))
+threads = [threading.Thread(target=decode) for _ in range(100)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(read) == 100 and all(result == read[0] and type(result) is type(read[0]) for result in read)
+"""
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert (run.returncode, run.stderr) == (0, "")
+
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_what_type_checkers_see_is_what_there_is(self, revision: str) -> None:
         folder = GENERATED / f"v{revision.replace('-', '_')}"
@@ -129,6 +157,8 @@ class TestBinding:
             assert binding.era == ("modern" if revision == "2026-07-28" else "legacy")
             assert binding.methods is package(revision).METHODS
             assert package(revision).REVISION == revision == package(revision).LATEST_PROTOCOL_VERSION
+            assert binding.has_batches is (revision == "2025-03-26")
+            assert binding.has_errors_without_id is (revision >= "2025-11-25")
         assert repr(BINDING) == "Binding(mcp_bindings.v2025_11_25, revision='2025-11-25')"
 
     def test_another_format_names_the_command(self) -> None:
@@ -156,6 +186,9 @@ class TestErrors:
             assert (type(copied), copied.code, copied.message, copied.data) == (expected, code, "m", {"a": 1})
             assert f"Error code {code}." in (expected.__doc__ or "")
         assert type(binding.error(-1, "m")) is PeerError
+        for name in {expected.__name__ for expected in binding.errors.values()}:
+            assert getattr(package(revision), name) in binding.errors.values()
+            assert name.casefold() not in {model.casefold() for model in load_released(revision).definitions}
 
 
 class TestMethods:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -229,6 +229,31 @@ class TestModern:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
+def test_stubs_can_be_introspected(revision: str) -> None:
+    bindings = package(revision)
+    for stubs in (bindings.Client, bindings.ConnectedClient, bindings.Server, bindings.ClientHandlers):
+        for stub in filter(inspect.isfunction, public(stubs).values()):
+            hints = get_type_hints(stub)
+            signature = inspect.signature(stub, eval_str=True)
+            assert signature.return_annotation == hints["return"] or hints["return"] is type(None)
+    assert get_type_hints(bindings.Client.list_tools)["return"] is bindings.ListToolsResult
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_stubs_describe_their_arguments(revision: str) -> None:
+    bindings = package(revision)
+    doc = bindings.Client.call_tool.__doc__
+    assert "Args:\n            name: Which tool to run" in doc
+    for stubs in (bindings.Client, bindings.ConnectedClient):
+        for name, stub in public(stubs).items():
+            if name.startswith("__") or not inspect.isfunction(stub):
+                continue
+            named = [p for p in inspect.signature(stub).parameters.values() if p.kind is p.KEYWORD_ONLY]
+            missing = [p.name for p in named if f"            {p.name}: " not in (stub.__doc__ or "")]
+            assert not missing, f"{name}: {missing}"
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_deprecated_methods_say_so(revision: str) -> None:
     deprecated = {m.name for m in package(revision).METHODS.values() if m.deprecated}
     modern = {"roots/list", "sampling/createMessage", "notifications/message"}
@@ -237,6 +262,7 @@ def test_deprecated_methods_say_so(revision: str) -> None:
         handlers = package(revision).ClientHandlers
         handler = getattr(handlers, handlers.__handlers__[name])
         assert f"Deprecated in revision {revision}." in (handler.__doc__ or "")
+        assert handler.__deprecated__ == f"Deprecated in revision {revision}."
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
