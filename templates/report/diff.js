@@ -16,16 +16,24 @@
     const severities = wanted.getAll("severity");
     const text = wanted.get("text").trim().toLowerCase();
     let shown = 0;
+    const bySeverity = {};
     for (const finding of findings) {
       const { severity, role, view, method } = finding.dataset;
-      finding.hidden = !(
-        severities.includes(severity) && has(role, wanted.get("role")) && has(view, wanted.get("view")) &&
-        has(method, wanted.get("method")) && texts.get(finding).includes(text)
-      );
+      const fits = has(role, wanted.get("role")) && has(view, wanted.get("view")) &&
+        has(method, wanted.get("method")) && texts.get(finding).includes(text);
+      bySeverity[severity] = (bySeverity[severity] || 0) + (fits ? 1 : 0);
+      finding.hidden = !(fits && severities.includes(severity));
       shown += finding.hidden ? 0 : 1;
     }
     for (const group of groups) {
-      group.hidden = !group.querySelector(".finding:not([hidden])");
+      const visible = group.querySelectorAll(".finding:not([hidden])").length;
+      const total = group.querySelectorAll(".finding").length;
+      group.hidden = visible === 0;
+      const label = group.querySelector(".total");
+      label.textContent = visible === total ? label.dataset.total : `${visible} of ${label.dataset.total}`;
+    }
+    for (const count of form.querySelectorAll(".count")) {
+      count.textContent = bySeverity[count.dataset.severity] || 0;
     }
     nothing.hidden = shown > 0 || findings.length === 0;
     output.value = `${shown} of ${findings.length}`;

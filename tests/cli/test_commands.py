@@ -55,6 +55,21 @@ class TestShow:
     def test_all_kinds_can_be_shown(self, cli: Cli, name: str) -> None:
         assert cli("show", name, "--revision", "2024-11-05").out.startswith(name)
 
+    def test_it_says_which_revision_it_shows_and_where_else_the_name_is(self, cli: Cli) -> None:
+        assert cli("show", "Task", "--revision", "2025-11-25").out.endswith(
+            "\nrevision 2025-11-25; in no other revision\n"
+        )
+        assert "revision 2026-07-28; also in 2024-11-05, 2025-03-26" in cli("show", "Tool").out
+        assert cli("show", "Icon", "--format", "json").json["revisions"] == ["2025-11-25", "2026-07-28"]
+        assert "Task: 2026-07-28 has no method or definition of this name; it is in 2025-11-25" in (
+            cli("show", "Task", expect=2).err
+        )
+
+    def test_the_revision_of_a_project(self, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "pyproject.toml").write_text('[tool.mcp-bindgen]\nrevisions = ["2025-03-26"]\n')
+        assert "revision 2025-03-26; also in" in cli("show", "Tool").out
+
     def test_an_unknown_name_is_answered_with_close_ones(self, cli: Cli) -> None:
         done = cli("show", "tool/call", expect=2)
         assert "tools/call" in done.err

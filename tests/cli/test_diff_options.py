@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,6 +19,7 @@ import pytest
 
 from mcp_bindgen.cli.diff import ReportFormat
 from mcp_bindgen.diff.report import json as json_report
+from mcp_bindgen.ingest.revisions import released
 from support.command import Cli
 from support.samples import HANDSHAKE
 
@@ -197,3 +198,24 @@ def test_the_readme_shows_what_it_prints(cli: Cli) -> None:
         )
     else:
         assert "".join(lines).rstrip() == "".join(printed).rstrip(), "UPDATE_GOLDEN=1 pastes it anew"
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+@pytest.mark.parametrize(("old", "new"), list(pairwise(released())))
+def test_a_role_makes_the_page_shorter(cli: Cli, old: str, new: str, role: str) -> None:
+    whole = cli("diff", old, new, "--fail-on", "never").out.splitlines()
+    assert len(cli("diff", old, new, "--role", role, "--fail-on", "never").out.splitlines()) <= len(whole)
+
+
+def test_advice_is_for_the_program_of_the_role(cli: Cli) -> None:
+    for role, advice in (("client", "Accept forms that you do not know."), ("server", "Accept forms")):
+        out = " ".join(cli("diff", "2024-11-05", "2025-03-26", "--role", role, "--fail-on", "never").out.split())
+        assert f"union-member-added: A value may take another form. {advice}" in out
+
+
+@pytest.mark.parametrize("level", ["error", "warning", "info", "new-revision", "never"])
+def test_junit_fails_when_the_exit_status_does(cli: Cli, level: str) -> None:
+    done = cli(
+        "diff", "2025-11-25", "2026-07-28", "--format", "junit", "--fail-on", level, expect=int(level != "never")
+    )
+    assert ("<failure" in done.out) is (level != "never")

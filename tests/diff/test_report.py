@@ -156,7 +156,7 @@ class TestGrouping:
 
     def test_the_short_page_lists_some_causes_of_a_rule_and_counts_the_rest(self) -> None:
         many = reported(*(finding(place=f"Tool.m{number:02}", new=f"T{number}") for number in range(20)))
-        assert "  and 13 more" in page(many)
+        assert "  and 13 more (--all shows them)" in page(many)
         assert not any("more" in line for line in page(many, everything=True))
 
     def test_what_any_message_may_carry_is_named_with_its_place(self) -> None:

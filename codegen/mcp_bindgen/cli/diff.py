@@ -94,7 +94,7 @@ def diff(
     strict: StrictOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
-    format_: Annotated[ReportFormat, typer.Option("--format", help="Who reads the report.")] = ReportFormat.TEXT,
+    format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.TEXT,
 ) -> None:
     """Say what breaks between two revisions, and for whom."""
     diagnostics = Diagnostics(strict=strict)
@@ -105,6 +105,7 @@ def diff(
         peer=peer,
         assume_gates=assume_gates,
         fail_on=Severity(fail_on.value) if fail_on.value in [*Severity] else None,
+        new_revision=fail_on is FailOn.NEW_REVISION,
         severities=known.severities,
     )
     found = _compare((old, new), options, known, diagnostics)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RulesFormat(StrEnum):
-    """Who reads the catalogue: a person, a program, or the project's documentation."""
+    """The formats of the catalogue: for people, for programs, and for the project's documentation."""
 
     TEXT = "text"
     JSON = "json"
@@ -45,7 +45,7 @@ def rules(
     ] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, whole or not at all.")] = None,
     quiet: QuietOption = False,
-    format_: Annotated[RulesFormat, typer.Option("--format", help="Who reads the catalogue.")] = RulesFormat.TEXT,
+    format_: Annotated[RulesFormat, typer.Option("--format", help="Output format.")] = RulesFormat.TEXT,
 ) -> None:
     """List the rules of `diff`: what each finds, who breaks, and what to do."""
     from mcp_bindgen.diff.report import catalogue as spell

@@ -1,12 +1,14 @@
 """`mcp-bindgen show`: one method or one definition, as a table.
 
-The JSON answer has ``kind``, ``name``, ``revision``, ``doc`` and ``deprecated``. A ``struct`` adds ``bases`` and
+The JSON answer has ``kind``, ``name``, ``revision``, ``revisions`` (all that have the name),
+``doc`` and ``deprecated``. A ``struct`` adds ``bases`` and
 ``members``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``, ``deprecated`` and ``inherited``; an
 ``alias`` adds ``type`` and ``bounds``; a ``method`` adds ``direction``, ``message``, ``params``, ``params_required``,
 ``result``, ``alternatives`` and ``flags``.
 """
 
 import difflib
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,8 +16,10 @@ import typer
 from mcp_bindgen.cli.options import FormatOption, QuietOption, complete_revision, load, newest
 from mcp_bindgen.cli.output import Format, answer, answer_json, table
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Method, Protocol, Struct
 from mcp_bindgen.ir.spell import spell, spell_bounds
+from mcp_bindgen.settings import find_settings
 
 MAX_CLOSE = 5
 """How many names an unknown one is answered with."""
@@ -25,30 +29,45 @@ _FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "pay
 def show(
     name: Annotated[str, typer.Argument(help="A method such as tools/call, or a definition such as Tool.")],
     revision: Annotated[
-        str | None, typer.Option(help="By default the newest one.", autocompletion=complete_revision)
+        str | None,
+        typer.Option(help="By default that of the project, else the newest one.", autocompletion=complete_revision),
     ] = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show a method or a definition of a revision."""
-    protocol = load(revision or newest())
+    protocol = load(revision or _of_project() or newest())
+    having = [known for known in released() if _knows(load(known), name)]
     method = next((method for method in protocol.methods if method.name == name), None)
     if method is not None:
         facts, text = _method_facts(method, protocol), _method_text(method, protocol)
     elif name in protocol.definitions:
         facts, text = _definition_facts(protocol.definitions[name]), _definition_text(protocol.definitions[name])
     else:
-        raise _unknown(name, protocol)
+        raise _unknown(name, protocol, having)
     if format_ is Format.JSON:
-        answer_json({**facts, "revision": protocol.revision})
+        answer_json({**facts, "revision": protocol.revision, "revisions": having})
     elif not quiet:
-        answer(text)
+        others = [known for known in having if known != protocol.revision]
+        where = f"also in {', '.join(others)}" if others else "in no other revision"
+        answer(f"{text}\n\nrevision {protocol.revision}; {where}")
 
 
-def _unknown(name: str, protocol: Protocol) -> InputError:
+def _of_project() -> str | None:
+    """Return the revision whose bindings the project has, the newest of several; None if it names none."""
+    named = [name for name in find_settings(Path.cwd()).revisions if name in released()]
+    return max(named, default=None)
+
+
+def _knows(protocol: Protocol, name: str) -> bool:
+    return name in protocol.definitions or any(method.name == name for method in protocol.methods)
+
+
+def _unknown(name: str, protocol: Protocol, having: list[str]) -> InputError:
     known = {known.lower(): known for known in (*protocol.definitions, *(method.name for method in protocol.methods))}
     close = [known[match] for match in difflib.get_close_matches(name.lower(), known, n=MAX_CLOSE)]
     hint = f"; close to it: {', '.join(close)}" if close else ""
+    hint = f"; it is in {', '.join(having)}" if having else hint
     return InputError.at(Location(source=name), f"{protocol.revision} has no method or definition of this name{hint}")
 
 

@@ -44,5 +44,7 @@ def _finding(report: Report, judged: Judged) -> str:
     parts += [f"Breaks: {role}."] if role else []
     parts += [f"Behind {names}."] if (names := words.gates([judged])) else []
     parts += [f"Accepted: {judged.reason}."] if judged.accepted else []
-    message = words.plain(" ".join([*parts, finding.rule.purpose, finding.rule.advice]))
+    message = words.plain(
+        " ".join([*parts, finding.rule.purpose, words.advice(finding.rule, [judged], report.options)])
+    )
     return command("notice" if judged.accepted else _COMMANDS[judged.severity], properties, message)

@@ -30,6 +30,7 @@ class Choice:
 
     value: str
     label: str
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,11 +162,11 @@ def make_page(report: Report) -> HtmlPage:
         cards=tuple(_cards(report)),
         remarks=tuple(_remarks(report)),
         severities=tuple(
-            Choice(value=severity, label=f"{severity} ({report.count(severity)})")
+            Choice(value=severity, label=severity, count=report.count(severity))
             for severity in Severity
             if report.count(severity)
         )
-        + ((Choice(value="accepted", label=f"accepted ({report.accepted})"),) if report.accepted else ()),
+        + ((Choice(value="accepted", label="accepted", count=report.accepted),) if report.accepted else ()),
         roles=tuple(Choice(value=verdict.role, label=f"breaks a {verdict.role}") for verdict in report.peers),
         views=tuple(Choice(value=view, label=f"{view} view") for view in View if view in views),
         methods=tuple(Choice(value=name, label=words.short(name)) for name in _all_methods(report)),
@@ -220,13 +221,14 @@ def _groups(report: Report) -> Iterator[Group]:
     for (accepted, severity, rule), group in groupby(
         report.findings, key=lambda judged: (judged.accepted, judged.severity, judged.rule)
     ):
-        entries = tuple(_entry(report, judged) for judged in group)
+        found = list(group)
+        entries = tuple(_entry(report, judged) for judged in found)
         yield Group(
             rule=rule.id,
             severity="accepted" if accepted else severity,
             mark=f"accepted {severity}" if accepted else severity,
             purpose=rule.purpose,
-            advice=rule.advice,
+            advice=words.advice(rule, found, report.options),
             total=words.counted(len(entries), "finding"),
             entries=entries,
         )

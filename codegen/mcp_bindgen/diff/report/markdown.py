@@ -42,8 +42,10 @@ def _document(report: Report, everything: bool) -> Iterator[str]:
     for (accepted, severity), group in by_weight:
         yield from ("", f"## {'Accepted: ' if accepted else ''}{severity}")
         for rule, found in groupby(group, key=lambda cause: cause.first.rule):
-            yield from ("", f"### {rule.id}", "", f"{rule.purpose} {rule.advice}", "")
-            for cause in found:
+            group_of_rule = list(found)
+            every = [judged for cause in group_of_rule for judged in cause.findings]
+            yield from ("", f"### {rule.id}", "", f"{rule.purpose} {words.advice(rule, every, report.options)}", "")
+            for cause in group_of_rule:
                 yield from _cause(report, cause, everything)
     rows = by_method(report.findings)
     if rows:

@@ -1,6 +1,6 @@
 """What a report says, whatever its format: a verdict per role, and findings by cause and by method."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Location
@@ -163,7 +163,8 @@ def make_report(
     compatibility: Compatibility,
 ) -> Report:
     """Return the report on all the findings between two sides, as a reader asked for it."""
-    shown = [_judge(finding, options, baseline, (new, old)) for finding in findings if options.shows(finding)]
+    deciding = {f.fingerprint for f in compatibility.deciding} if options.new_revision else set[str]()
+    shown = [_judge(finding, options, baseline, (new, old), deciding) for finding in findings if options.shows(finding)]
     return Report(
         old=old,
         new=new,
@@ -200,7 +201,9 @@ def by_method(findings: Iterable[Judged]) -> tuple[tuple[str, int, int], ...]:
     return tuple(sorted(found, key=lambda row: (-row[1], -row[2], row[0])))
 
 
-def _judge(finding: Finding, options: Options, baseline: Baseline, sides: tuple[Side, Side]) -> Judged:
+def _judge(
+    finding: Finding, options: Options, baseline: Baseline, sides: tuple[Side, Side], deciding: Collection[str]
+) -> Judged:
     severity = options.severity(finding)
     row = baseline.row_of(finding)
     file = next((side.file for side in sides if side.file), None)
@@ -209,7 +212,7 @@ def _judge(finding: Finding, options: Options, baseline: Baseline, sides: tuple[
         severity=severity,
         broken=options.broken(finding),
         reason=row.reason if row else "",
-        fails=row is None and options.counts(severity),
+        fails=row is None and (options.counts(severity) or finding.fingerprint in deciding),
         where=file.locate(finding.pointer) if file else None,
     )
 

@@ -27,7 +27,8 @@ class Options:
     """What a reader asked for; by default everything, and errors count.
 
     `view` is None for both views, `role` None for both roles. `fail_on` is the least severity that counts, None for
-    none. `severities` are the severities of rules that the reader has overridden, by the id of the rule.
+    none. `new_revision` says that what demands a new date counts.
+    `severities` are the severities of rules that the reader has overridden, by the id of the rule.
     """
 
     view: View | None = None
@@ -35,6 +36,7 @@ class Options:
     peer: Peer = Peer.NEWER
     assume_gates: bool = False
     fail_on: Severity | None = Severity.ERROR
+    new_revision: bool = False
     severities: Mapping[str, Severity] = field(default_factory=dict[str, Severity])
 
     def role_in(self, pair: Pair) -> Role:

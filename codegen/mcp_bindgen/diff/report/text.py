@@ -14,6 +14,8 @@ WIDTH = 120
 """Columns of a page that goes to no terminal."""
 MAX_LINES = 76
 """How many lines the short page has at most, as long as one for each rule fits."""
+MAX_LINES_OF_A_ROLE = 60
+"""The same for a page on one role, which is never longer than the page on both."""
 MAX_CAUSES = 7
 """How many causes of one rule the short page lists."""
 MAX_METHODS = 12
@@ -41,7 +43,8 @@ def render(report: Report, *, everything: bool, width: int = WIDTH) -> str:
     tail = _wrapped([*_methods(report, everything), *_stale(report), *_rest(report, len(shown), everything)], width)
     headings = len({block.heading for block in blocks})
     if not everything:
-        blocks = _squeezed(blocks, MAX_LINES - len(head) - len(tail) - headings)
+        most = MAX_LINES if report.options.role is None else MAX_LINES_OF_A_ROLE
+        blocks = _squeezed(blocks, most - len(head) - len(tail) - headings)
     lines = [*head]
     for _, group in groupby(blocks, key=lambda block: block.heading):
         lines += ["", *(line for block in group for line in block.lines)]
@@ -72,13 +75,14 @@ def _same_rule(judged: Judged) -> tuple[bool, Severity, str]:
 def _block(report: Report, found: Sequence[Cause], everything: bool, width: int) -> _Block:
     first = found[0].first
     title = f"{'accepted ' if first.accepted else ''}{first.severity} {first.rule.id}"
-    lines = [f"{title}: {first.rule.purpose} {first.rule.advice}"]
+    judged_all = [judged for cause in found for judged in cause.findings]
+    lines = [f"{title}: {first.rule.purpose} {words.advice(first.rule, judged_all, report.options)}"]
     for cause in found if everything else found[:MAX_CAUSES]:
         lines.append(f"  {_cause(report, cause)}")
         if everything:
             lines += [line for judged in cause.findings for line in _details(judged)]
     hidden = 0 if everything else sum(len(cause.findings) for cause in found[MAX_CAUSES:])
-    lines += [f"  and {hidden} more"] if hidden else []
+    lines += [f"  and {hidden} more (--all shows them)"] if hidden else []
     names = sorted({words.subject(judged.finding) for cause in found for judged in cause.findings})
     shorter = [f"{title}: {words.listed(names, most)}" for most in range(words.MAX_NAMES, 0, -1)]
     fitting = next((line for line in shorter if len(line) <= width), f"{title}: {words.counted(len(names), 'place')}")

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from mcp_bindgen.diagnostics import printable
-from mcp_bindgen.diff.finding import Finding, Pair
+from mcp_bindgen.diff.finding import Finding, Pair, Travel, breaks
 from mcp_bindgen.diff.report.model import Cause, Judged, PeerVerdict, Report, Side
 from mcp_bindgen.diff.report.options import Options, Role
-from mcp_bindgen.diff.rule import Severity
+from mcp_bindgen.diff.rule import Rule, Severity
 
 MAX_NAMES = 3
 """How many names a line lists before it only counts the rest."""
@@ -89,6 +89,20 @@ def tag(judged: Judged, options: Options) -> str:
     """Name the role that a finding breaks: client, server, both, or nothing."""
     roles = {options.role_in(pair).value for pair in judged.broken}
     return "both" if len(roles) > 1 else "".join(roles)
+
+
+def advice(rule: Rule, found: Iterable[Judged], options: Options) -> str:
+    """Say what to do about findings of a rule: what the reader's program should do, as a sender or as a receiver."""
+    sends = {
+        (options.role_in(pair) is Role.CLIENT) == (carrier.travel is Travel.TO_SERVER)
+        for judged in found
+        for pair in judged.broken
+        for carrier in judged.finding.carriers
+        if pair in breaks(judged.finding.change, carrier.travel)
+    }
+    if not rule.to_receivers or sends <= {True}:
+        return rule.advice
+    return rule.to_receivers if sends == {False} else f"Senders: {rule.advice} Receivers: {rule.to_receivers}"
 
 
 def reading(finding: Finding) -> str:
