@@ -214,13 +214,19 @@ class Connection(KnowsPeer, VendorMethods):
         answers = self._link.requester.answers
         answers.stub, answers.context = stub, context
 
-    def declare(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> None:
-        """Set what both sides can do, as they declared it."""
-        self._link.declare(own, peers)
+    def learn(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> None:
+        """Set what both sides can do, as they declared it, and what else is known of the peer.
 
-    def learn(self, **known: Any) -> None:
-        """Set what else is known of the peer: fields of its `Requester`."""
-        self._link.requester = replace(self._link.requester, **known)
+        Args:
+            own: the capabilities of this side, by wire names.
+            peers: those of the peer.
+            known: fields of its `Requester`.
+        """
+        self._link.requester = self._link.requester.declaring(own, peers, **known)
+
+    def set_log_level(self, level: str) -> None:
+        """Send no log messages that are less severe."""
+        self._link.requester = replace(self._link.requester, log_level=level)
 
     def has(self, method: str) -> bool:
         """Whether the revision that is spoken has a method of this side's."""

@@ -97,7 +97,7 @@ class Conversation:
         self.last_activity = link.loop.time()
         if link.limits.trace is not None:
             link.trace(Way.RECEIVED, message)
-        line = self._line(channel)
+        line = link.main if channel is link.transport else self._line(channel)
         try:
             value = jsonrpc.parse(message)
         except MalformedMessage as error:

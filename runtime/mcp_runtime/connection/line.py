@@ -10,7 +10,7 @@ class Line:
     Attributes:
         channel: where messages leave.
         owner: the link that it is a line of.
-        open: how many messages that came over it are worked on.
+        open: how many requests are open on it; not counted on the main line, which is kept anyway.
         unread: bytes of answers that left at once since it was last drained.
         is_deaf: whether nothing more is read from it until it is drained.
         logs: what log messages go through, None before the first.

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -87,10 +87,6 @@ class Link:
         self.session.ids_may_be_absent = spoken.has_errors_without_id
         self.requester = replace(self.requester, binding=binding, wire=wire, reader=self.reader(spoken.revision))
 
-    def declare(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> None:
-        """Set what both sides can do, as they declared it."""
-        self.requester = self.requester.declaring(own, peers)
-
     def reader(self, revision: str) -> Reader:
         """Make what reads the messages of a revision."""
         return Reader(revision, lenient=not self.limits.strict, report=self.report)
@@ -106,8 +102,8 @@ class Link:
 
     def opened(self, line: Line) -> None:
         """Keep a line, since a request is open on it."""
-        line.open += 1
-        if line.open == 1:
+        if line is not self.main:
+            line.open += 1
             self._keep(line)
 
     def _keep(self, line: Line) -> None:
@@ -214,9 +210,10 @@ class Link:
             self._closed(incoming.line)
 
     def _closed(self, line: Line) -> None:
-        line.open -= 1
-        if not line.open and not line.unread:
-            self.forget(line)
+        if line is not self.main:
+            line.open -= 1
+            if not line.open and not line.unread:
+                self.forget(line)
 
     def close(self, reason: str) -> None:
         """End the conversation."""

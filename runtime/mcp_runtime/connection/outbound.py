@@ -91,7 +91,10 @@ class Outbound:
         """Send a request; a function of its own, so that the waiting caller does not keep its bytes alive."""
         link = self._link
         link.check_open()
-        line, requester = link.line_for(), link.requester_for()
+        work = CURRENT.get()
+        line, requester = (
+            (link.main, link.requester) if work is None else (link.line_for(work), link.requester_for(work))
+        )
         if requester.is_modern:
             reason = "a server asks nothing of its client in the modern era but in its results"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)

@@ -76,14 +76,14 @@ class Requester:
         """Whether a side may send what needs a capability."""
         return is_open(path, sender, self.declared)
 
-    def declaring(self, own: Mapping[str, Any], peers: Mapping[str, Any]) -> "Requester":
-        """Return the same requester, with what both sides declared."""
-        declared = {self.side: own, self.side.other: peers}
-        if (spoken := self.spoken) is None:
-            return replace(self, declared=declared)
+    def declaring(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> "Requester":
+        """Return the same requester, with what both sides declared and what else is known of it."""
+        declared, spoken = {self.side: own, self.side.other: peers}, self.spoken
+        assert spoken is not None
         return replace(
             self,
             declared=declared,
             may_send=sendable(spoken.methods, self.side, declared),
             may_receive=sendable(spoken.methods, self.side.other, declared),
+            **known,
         )

@@ -49,7 +49,7 @@ class Logging:
         connection.features[_FEATURE] = asyncio.get_running_loop()
 
         async def set_level(params: Any, ctx: Context[Any]) -> Any:
-            connection.learn(log_level=params.level)
+            connection.set_log_level(params.level)
             return await own(params, ctx) if own else method.result.build({})
 
         connection.handle(method, set_level)

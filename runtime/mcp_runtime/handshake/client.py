@@ -102,8 +102,9 @@ class Opening:
                 raise UnsupportedRevision(tuple(by_revision), (clipped(str(found)),))
             if connection.revision != found:
                 self._bind(connection, by_revision[found], own_handlers.get(found), found)
-            connection.learn(info=result["serverInfo"], instructions=result.get("instructions"))
-            self._offer.settle(result["capabilities"])
+            self._offer.settle(
+                result["capabilities"], info=result["serverInfo"], instructions=result.get("instructions")
+            )
             for path in require:
                 if not declares(connection.declared[Side.SERVER], path):
                     raise MissingCapability(path, "this client")
@@ -135,7 +136,6 @@ class Opening:
     ) -> Mapping[str, Any]:
         self._bind(connection, client, handlers, revision)
         own = self._offer.capabilities
-        connection.declare(own, {})
         method: RequestMethod[Any, Any] = _method(connection, INITIALIZE)
         assert method.params is not None
         info = named(self._options.name, self._options.version, self._options.title)

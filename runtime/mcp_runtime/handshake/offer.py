@@ -53,10 +53,16 @@ class Offer:
             declared["experimental"] = dict(settings.experimental)
         return wire.declarable(connection.side, declared) if wire else declared
 
-    def settle(self, theirs: Mapping[str, Any]) -> None:
-        """Install the features, now that the peer has declared what it can do."""
+    def settle(self, theirs: Mapping[str, Any], **known: Any) -> None:
+        """Install the features, now that the peer has declared what it can do.
+
+        Args:
+            theirs: the peer's capabilities, by wire names.
+            known: what else it said of itself: fields of its `Requester`.
+        """
         connection, wire = self._connection, self._connection.requester.wire
-        connection.declare(self.capabilities, wire.declared(connection.side.other, theirs) if wire else theirs)
+        theirs = wire.declared(connection.side.other, theirs) if wire else theirs
+        connection.learn(self.capabilities, theirs, **known)
         for feature in self._features:
             feature.install(connection)
 

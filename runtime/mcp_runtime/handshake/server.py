@@ -118,9 +118,8 @@ class _Reception:
         connection, options = self._connection, server.options or ServerOptions()
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
-        connection.learn(info=params["clientInfo"])
         offer = Offer(connection, server.implemented(), features(options), options)
-        offer.settle(params["capabilities"])
+        offer.settle(params["capabilities"], info=params["clientInfo"])
         remember(server, connection)
         return _result(server, spoken, offer.capabilities)
 

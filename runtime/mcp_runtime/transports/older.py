@@ -2,17 +2,18 @@
 
 import inspect
 import warnings
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from mcp_runtime.connection.transport import Channel, Receiver, TransportError
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome
 
-_WITH_CHANNEL: Final = 2
+_WITHOUT_CHANNEL: Final = len(("self", "message"))
 
 
 def current_form(receiver: Receiver) -> Receiver:
     """Return a receiver that takes channels: the same one, unless it is of the older form, which is warned of."""
-    if len(inspect.signature(receiver.message_received).parameters) >= _WITH_CHANNEL:
+    if _takes_channel(type(receiver)):
         return receiver
     warnings.warn(
         f"{type(receiver).__name__} takes no channel, which the next release requires: define message_received(self, "
@@ -21,6 +22,11 @@ def current_form(receiver: Receiver) -> Receiver:
         stacklevel=3,
     )
     return _Older(receiver)
+
+
+@lru_cache(maxsize=256)
+def _takes_channel(type_: type[Any]) -> bool:
+    return len(inspect.signature(type_.message_received).parameters) > _WITHOUT_CHANNEL
 
 
 class _Older:
