@@ -104,8 +104,9 @@ class Surface:
         self.records = {record: method for method, record in self._names.records.items()}
         self.constants = frozenset(self._names.constants.values())
         spelled = {c.value: self._names.constants[c.name] for c in protocol.constants if isinstance(c.value, int)}
-        self.codes = {error.code: spelled[error.code] for error in error_views(protocol, self._names) if error.code in spelled}
-        self.errors = {e.name: spelled[e.code] for e in error_views(protocol, self._names) if e.code in spelled}
+        errors = [error for error in error_views(protocol, self._names) if error.code in spelled]
+        self.codes = {error.code: spelled[error.code] for error in errors}
+        self.errors = {error.name: spelled[error.code] for error in errors}
         self.attributes = {cls: self._attributes(struct) for cls, struct in self._structs.items()}
         self.exported = dict(self._exported())
         self.stubs: dict[str, dict[str, StubMethod]] = {}
