@@ -1,6 +1,6 @@
 """What the generator has to say about its input: collected while working, reported together at the end."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -38,14 +38,19 @@ class Location:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One finding about the input: its level, its place, and a sentence that says what to do about it."""
+    """One finding about the input: its level, its place, and a sentence that says what to do about it.
+
+    `lines` are what a program said that was run, such as a traceback.
+    """
 
     level: Level
     where: Location
     message: str
+    lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return printable(f"{self.level.value}: {self.where}: {self.message}").replace("\n", "\\n")
+        told = (f"{self.level.value}: {self.where}: {self.message}", *(f"    {line}" for line in self.lines))
+        return "\n".join(printable(line).replace("\n", "\\n") for line in told)
 
 
 @dataclass(slots=True)
@@ -57,6 +62,10 @@ class Diagnostics:
 
     found: dict[Diagnostic, None] = field(default_factory=dict[Diagnostic, None])
     strict: bool = False
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Note a diagnostic."""
+        self.found.setdefault(diagnostic)
 
     def error(self, where: Location, message: str) -> None:
         """Note something that makes the input unusable."""
@@ -100,10 +109,10 @@ class InputError(Exception):
         self.diagnostics = diagnostics
 
     @classmethod
-    def at(cls, where: Location, message: str) -> "InputError":
+    def at(cls, where: Location, message: str, *, lines: Iterable[str] = ()) -> "InputError":
         """Make an error of a single diagnostic."""
         diagnostics = Diagnostics()
-        diagnostics.error(where, message)
+        diagnostics.add(Diagnostic(level=Level.ERROR, where=where, message=message, lines=tuple(lines)))
         return cls(diagnostics)
 
 

@@ -4,7 +4,7 @@ import keyword
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,6 +42,7 @@ class Settings:
     templates: Path | None = None
     baseline: Path | None = None
     extra: tuple[Extra, ...] = ()
+    tools: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def folder(self) -> Path:
@@ -120,7 +121,7 @@ class _Table:
         self._path = path
 
     def settings(self) -> Settings:
-        known = [field.name for field in fields(Settings) if field.name != "source"]
+        known = [known.name for known in fields(Settings) if known.name != "source"]
         for key in self._values.keys() - set(known):
             raise self._error(key, f"is not a key of it; the keys are {', '.join(known)}")
         package = self._text("package")
@@ -135,6 +136,7 @@ class _Table:
             templates=self._joined("templates"),
             baseline=self._joined("baseline"),
             extra=self._extra(),
+            tools=self._servers(),
         )
 
     def _error(self, key: str, message: str) -> InputError:
@@ -163,6 +165,13 @@ class _Table:
                 raise self._error(f"extra.{path}", "is the path of a template, relative to this file")
             found.append(Extra(path=path, template=self._path.parent / template))
         return tuple(found)
+
+    def _servers(self) -> Mapping[str, Any]:
+        """Return the tables of servers as they are; `tool_clients.servers` reads them."""
+        table: object = self._values.get("tools", {})
+        if not isinstance(table, dict):
+            raise self._error("tools", "must be a table of servers ([tool.mcp-bindgen.tools.NAME])")
+        return cast(dict[str, Any], table)
 
     def _joined(self, key: str) -> Path | None:
         text = self._text(key)

@@ -12,23 +12,50 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.errors import McpError
 from mcp_runtime.model import WireModel
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.names import TOOLS_LIST, list_changed
+from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import locate, spell_pointer
 from mcp_runtime.stub import ClientStub
+from mcp_runtime.tool_errors import (
+    Drift,
+    ToolArgumentError,
+    ToolDrift,
+    ToolError,
+    ToolOutputError,
+    ToolRefused,
+    UnknownTool,
+    text_of,
+)
+
+__all__ = [
+    "Drift",
+    "Tool",
+    "ToolArgumentError",
+    "ToolClient",
+    "ToolDrift",
+    "ToolError",
+    "ToolModel",
+    "ToolOutputError",
+    "ToolRefused",
+    "ToolResult",
+    "UnknownTool",
+    "digest",
+    "list_tools",
+    "text_of",
+]
 
 T = TypeVar("T")
 
 MAX_TOOLS: Final = 10_000
 """How many tools a server may list before the list counts as endless."""
-CONTRACT: Final = ("inputSchema", "outputSchema", "annotations")
-"""The members of a tool that callers rely on."""
+CONTRACT: Final = ("inputSchema", "outputSchema", "annotations", "execution")
+"""The properties of a tool that callers rely on."""
 
 
 class ToolModel(WireModel):
@@ -37,26 +64,29 @@ class ToolModel(WireModel):
     model_config = ConfigDict(alias_generator=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tool(Generic[T]):
     """What a generated client knows of one tool. The hints are the server's own words about itself: trust decides.
 
     Attributes:
         name: what the server calls it.
-        input: the model of its arguments; None if they could not be typed.
-        output: the model of its structured content, or ``dict`` if that could not be typed; None without a schema.
-        input_schema: the JSON Schema of the arguments, where the model alone is not exact; else empty.
+        input: the type of its arguments, a model if they are keyword arguments; None if they could not be typed.
+        output: the type of its structured content; None if it declares none.
+        wrapped: the field of the output that holds the data, if the server wraps what is not an object; else empty.
+        input_schema: the JSON Schema of the arguments, where the type alone is not exact; else empty.
         output_schema: that of the structured content, likewise.
-        digests: what the members of the contract were, hashed.
-        read_only: it changes nothing.
-        destructive: it may destroy something, not only add.
-        idempotent: calling it again with the same arguments changes nothing more.
-        open_world: it deals with things outside the server.
+        digests: what the properties of the contract were, hashed.
+        read_only: it does not modify its environment.
+        destructive: it may make destructive changes, not only additive ones; also if the server does not say.
+        idempotent: repeating a call with the same arguments has no further effect.
+        open_world: it may reach external systems; also if the server does not say.
+        task: ``required`` if every call runs as a task (2025-11-25), ``optional`` if one may, empty if none can.
     """
 
     name: str
-    input: type[ToolModel] | None = None
+    input: Any = None
     output: Any = None
+    wrapped: str = ""
     input_schema: str = ""
     output_schema: str = ""
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -64,6 +94,7 @@ class Tool(Generic[T]):
     destructive: bool = True
     idempotent: bool = False
     open_world: bool = True
+    task: str = ""
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments, by the names of the wire, as they are sent.
@@ -76,7 +107,7 @@ class Tool(Generic[T]):
         if self.input is None:
             return given
         try:
-            self.input.model_validate_json(json.dumps(given))
+            _adapter(self.input).validate_json(json.dumps(given))
         except ValidationError as error:
             raise ToolArgumentError(self.name, *_first(error, given)) from None
         return given
@@ -87,17 +118,17 @@ class Tool(Generic[T]):
         Raises:
             ToolArgumentError: they are not what the tool's schema asks for.
         """
-        assert self.input is not None, "tools whose arguments have no model are called with `check`"
+        model: type[ToolModel] = self.input
         try:
-            params = self.input(**values)
+            params = model(**values)
         except ValidationError as error:
-            fields = self.input.model_fields
+            fields = model.model_fields
             by_wire = {fields[name].alias or name: value for name, value in values.items()}
             raise ToolArgumentError(self.name, *_first(error, by_wire)) from None
         return self._checked(params.model_dump(mode="json"))
 
     def read(self, structured: Any) -> T:
-        """Return structured content as the tool's output type.
+        """Return structured content as the tool's output type; what the server wrapped is unwrapped.
 
         Raises:
             ToolOutputError: it is not what the tool's schema says.
@@ -109,12 +140,11 @@ class Tool(Generic[T]):
         mismatch = _find(self.output_schema, structured)
         if mismatch is not None:
             raise ToolOutputError(self.name, *mismatch)
-        if self.output is dict:
-            return cast(T, structured)
         try:
-            return cast(T, self.output.model_validate_json(json.dumps(structured)))
+            found = _adapter(self.output).validate_json(json.dumps(structured))
         except ValidationError as error:
             raise ToolOutputError(self.name, *_first(error, structured)) from None
+        return cast(T, getattr(found, self.wrapped) if self.wrapped else found)
 
     def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
         mismatch = _find(self.input_schema, arguments)
@@ -141,93 +171,6 @@ class ToolResult(Generic[T]):
     def text(self) -> str:
         """The text of all text blocks, a line end between them."""
         return text_of(self.content)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
-    """How the tools of a server differ from those that a client was generated from; falsy if they do not.
-
-    Attributes:
-        added: tools that are new, which break nobody.
-        removed: tools that are gone.
-        changed: the members of the contract that differ, by tool.
-    """
-
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.changed)
-
-    def __str__(self) -> str:
-        parts = [f"{clipped(name, 80)}: {', '.join(members)} changed" for name, members in self.changed.items()]
-        parts += [f"{clipped(name, 80)} is gone" for name in self.removed]
-        parts += [f"{clipped(name, 80)} is new" for name in self.added]
-        return "; ".join(parts) or "no drift"
-
-
-class ToolArgumentError(McpError, ValueError):
-    """Arguments are not what a tool's schema asks for; the tool was not called."""
-
-    def __init__(self, tool: str, pointer: str, reason: str) -> None:
-        super().__init__(f"{tool}: arguments{pointer and f' at {pointer}'}: {reason}")
-        self.tool, self.pointer, self.reason = tool, pointer, reason
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.tool, self.pointer, self.reason))
-
-
-class ToolOutputError(McpError):
-    """Structured content is not what its tool's schema says; the tool did run. `content` has what it said."""
-
-    content: tuple[Any, ...] = ()
-
-    def __init__(self, tool: str, pointer: str, reason: str) -> None:
-        super().__init__(f"{tool}: structured content{pointer and f' at {pointer}'}: {reason}")
-        self.tool, self.pointer, self.reason = tool, pointer, reason
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.tool, self.pointer, self.reason), {"content": self.content})
-
-
-class ToolError(McpError):
-    """A tool ran and says that it failed (``isError``).
-
-    Attributes:
-        tool: its name.
-        content: what it says, as content blocks.
-        structured: its structured content, if any.
-    """
-
-    def __init__(self, tool: str, content: tuple[Any, ...], structured: Any = None) -> None:
-        super().__init__(f"{tool}: {clipped(text_of(content) or 'the tool failed and does not say why')}")
-        self.tool, self.content, self.structured = tool, content, structured
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.tool, self.content, self.structured))
-
-
-class ToolRefused(McpError):
-    """The program does not allow a tool; it was not called."""
-
-    def __init__(self, tool: str) -> None:
-        super().__init__(f"{tool}: this program does not allow it")
-        self.tool = tool
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.tool,))
-
-
-class ToolDrift(McpError):
-    """A server's tools are no longer those that its client was generated from."""
-
-    def __init__(self, client: str, drift: Drift) -> None:
-        super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` says whether it breaks callers")
-        self.client, self.drift = client, drift
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.client, self.drift))
 
 
 class ToolClient:
@@ -262,11 +205,13 @@ class ToolClient:
         """Call a tool of the contract by its name, with arguments by the names of the wire.
 
         Raises:
-            KeyError: the contract has no such tool.
+            UnknownTool: the contract has no such tool.
             ToolArgumentError: the arguments are not what its schema asks for.
             ToolError: it ran, and failed.
         """
-        tool = self.__tools__[name]
+        tool = self.__tools__.get(name)
+        if tool is None:
+            raise UnknownTool(type(self).__name__, name, self.__tools__)
         return await self._send(tool, tool.check(arguments), options)
 
     async def check_drift(self) -> Drift:
@@ -282,16 +227,18 @@ class ToolClient:
     async def _call(self, tool: Tool[T], values: Mapping[str, Any], options: CallOptions | None) -> ToolResult[T]:
         return await self._send(tool, tool.build(values), options)
 
-    async def _call_untyped(
-        self, tool: Tool[T], arguments: Mapping[str, Any], options: CallOptions | None
-    ) -> ToolResult[T]:
-        return await self._send(tool, tool.check(arguments), options)
+    async def _call_with(self, tool: Tool[T], arguments: Any, options: CallOptions | None) -> ToolResult[T]:
+        given = dict(arguments) if tool.input is None else _adapter(tool.input).dump_python(arguments, mode="json")
+        return await self._send(tool, tool.check(given), options)
 
     async def _send(self, tool: Tool[T], arguments: dict[str, Any], options: CallOptions | None) -> ToolResult[T]:
         if self._allow is not None and not self._allow(tool):
             raise ToolRefused(tool.name)
         client: Any = self._client
-        result = await client.call_tool(name=tool.name, arguments=arguments, options=options)
+        if tool.task == "required":
+            result = await self._run(tool, arguments, options)
+        else:
+            result = await client.call_tool(name=tool.name, arguments=arguments, options=options)
         content = tuple(result.content)
         structured = _structured(result)
         if result.is_error:
@@ -303,13 +250,25 @@ class ToolClient:
             raise
         return ToolResult(data=data, content=content, structured=structured)
 
+    async def _run(self, tool: Tool[Any], arguments: dict[str, Any], options: CallOptions | None) -> Any:
+        """Call a tool as a task, and wait for what it comes to."""
+        from mcp_runtime.tasks import run_as_task  # Few tools ask for it.
+
+        method: Any = self._client.__binding__.methods[TOOLS_CALL]
+        params = method.params.build({"name": tool.name, "arguments": arguments})
+        return await run_as_task(self._client, method, params, options=options)
+
     async def _watch(self, changes: AsyncIterator[Any]) -> None:
+        reported = Drift()
         async for _ in changes:
             try:
                 drift = await self.check_drift()
             except McpError as error:
                 self._client.connection.report_error(error)
                 continue
+            if drift == reported:
+                continue
+            reported = drift
             if drift and self._on_drift is not None:
                 self._on_drift(drift)
             elif drift:
@@ -353,11 +312,6 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def text_of(content: tuple[Any, ...]) -> str:
-    """Return the text of all text blocks, a line end between them."""
-    return "\n".join(block.text for block in content if getattr(block, "type", "") == "text")
-
-
 def _changes(tool: Tool[Any], found: Mapping[str, Any]) -> tuple[str, ...]:
     known = {name: digest(found[name]) for name in CONTRACT if found.get(name) is not None}
     return tuple(name for name in CONTRACT if known.get(name) != tool.digests.get(name))
@@ -394,3 +348,10 @@ def _compiled(schema: str) -> Any:
     from mcp_runtime.protocol.json_schema import Check
 
     return Check(json.loads(schema), is_trusted=False)
+
+
+@lru_cache(maxsize=4096)
+def _adapter(type_: Any) -> TypeAdapter[Any]:
+    """Return what validates and serialises a type; models bring their own configuration."""
+    has_own = hasattr(type_, "model_config")
+    return TypeAdapter[Any](type_, config=None if has_own else ConfigDict(strict=True))

@@ -43,7 +43,7 @@ NODES = {
 }
 """What a template is made of: it repeats, tests flags, inserts and includes; it has no arithmetic and no state."""
 FILTERS = {"attribute", "docstring", "groupby", "join", "map", "repr", "string", "summary", "trim"}
-SPELLERS = ("codegen/mcp_bindgen/emit", "codegen/mcp_bindgen/bridge")
+SPELLERS = ("codegen/mcp_bindgen/emit", "codegen/mcp_bindgen/bridge", "codegen/mcp_bindgen/tool_clients")
 SPELLING = ("spelling.py",)
 """The module that spells types, names and constants."""
 SYNTAX = re.compile(
@@ -54,10 +54,8 @@ PAGES = {"models", "constants", "errors", "methods", "client", "server", "bindin
 PARSERS = {
     "codegen/mcp_bindgen/impact/annotations.py": "reads annotations in quotes in the code of a user",
     "codegen/mcp_bindgen/impact/modules.py": "reads the code of a user",
-    "codegen/mcp_bindgen/tools/engine.py": "reads what datamodel-code-generator writes, none of which becomes code",
-    "codegen/mcp_bindgen/tools/module.py": "reads the choices of a literal that was rebuilt",
 }
-"""The files that parse Python, and why: the code of a user, or of another generator."""
+"""The files that parse Python, and why: the code of a user."""
 OUR_PACKAGES = {"mcp_bindgen", "mcp_bindings", "mcp_runtime"}
 LEANING = {
     "live": "talks to a server, so it loads the runtime and the bindings when it is used",

@@ -18,6 +18,7 @@ from mcp_runtime.tools import (
     ToolError,
     ToolOutputError,
     ToolRefused,
+    UnknownTool,
     digest,
 )
 from support.talk import LEGACY, bindings, talk
@@ -139,7 +140,7 @@ class TestArguments:
         weather.answer |= {"structuredContent": {"temperature": 1}}
         async with connected(weather) as talking:
             found = await module.WeatherTools(talking.client).free({"anything": [1]})
-            assert found.data == {"temperature": 1}
+            assert found.data == module.FreeOutput(temperature=1)
             assert weather.calls == [{"anything": [1]}]
 
     async def test_a_tool_by_its_name(self, module: Any) -> None:
@@ -148,8 +149,9 @@ class TestArguments:
             tools = module.WeatherTools(talking.client)
             await tools.call("say-it", {"text": "quiet", "more": 1})
             assert weather.calls == [{"text": "quiet", "more": 1}]
-            with pytest.raises(KeyError):
+            with pytest.raises(UnknownTool) as caught:
                 await tools.call("say_it", {})
+            assert str(caught.value) == "say_it: WeatherTools has no such tool; did you mean say-it?"
 
 
 class TestAnswers:
@@ -186,7 +188,9 @@ class TestHints:
         tools = module.WeatherTools.__tools__
         assert tools["forecast"].read_only and not tools["wipe"].read_only
         assert tools["wipe"].destructive and tools["wipe"].open_world
-        assert "by its own account read only" in module.WeatherTools.forecast.__doc__
+        assert "The server says: does not modify its environment.\n" in module.WeatherTools.forecast.__doc__
+        assert not tools["forecast"].destructive, "what modifies nothing destroys nothing"
+        assert "The server says" not in module.WeatherTools.free.__doc__, "a hint that is absent claims nothing"
         assert module.WeatherTools.forecast.__doc__.startswith("Forecast.\n\n        Of the weather.\n")
 
     async def test_a_program_can_refuse_tools(self, module: Any) -> None:
@@ -249,6 +253,6 @@ class TestDrift:
                 await module.WeatherTools(talking.client).check_drift()
 
     def test_both_sides_hash_alike(self) -> None:
-        from mcp_bindgen.tools import contract
+        from mcp_bindgen.tool_clients import contract
 
         assert digest(CITY) == contract.digest(CITY) == digest(dict(reversed(CITY.items())))

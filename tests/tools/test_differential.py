@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.tools.kinds import is_object
-from mcp_bindgen.tools.narrowing import gaps
-from mcp_bindgen.tools.probes import values
+from mcp_bindgen.tool_clients.kinds import is_object
+from mcp_bindgen.tool_clients.narrowing import gaps
+from mcp_bindgen.tool_clients.probes import values
 from mcp_runtime.tools import Tool, ToolArgumentError, ToolModel, ToolOutputError
 from tools.schemas import corpus
 from tools.talking import load, text_of, tool, validator

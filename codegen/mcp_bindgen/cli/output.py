@@ -84,13 +84,13 @@ def report(diagnostics: Diagnostics, *, verbose: bool = False) -> None:
     """Print diagnostics to stderr: the first errors, and all the rest with `verbose`, else a count of the warnings."""
     errors = diagnostics.errors
     for diagnostic in errors[: None if verbose else MAX_ERRORS]:
-        _complain(str(diagnostic))
+        _complain_of(diagnostic)
     if len(errors) > MAX_ERRORS and not verbose:
         _complain(f"and {len(errors) - MAX_ERRORS} more errors")
     rest = [diagnostic for diagnostic in diagnostics if diagnostic.level is not Level.ERROR]
     if verbose:
         for diagnostic in rest:
-            _complain(str(diagnostic))
+            _complain_of(diagnostic)
         return
     warnings = sum(diagnostic.level is Level.WARNING for diagnostic in rest)
     if warnings and not errors:
@@ -176,6 +176,11 @@ def _print(text: str) -> None:
         print(text, flush=True)
     except BrokenPipeError:  # typer would take it for a failure of its own
         raise ReaderLeft from None
+
+
+def _complain_of(diagnostic: Diagnostic) -> None:
+    for line in str(diagnostic).splitlines():
+        _complain(line)
 
 
 def _complain(text: str) -> None:

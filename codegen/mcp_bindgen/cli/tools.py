@@ -1,15 +1,16 @@
-"""`mcp-bindgen tools`: typed clients for the tools of one server, and what a change of them breaks.
+"""`mcp-bindgen tools`: typed clients for the tools of servers, and what a change of them breaks.
 
 The JSON answer of ``tools generate``: ``module``, ``lock`` (their paths), ``client`` (the class), ``tools`` (each with
 ``name``, ``method``), ``written`` (the paths that changed), ``warnings``; with --check ``up_to_date``, ``changed`` and
-``warnings``. That of ``tools list`` is a list of tools as the server lists them. That of ``tools check`` is that of
-``mcp-bindgen diff``.
+``warnings``. For the servers of a project it is a list of these, each with ``server``. That of ``tools list`` is a list
+of tools as the server lists them. That of ``tools check`` is that of ``mcp-bindgen diff``.
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,29 +27,29 @@ from mcp_bindgen.cli.output import (
     warnings_json,
     write_file,
 )
+from mcp_bindgen.cli.tool_sources import (
+    CommandArgument,
+    CwdOption,
+    EnvOption,
+    FromOption,
+    ServerOption,
+    TimeoutOption,
+    described,
+    of_project,
+    read,
+)
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.diff.rule import Severity
 
 if TYPE_CHECKING:
-    from mcp_bindgen.tools.contract import Contract
+    from mcp_bindgen.tool_clients.contract import Contract
+    from mcp_bindgen.tool_clients.servers import Server
 
 tools = typer.Typer(
-    help="Write typed clients for the tools of one server, and say what a change of them breaks.",
+    help="Write typed clients for the tools of servers, and say what a change of them breaks.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-CommandArgument: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="-- COMMAND...", help="The server, as a program that speaks over stdio."),
-]
-FromOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--from", metavar="FILE", help="A saved result of tools/list, a list of tools, or a lock file."),
-]
-TimeoutOption: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0.1, help="How long the server may take to start and to answer.")
-]
 
 
 @tools.command("generate")
@@ -56,9 +57,13 @@ def generate(
     *,
     command: CommandArgument = None,
     from_: FromOption = None,
+    server: ServerOption = None,
+    env: EnvOption = None,
+    cwd: CwdOption = None,
     out: Annotated[
-        Path, typer.Option(metavar="FILE_OR_DIR", help="The module to write (x.py), or the folder of a package.")
-    ],
+        Path | None,
+        typer.Option(metavar="FILE_OR_DIR", help="The module to write (x.py), or the folder of a package."),
+    ] = None,
     lock: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The lock file; by default tools.lock.json beside the module.")
     ] = None,
@@ -72,48 +77,30 @@ def generate(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Write a typed client for the tools of a server, and the lock file with their contract."""
-    from mcp_bindgen.tools.module import module
-    from mcp_bindgen.tools.names import client_name, is_class_name, method_names
-    from mcp_bindgen.tools.plan import RESERVED_CLASSES
+    from mcp_bindgen.tool_clients.servers import LOCK, module_path
 
-    if client is not None and (not is_class_name(client) or client in RESERVED_CLASSES):
-        raise InputError.at(Location(source="--class"), f"{client!r} cannot name the class; use other ASCII letters")
-    diagnostics = Diagnostics()
-    contract = read(command, from_, timeout, diagnostics)
-    name = client or client_name(contract.server)
-    path = out if out.suffix == ".py" else out / "__init__.py"
-    locked = lock or path.parent / "tools.lock.json"
-    files = {path: module(contract, name, diagnostics), locked: contract.lock()}
-    old = {file: _old(file) for file in files}
-    changed = [file for file, text in files.items() if old[file] != text]
-    if check:
-        _answer_check(files, old, changed, diagnostics, quiet=quiet, format_=format_)
+    one = described(command, from_, env, cwd)
+    if one is not None:
+        if out is None:
+            raise InputError.at(Location(source="--out"), "say which module to write")
+        path = module_path(out, Location(source="--out"))
+        servers: tuple[Server, ...] = (replace(one, module=path, lock=lock or path.with_name(LOCK), client=client),)
     else:
-        _refuse_foreign(path, old[path])
-        if lock is None:
-            _refuse_other_contract(locked, old[locked], contract.server)
-        for file in changed:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_file(file, files[file])
-        if format_ is Format.JSON:
-            methods = method_names(tool.name for tool in contract.tools)
-            answer_json(
-                {
-                    "module": str(path),
-                    "lock": str(locked),
-                    "client": name,
-                    "tools": [{"name": tool, "method": method} for tool, method in sorted(methods.items())],
-                    "written": [str(file) for file in changed],
-                    "warnings": warnings_json(diagnostics),
-                }
-            )
-        elif not quiet:
-            for file in files:
-                what = f"{name}, {count(len(contract.tools), 'tool')}" if file == path else "the contract"
-                answer(f"{'wrote' if file in changed else 'up to date:'} {file} ({what})")
+        _refuse_options(out=out, lock=lock, client=client)
+        servers = tuple(found for found in of_project(server) if found.module is not None)
+    diagnostics = Diagnostics()
+    made = [_make(found, timeout, diagnostics, keep_lock=lock is None) for found in servers]
+    for each in made if not check else ():
+        each.write()
+    if format_ is Format.JSON:
+        answers = [each.json(diagnostics, check=check) for each in made]
+        answer_json(answers[0] if one is not None else answers)
+    elif not quiet:
+        for each in made:
+            each.tell(check=check)
     if not quiet:
         report(diagnostics, verbose=verbose)
-    raise typer.Exit(1 if check and changed else 0)
+    raise typer.Exit(int(check and any(each.changed for each in made)))
 
 
 @tools.command("list")
@@ -121,48 +108,166 @@ def list_(
     *,
     command: CommandArgument = None,
     from_: FromOption = None,
+    server: ServerOption = None,
+    env: EnvOption = None,
+    cwd: CwdOption = None,
     timeout: TimeoutOption = 60,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """List the tools of a server with their arguments."""
-    from mcp_bindgen.tools.listing import rows
+    from mcp_bindgen.tool_clients.listing import rows
 
     diagnostics = Diagnostics()
-    contract = read(command, from_, timeout, diagnostics)
+    one = described(command, from_, env, cwd)
+    contracts = [
+        read(found, timeout, diagnostics, find_gated=True) for found in ((one,) if one else of_project(server))
+    ]
     if format_ is Format.JSON:
-        answer_json([dict(tool.raw) for tool in contract.tools])
+        answer_json([dict(tool.raw) for contract in contracts for tool in contract.tools])
     else:
-        answer(table(("tool", "arguments", "hints", "description"), rows(contract)))
+        found = [row for contract in contracts for row in rows(contract)]
+        answer(table(("tool", "arguments", "hints", "description"), found))
     if not quiet:
         report(diagnostics, verbose=verbose)
 
 
-def read(command: Sequence[str] | None, from_: Path | None, timeout: float, diagnostics: Diagnostics) -> "Contract":
-    """Return the contract of a live server, or of a file.
+@tools.command("check")
+def check(
+    *,
+    command: CommandArgument = None,
+    from_: FromOption = None,
+    server: ServerOption = None,
+    env: EnvOption = None,
+    cwd: CwdOption = None,
+    lock: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The lock file with the contract; by default tools.lock.json.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show changes of no consequence too, and the messages that prove a break.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="What makes the exit status 1; what is not known for sure is a warning.")
+    ] = FailOn.WARNING,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Accepted findings and severities of your own (TOML).")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report there, whole or not at all.")
+    ] = None,
+    timeout: TimeoutOption = 60,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.TEXT,
+) -> None:
+    """Say how servers differ from their lock files, and whether that breaks callers."""
+    from mcp_bindgen.tool_clients.contract import read_contract
+    from mcp_bindgen.tool_clients.report import make
+
+    one = described(command, from_, env, cwd)
+    servers = (replace(one, lock=lock or one.lock),) if one else of_project(server)
+    if one is None:
+        _refuse_options(lock=lock)
+    if len(servers) > 1 and (output or format_ not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
+        raise InputError.at(Location(source="--format"), "this report is about one server; choose it with --server")
+    diagnostics = Diagnostics()
+    known = read_baseline_file(baseline)
+    severity = Severity(fail_on.value) if fail_on.value in [*Severity] else None
+    fails = False
+    for each in servers:
+        old = read_contract(each.lock, diagnostics)
+        new = read(each, timeout, diagnostics)
+        _refuse_other_server(each.lock, old, new)
+        found = make(old, new, lock=each.lock, fail_on=severity, baseline=known)
+        publish(found, format_, output, everything=everything, quiet=quiet)
+        fails = fails or found.fails
+    if not quiet:
+        report(diagnostics, verbose=verbose)
+    raise typer.Exit(int(fails))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What was generated for a server, and what is on disk."""
+
+    server: "Server"
+    contract: "Contract"
+    client: str
+    files: Mapping[Path, str]
+    old: Mapping[Path, str | None]
+
+    @property
+    def changed(self) -> list[Path]:
+        return [path for path, text in self.files.items() if self.old[path] != text]
+
+    def write(self) -> None:
+        for path in self.changed:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(path, self.files[path])
+
+    def tell(self, *, check: bool) -> None:
+        for path in self.files if not check else ():
+            tools = f"{self.client}, {count(len(self.contract.tools), 'tool')}"
+            what = "the contract" if path == self.server.lock else tools
+            answer(f"{'wrote' if path in self.changed else 'up to date:'} {path} ({what})")
+        for path in self.changed if check else ():
+            before = (self.old[path] or "").splitlines()
+            print_diff(difflib.unified_diff(before, self.files[path].splitlines(), str(path), str(path), lineterm=""))
+        if check and not self.changed:
+            answer(f"{self.server.name}: up to date" if self.server.name else "up to date")
+
+    def json(self, diagnostics: Diagnostics, *, check: bool) -> dict[str, Any]:
+        from mcp_bindgen.tool_clients.names import method_names
+
+        name = {"server": self.server.name} if self.server.name else {}
+        changed = [str(path) for path in self.changed]
+        if check:
+            return {**name, "up_to_date": not changed, "changed": changed, "warnings": warnings_json(diagnostics)}
+        methods = method_names(tool.name for tool in self.contract.tools)
+        return {
+            **name,
+            "module": str(self.server.module),
+            "lock": str(self.server.lock),
+            "client": self.client,
+            "tools": [{"name": tool, "method": method} for tool, method in sorted(methods.items())],
+            "written": changed,
+            "warnings": warnings_json(diagnostics),
+        }
+
+
+def _make(server: "Server", timeout: float, diagnostics: Diagnostics, *, keep_lock: bool) -> _Made:
+    """Generate the files of a server; what is on disk is looked at before the work.
 
     Raises:
-        InputError: neither is given or both are, or the tools cannot be had.
+        InputError: the module was not generated, or the lock file is that of another server.
     """
-    from mcp_bindgen.tools.contract import make_contract, read_contract
+    from mcp_bindgen.tool_clients.module import module
+    from mcp_bindgen.tool_clients.names import client_name, is_class_name
 
-    if (from_ is None) == (not command):
-        message = "give a server to start (-- COMMAND...) or a file (--from FILE), one of the two"
-        raise InputError.at(Location(source="tools"), message)
-    if from_ is not None:
-        return read_contract(from_, diagnostics)
-    from mcp_bindgen.live.listing import list_live
+    if server.client is not None and not is_class_name(server.client):
+        message = f"{server.client!r} cannot name a class; use ASCII letters, digits and underscores"
+        raise InputError.at(Location(source="--class"), message)
+    assert server.module is not None
+    old = {path: _old(path) for path in (server.module, server.lock)}
+    _refuse_foreign(server.module, old[server.module])
+    contract = read(server, timeout, diagnostics, find_gated=True)
+    if keep_lock:
+        _refuse_other_contract(server.lock, old[server.lock], contract.server)
+    name = server.client or client_name(contract.server)
+    files = {server.module: module(contract, name, diagnostics), server.lock: contract.lock()}
+    return _Made(server=server, contract=contract, client=name, files=files, old=old)
 
-    assert command
-    listing = list_live(command, timeout=timeout)
-    return make_contract(
-        listing.tools,
-        server=listing.server,
-        version=listing.version,
-        where=Location(source=listing.server or command[0]),
-        diagnostics=diagnostics,
-    )
+
+def _refuse_options(**given: object) -> None:
+    """Refuse what only makes sense for one server that the command line describes."""
+    for name, value in given.items():
+        if value is not None:
+            option = "class" if name == "client" else name
+            message = (
+                "is for one server (-- COMMAND... or --from FILE); for those of the project it is in pyproject.toml"
+            )
+            raise InputError.at(Location(source=f"--{option}"), message)
 
 
 def _old(path: Path) -> str | None:
@@ -188,72 +293,19 @@ def _refuse_foreign(path: Path, old: str | None) -> None:
 
 def _refuse_other_contract(path: Path, old: str | None, server: str) -> None:
     """Keep the contract of another server, whose module is in the same folder."""
-    from mcp_bindgen.tools.contract import read_contract
+    from mcp_bindgen.tool_clients.contract import read_contract
 
     if old is None:
         return
     found = read_contract(path, Diagnostics()).server
     if found != server:
-        message = f"holds the contract of {found}, not of {server}; name the lock file with --lock"
+        message = f"holds the contract of {found}, not of {server}; name another lock file with --lock"
         raise InputError.at(Location(source=str(path)), message)
 
 
-def _answer_check(
-    files: dict[Path, str],
-    old: dict[Path, str | None],
-    changed: Sequence[Path],
-    diagnostics: Diagnostics,
-    *,
-    quiet: bool,
-    format_: Format,
-) -> None:
-    if format_ is Format.JSON:
-        shown = [str(file) for file in changed]
-        answer_json({"up_to_date": not changed, "changed": shown, "warnings": warnings_json(diagnostics)})
-    elif not quiet:
-        for file in changed:
-            before = (old[file] or "").splitlines()
-            print_diff(difflib.unified_diff(before, files[file].splitlines(), str(file), str(file), lineterm=""))
-        if not changed:
-            answer("up to date")
-
-
-@tools.command("check")
-def check(
-    *,
-    command: CommandArgument = None,
-    from_: FromOption = None,
-    lock: Annotated[Path, typer.Option(metavar="FILE", help="The lock file with the contract.")] = Path(
-        "tools.lock.json"
-    ),
-    everything: Annotated[
-        bool, typer.Option("--all", help="Show changes of no consequence too, and the messages that prove a break.")
-    ] = False,
-    fail_on: Annotated[
-        FailOn, typer.Option(help="What makes the exit status 1; what is not known for sure is a warning.")
-    ] = FailOn.WARNING,
-    baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Accepted findings and severities of your own (TOML).")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report there, whole or not at all.")
-    ] = None,
-    timeout: TimeoutOption = 60,
-    quiet: QuietOption = False,
-    verbose: VerboseOption = False,
-    format_: Annotated[ReportFormat, typer.Option("--format", help="Who reads the report.")] = ReportFormat.TEXT,
-) -> None:
-    """Say how a server differs from its lock file, and whether that breaks callers."""
-    from mcp_bindgen.tools.contract import read_contract
-    from mcp_bindgen.tools.report import make
-
-    diagnostics = Diagnostics()
-    known = read_baseline_file(baseline)
-    old = read_contract(lock, diagnostics)
-    new = read(command, from_, timeout, diagnostics)
-    severity = Severity(fail_on.value) if fail_on.value in [*Severity] else None
-    found = make(old, new, lock=lock, fail_on=severity, baseline=known)
-    publish(found, format_, output, everything=everything, quiet=quiet)
-    if not quiet:
-        report(diagnostics, verbose=verbose)
-    raise typer.Exit(int(found.fails))
+def _refuse_other_server(path: Path, old: "Contract", new: "Contract") -> None:
+    """Refuse to compare servers that have nothing in common but the command line."""
+    names = {tool.name for tool in old.tools} & {tool.name for tool in new.tools}
+    if old.server != new.server and old.tools and new.tools and not names:
+        message = f"holds the contract of {old.server}, not of {new.server}: they have no tool in common"
+        raise InputError.at(Location(source=str(path)), message)

@@ -37,11 +37,11 @@ def references(type_: TypeRef) -> Iterator[str]:
             return
         case Ref(name=name):
             yield name
-        case ListOf(item=inner) | MapOf(value=inner):
-            yield from references(inner)
-        case Union(members=members):
+        case ListOf(prefix=(_, *_) as members) | Union(members=members):
             for member in members:
                 yield from references(member)
+        case ListOf(item=inner) | MapOf(value=inner):
+            yield from references(inner)
 
 
 def lineage(name: str, definitions: Mapping[str, Definition]) -> tuple[str, ...]:

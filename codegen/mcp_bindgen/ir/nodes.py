@@ -54,10 +54,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOf(Type):
-    """An array whose items are all of one type."""
+    """An array whose items are all of one type.
+
+    If there is a `prefix`, the array is a tuple instead: it has just these items, each of its own type. No revision of
+    the protocol has one; tools do.
+    """
 
     item: "TypeRef"
     bounds: Bounds = UNBOUNDED
+    prefix: "tuple[TypeRef, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

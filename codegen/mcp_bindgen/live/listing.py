@@ -1,71 +1,120 @@
 """Ask a live server, which is a program, for its tools."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from mcp_bindgen.diagnostics import InputError, Location
 
-STDERR_LINES = 5
+STDERR_LINES = 12
 """How many lines are shown when it fails: of its standard error, and on what was wrong with its messages."""
+REVISIONS = ("v2025_11_25", "v2025_06_18", "v2025_03_26", "v2024_11_05")
+"""The bindings that a server is spoken to in, the newest first."""
+_REFUSED = -1
+"""The error code of a user who refuses sampling (specification, client/sampling)."""
+_CAPABILITIES: Mapping[str, Any] = {
+    "sampling": {"tools": {}, "context": {}},
+    "elicitation": {"form": {}, "url": {}},
+    "roots": {"listChanged": True},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """How a server is started.
+
+    Attributes:
+        words: the program and its arguments.
+        env: environment variables to set for it.
+        cwd: its working directory; None for ours.
+    """
+
+    words: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What a server says: who it is, and its tools as plain JSON."""
+    """What a server says: who it is, and its tools as plain JSON.
+
+    `gated` names the tools that it shows only to clients which declare capabilities.
+    """
 
     server: str
     version: str
     revision: str
     tools: tuple[dict[str, Any], ...]
+    gated: frozenset[Any] = frozenset()
 
 
-def list_live(command: Sequence[str], *, timeout: float) -> Listing:
+def list_live(command: Command, *, timeout: float, find_gated: bool = False) -> Listing:
     """Start a server, ask for all its tools in the newest revision that it speaks, and end it.
 
+    All client capabilities are declared, so that no tool is hidden. What the server asks meanwhile is refused:
+    elicitation is declined, sampling is an error, and there are no roots.
+
     Args:
-        command: the program and its arguments.
+        command: how to start it.
         timeout: seconds for all of it.
+        find_gated: start it once more and declare nothing, to find the tools that it hides then.
 
     Raises:
         InputError: the program cannot be run, does not speak the protocol, or does not answer in time.
     """
-    where = Location(source=command[0])
+    where = Location(source=command.words[0])
     try:
         from mcp_runtime.errors import McpError
     except ImportError as error:
         raise InputError.at(where, f"the runtime cannot be imported: {error}") from None
     said: list[str] = []
     try:
-        return asyncio.run(asyncio.wait_for(_list(command, said), timeout))
+        return asyncio.run(asyncio.wait_for(_list_all(command, said, find_gated), timeout))
     except TimeoutError:
-        raise InputError.at(where, f"the server did not list its tools within {timeout:g} s{_said(said)}") from None
+        message = f"the server did not list its tools within {timeout:g} s"
+        raise InputError.at(where, message, lines=said) from None
     except McpError as error:
-        raise InputError.at(where, f"the server's tools cannot be listed: {error}") from None
+        first, *rest = str(error).splitlines() or [type(error).__name__]
+        lines = said or rest
+        # The last words of a server that died are in the message as well.
+        first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
+        raise InputError.at(where, f"the server's tools cannot be listed: {first}", lines=lines) from None
 
 
-async def _list(command: Sequence[str], said: list[str]) -> Listing:
-    from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
-    from mcp_runtime.client import open_any
+async def _list_all(command: Command, said: list[str], find_gated: bool) -> Listing:
+    listing = await _list(command, said, declares=True)
+    if not find_gated:
+        return listing
+    shown = {str(tool.get("name")) for tool in (await _list(command, said, declares=False)).tools}
+    gated = frozenset(tool.get("name") for tool in listing.tools if str(tool.get("name")) not in shown)
+    return Listing(
+        server=listing.server, version=listing.version, revision=listing.revision, tools=listing.tools, gated=gated
+    )
+
+
+async def _list(command: Command, said: list[str], *, declares: bool) -> Listing:
+    from mcp_runtime.client import ClientOptions, open_any
     from mcp_runtime.tools import list_tools
     from mcp_runtime.transports.stdio import connect_stdio
 
     def listen(line: str) -> None:
-        said.append(line)
+        said.append(line.rstrip())
         del said[:-STDERR_LINES]
 
-    async with connect_stdio(*command, stderr=listen) as peer:
+    def complain(error: BaseException) -> None:
+        listen(str(error))
+
+    bindings = [_binding(name) for name in REVISIONS]
+    handlers = [_refusing(binding) for binding in bindings] if declares else []
+    options = ClientOptions(capabilities=_CAPABILITIES) if declares else ClientOptions()
+    async with connect_stdio(*command.words, stderr=listen, env=command.env, cwd=command.cwd) as peer:
         client = await open_any(
-            peer,
-            v2025_11_25.Client,
-            v2025_06_18.Client,
-            v2025_03_26.Client,
-            v2024_11_05.Client,
-            require=("tools",),
+            peer, *(binding.Client for binding in bindings), handlers=handlers, options=options, require=("tools",)
         )
         connection = client.connection
-        connection.on_error(lambda error: listen(str(error)))
+        connection.on_error(complain)
         tools = [tool async for tool in list_tools(client)]
         info = connection.peer_info
         return Listing(
@@ -76,5 +125,23 @@ async def _list(command: Sequence[str], said: list[str]) -> Listing:
         )
 
 
-def _said(lines: Sequence[str]) -> str:
-    return f"; before that: {' | '.join(line.strip() for line in lines)}" if lines else ""
+def _binding(name: str) -> Any:
+    return import_module(f"mcp_bindings.{name}")
+
+
+def _refusing(binding: Any) -> Any:
+    """Return handlers that declare all they can, and open, show and allow nothing."""
+    from mcp_runtime.errors import PeerError
+
+    async def list_roots(self: Any, params: Any, ctx: Any) -> Any:
+        return binding.ListRootsResult(roots=[])
+
+    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
+        raise PeerError(_REFUSED, "refused: the tools are only listed")
+
+    async def elicit(self: Any, params: Any, ctx: Any) -> Any:
+        return binding.ElicitResult(action="decline")
+
+    known = {"list_roots": list_roots, "create_message": create_message, "elicit": elicit}
+    answers = {name: handler for name, handler in known.items() if hasattr(binding.ClientHandlers, name)}
+    return type("Refusing", (binding.ClientHandlers,), answers)()

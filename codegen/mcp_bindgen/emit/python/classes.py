@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.modules import dependencies
-from mcp_bindgen.emit.python.names import Names, default_wire_name
+from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, Speller, constant, either
 from mcp_bindgen.ir.facts import admits_null, is_constant
 from mcp_bindgen.ir.names import references
@@ -31,7 +31,7 @@ class ClassViews:
     def modules(self) -> Iterator[views.Module]:
         """Iterate over the modules by name, the definitions of each in an order in which they find what they need."""
         for module in sorted(set(self._modules.values())):
-            ordered = self._ordered([name for name, home in self._modules.items() if home == module])
+            ordered = self._ordered({name for name, home in self._modules.items() if home == module})
             definitions = [self._definition(name, ordered[index:]) for index, name in enumerate(ordered)]
             yield views.Module(name=module, definitions=tuple(definitions))
 
@@ -131,7 +131,7 @@ class ClassViews:
             is_required=field.required,
             is_constant=is_constant(field),
             is_nullable=nullable,
-            needs_alias=default_wire_name(name) != field.wire_name,
+            needs_alias=self._names.needs_alias(struct, field.wire_name),
             is_forward=self._is_forward(Alias(name="", type=field.type), pending),
             doc=field.doc,
             is_deprecated=field.deprecated,

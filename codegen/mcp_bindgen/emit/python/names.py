@@ -2,7 +2,8 @@
 
 import keyword
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
@@ -75,8 +76,8 @@ def identifier(name: str) -> str:
 
 
 @cache
-def _model_attributes() -> frozenset[str]:
-    """The names that a model has for itself, which a field may not take."""
+def model_attributes() -> frozenset[str]:
+    """Return the names that a model has for itself, which a field may not take."""
     from pydantic import BaseModel
 
     return frozenset(dir(BaseModel))
@@ -122,13 +123,32 @@ def _numbered(name: str, taken: Collection[str]) -> str:
 
 def _attribute(wire_name: str) -> str:
     name = identifier(snake(wire_name.rpartition("/")[2] or wire_name))
-    return f"{name}_" if name in _model_attributes() else name
+    return f"{name}_" if name in model_attributes() else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convention:
+    """How fields are named.
+
+    Attributes:
+        attributes: names the attributes of a model after its properties.
+        wire_name: returns the property that an attribute stands for unless it has an alias.
+    """
+
+    attributes: Callable[[Iterable[str]], Mapping[str, str]]
+    wire_name: Callable[[str], str]
+
+
+SNAKE_CASE = Convention(attributes=attribute_names, wire_name=default_wire_name)
 
 
 class Names:
     """The Python names of one protocol; what cannot be kept exactly is reported."""
 
-    def __init__(self, protocol: Protocol, source: str, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self, protocol: Protocol, source: str, diagnostics: Diagnostics, convention: Convention = SNAKE_CASE
+    ) -> None:
+        self._convention = convention
         self._attributes: dict[str, Mapping[str, str]] = {}
         self.classes: dict[str, str] = {}
         self.records: dict[str, str] = {}
@@ -180,7 +200,7 @@ class Names:
             self.stubs[method.name] = stub
 
     def _members(self, struct: Struct, source: str, diagnostics: Diagnostics) -> Mapping[str, str]:
-        names = attribute_names(field.wire_name for field in struct.fields)
+        names = self._convention.attributes(field.wire_name for field in struct.fields)
         for wire_name, name in names.items():
             if name.endswith("_") or re.fullmatch(r".*_\d+", name):
                 if name == snake(wire_name):
@@ -192,3 +212,7 @@ class Names:
     def attribute(self, struct: Struct, wire_name: str) -> str:
         """Return the attribute that holds a member."""
         return self._attributes[struct.name][wire_name]
+
+    def needs_alias(self, struct: Struct, wire_name: str) -> bool:
+        """Whether the wire name of a property does not follow from the attribute that holds it."""
+        return self._convention.wire_name(self.attribute(struct, wire_name)) != wire_name

@@ -7,6 +7,7 @@ from mcp_bindgen.emit.python.expressions import Defined, Expression, Symbol, exp
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ir.facts import are_distinct, discriminators, leaves, most_specific_first
 from mcp_bindgen.ir.nodes import (
+    NULL,
     UNBOUNDED,
     Bounds,
     Kind,
@@ -28,6 +29,7 @@ LITERAL = Symbol("typing.Literal")
 FIELD = Symbol("pydantic.Field")
 DICT = Symbol("builtins.dict")
 LIST = Symbol("builtins.list")
+TUPLE = Symbol("builtins.tuple")
 
 ANY = expression(Symbol("typing.Any"))
 FLOAT = expression(Symbol("builtins.float"))
@@ -118,6 +120,8 @@ class Speller:
                 return _literal(values)
             case Ref(name=name):
                 return self.reference(name)
+            case ListOf(prefix=(_, *_) as items):
+                return generic(TUPLE, *map(self.annotation, items))
             case ListOf(item=item, bounds=bounds):
                 return _constrained(generic(LIST, self.annotation(item)), bounds)
             case MapOf(value=value, bounds=bounds):
@@ -134,6 +138,8 @@ class Speller:
                 return either(*_closed(values), *([FLOAT] if _fractions(values) else []))
             case Ref(name=name):
                 return self.reference(name)
+            case ListOf(prefix=(_, *_) as items):
+                return generic(TUPLE, *map(self.static, items))
             case ListOf(item=item):
                 return generic(LIST, self.static(item))
             case MapOf(value=value):
@@ -142,6 +148,11 @@ class Speller:
                 return either(*map(self.static, members))
 
     def _union(self, members: tuple[TypeRef, ...]) -> Expression:
+        if len(members) == 2 and NULL in members:
+            (other,) = (member for member in members if member != NULL)
+            # To pydantic this is not a union, so it takes no mode; but numbers are unions by themselves.
+            if not (isinstance(other, Primitive) and other.kind in _NUMERIC):
+                return either(self.annotation(other), NONE)
         tag = self._tag(members)
         if tag is not None:
             mode = expression(model("Tagged"), f"({tag!r})")

@@ -28,7 +28,7 @@ _OWN = frozenset(("self", "meta", "options", "result_type"))
 """Parameters that stubs have for themselves; a field of that name gets an underscore."""
 _STUB = Symbol("mcp_runtime.stub")
 _RESULT = expression(_STUB, ".T")
-_OPTIONS = views.Parameter(
+OPTIONS = views.Parameter(
     doc="Timeouts and a progress callback for this call.",
     name="options",
     field="",
@@ -143,7 +143,7 @@ class StubViews:
 
     def _request(self, method: Method, form: _Form | None) -> views.Function:
         plain = form.parameters if form else ()
-        tail = (*(form.meta if form else ()), _OPTIONS)
+        tail = (*(form.meta if form else ()), OPTIONS)
         if method.payload:
             parameters = (*plain, _RESULT_TYPE, *tail)
             signature = views.Signature(parameters=parameters, result=_RESULT, schema_result=None)
@@ -184,14 +184,14 @@ class StubViews:
 
     def _union_request(self, method: Method, forms: Sequence[_Form]) -> views.Function:
         """Make a request whose params are a union: one overload per member; with a task in it, one more."""
-        overloads = [way for form in forms for way in self._task_overloads(method, form, (*form.meta, _OPTIONS))]
+        overloads = [way for form in forms for way in self._task_overloads(method, form, (*form.meta, OPTIONS))]
         created = method.alternatives[0] if any(form.task for form in forms) else None
         required = sorted({form.params.required_meta for form in forms if form.params.required_meta})
         takes_wire_name = not required and any(form.params.meta_field not in ("", "meta") for form in forms)
         renamed = [views.Argument(name="meta", value=_META)] if takes_wire_name else []
         fields = {p.name: p.field for form in forms for p in form.parameters if p.name != p.field}
         renamed += [views.Argument(name=name, value=field) for name, field in fields.items()]
-        signature = replace(self._signature((_OPTIONS,), method.result, created), takes_any=True)
+        signature = replace(self._signature((OPTIONS,), method.result, created), takes_any=True)
         return replace(
             self._function(method, "request", self._names.stubs[method.name], signature),
             overloads=tuple(overloads),
@@ -216,8 +216,8 @@ class StubViews:
             result=generic(Symbol("collections.abc.AsyncIterator"), self._speller.static(items.item)),
             schema_result=items.item,
         )
-        passed = [p.name for p in parameters if p not in (*form.meta, _OPTIONS)]
-        passed += ["cursor", *(p.name for p in (*form.meta, _OPTIONS))]
+        passed = [p.name for p in parameters if p not in (*form.meta, OPTIONS)]
+        passed += ["cursor", *(p.name for p in (*form.meta, OPTIONS))]
         yield replace(
             self._function(method, "pages", self._iterators[method.name], signature),
             items=self._names.attribute(result, field.wire_name),

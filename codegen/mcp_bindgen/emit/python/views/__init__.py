@@ -7,6 +7,7 @@ from mcp_bindgen.emit.python.views.models import Alias, Class, Field, Module
 from mcp_bindgen.emit.python.views.package import Export, Import, Imported, Package, Sibling
 from mcp_bindgen.emit.python.views.stubs import Argument, Function, Parameter, Params, Side, Signature
 from mcp_bindgen.emit.python.views.tables import Bridge, Call, Constant, Error, Lookup, Method
+from mcp_bindgen.emit.python.views.tools import Tool, ToolClient
 
 __all__ = [
     "Alias",
@@ -30,4 +31,6 @@ __all__ = [
     "Sibling",
     "Side",
     "Signature",
+    "Tool",
+    "ToolClient",
 ]

@@ -50,7 +50,7 @@ class Class:
         definition: its name in the schema.
         bases: the models that it inherits; none if only the model base.
         doc: its documentation; may be empty.
-        link: the page that specifies it.
+        link: the page that specifies it; empty if there is none.
         is_deprecated: whether this revision deprecates it.
         is_closed: whether the schema forbids properties that it does not declare.
         extra: the type of properties that it does not declare, if they are of one type; else None.
@@ -84,7 +84,7 @@ class Alias:
         schema_type: the same in the protocol, a node of the intermediate representation.
         is_forward: whether the type names something that the module defines further down, or itself.
         doc: its documentation; may be empty.
-        link: the page that specifies it.
+        link: the page that specifies it; empty if there is none.
         is_deprecated: whether this revision deprecates it.
         kind: ``alias``.
     """

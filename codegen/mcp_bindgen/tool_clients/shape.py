@@ -8,7 +8,7 @@ last word at run time.
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_bindgen.tools.keywords import (
+from mcp_bindgen.tool_clients.keywords import (
     ALL_BOUNDS,
     ANNOTATIONS,
     BOUNDS,
@@ -22,20 +22,28 @@ from mcp_bindgen.tools.keywords import (
     TYPES,
     are_of,
     is_choice,
-    or_null,
     texts,
 )
-from mcp_bindgen.tools.kinds import is_list, is_object
-from mcp_bindgen.tools.names import class_word, unique
+from mcp_bindgen.tool_clients.kinds import is_list, is_number, is_object
+from mcp_bindgen.tool_clients.names import class_word, unique
+from mcp_bindgen.tool_clients.references import References
 
 Schema = dict[str, Any]
 
-NOT_NULL = "x-not-null"
-"""Marks an optional property that may not be null, for whom the engine has no other word."""
+ORIGIN = "x-origin"
+"""The keyword that says which property a field stands for: a key of `Shape.properties`."""
 
 
 class Untypable(Exception):
     """A schema cannot become types; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property:
+    """A property as the server declares it."""
+
+    name: str
+    schema: Any
 
 
 @dataclass(slots=True)
@@ -43,14 +51,18 @@ class Shape:
     """What the engine is shown of one schema.
 
     Attributes:
-        name: the class that the schema itself becomes.
-        definitions: the schema and what it refers to, by the class that each becomes.
+        name: what the schema itself becomes.
+        definitions: the schema and what it refers to, by the class or alias that each becomes.
+        sources: the same as the server wrote it.
+        properties: the property that each field stands for, by the value of `ORIGIN`.
         why: the keywords that the types do not express; the types are exact if there are none.
         outside: references that lead out of the schema, and are never followed.
     """
 
     name: str
     definitions: dict[str, Schema] = field(default_factory=dict[str, Schema])
+    sources: dict[str, Any] = field(default_factory=dict[str, Any])
+    properties: dict[str, Property] = field(default_factory=dict[str, Property])
     why: set[str] = field(default_factory=set[str])
     outside: list[str] = field(default_factory=list[str])
 
@@ -61,28 +73,25 @@ class Shape:
 
 
 def shape_of(schema: Any, name: str, taken: set[str]) -> Shape:
-    """Return the shape of a schema of objects; `taken` are the class names that are in use, and grows.
+    """Return the shape of a schema of objects; `taken` are the class names in use, to which it adds its own.
 
     Raises:
-        Untypable: it is no schema of objects with properties, or too large.
+        Untypable: it does not describe objects of a known form, or it is too large.
     """
     return _Shaper(schema, name, taken).shape()
 
 
 def without_properties(schema: Any) -> bool:
-    """Whether a schema is one of objects that declares no property, and says nothing of others."""
+    """Whether a schema only says that a value is an object: it declares no property and constrains no other."""
     if not is_object(schema):
         return False
-    known = schema
-    silent = {name for name in known if name not in ANNOTATIONS}
-    named = known.keys() & {"anyOf", "oneOf", "allOf", "$ref", "enum", "const"}
     return (
-        known.get("type") == "object"
-        and not known.get("properties")
-        and not known.get("required")
-        and isinstance(known.get("additionalProperties", False), bool)
-        and not silent
-        and not named
+        schema.get("type") == "object"
+        and not schema.get("properties")
+        and not schema.get("required")
+        and isinstance(schema.get("additionalProperties", False), bool)
+        and all(name in ANNOTATIONS or name.startswith("x-") for name in schema)
+        and not schema.keys() & {"anyOf", "oneOf", "allOf", "$ref", "enum", "const"}
     )
 
 
@@ -90,36 +99,55 @@ class _Shaper:
     def __init__(self, root: Any, name: str, taken: set[str]) -> None:
         self._root = root
         self._taken = taken
+        self._references = References(root)
+        self._is_old = is_object(root) and "draft-0" in str(root.get("$schema"))  # Then `prefixItems` means nothing.
         self._names: dict[str, str] = {"#": name}
         self._waiting: list[str] = []
         self._nodes = 0
-        self._looks = 0
         self._shape = Shape(name=name)
 
     def shape(self) -> Shape:
-        root = self._root
-        if not is_object(root):
-            raise Untypable("a schema that is no object says nothing of arguments")
-        merged = self._merged(root, ())
-        self._note_unread(merged)
-        self._shape.why |= merged.keys() & {"anyOf", "oneOf", "enum", "const"}
-        if merged.get("type", "object") != "object":
-            raise Untypable("it does not describe an object")
-        properties = merged.get("properties")
-        if not is_object(properties) or not properties:
-            raise Untypable("it declares no properties")
-        self._shape.definitions[self._shape.name] = self._object(merged, 0)
+        if not is_object(self._root):
+            raise Untypable("the schema is not an object")
+        self._define(self._shape.name, self._root, self._whole(self._merged(self._root, ())))
         while self._waiting:
             reference = self._waiting.pop()
-            target = self._resolve(reference)
-            self._shape.definitions[self._names[reference]] = self._any(target, 0)
+            target = self._references.resolve(reference)
+            self._define(self._names[reference], target, self._any(target, 0))
+        self._refuse_explosions()
         return self._shape
+
+    def _define(self, name: str, source: Any, shown: Schema) -> None:
+        self._shape.definitions[name] = shown
+        self._shape.sources[name] = source
+
+    def _whole(self, schema: Schema) -> Schema:
+        """Return what the engine is shown of the root, which describes objects."""
+        self._note_unread(schema)
+        if schema.get("type", "object") != "object":
+            raise Untypable("it does not describe an object")
+        if schema.get("properties"):
+            self._shape.why |= schema.keys() & {"anyOf", "oneOf", "enum", "const"}
+            return self._object(schema, 0)
+        keyword = next((name for name in ("anyOf", "oneOf") if is_list(schema.get(name))), None)
+        if keyword is not None:
+            shown = self._union(keyword, schema, 0)
+            if all(self._is_of_objects(member) for member in shown.get("anyOf", [shown])):
+                return shown
+        elif schema.get("additionalProperties") not in (None, True, False, {}) and not schema.get("required"):
+            self._shape.why |= schema.keys() & {"enum", "const"}
+            return self._map(schema, 0)
+        raise Untypable("it declares no properties")
+
+    def _is_of_objects(self, shown: Schema) -> bool:
+        name = str(shown.get("$ref", "")).rpartition("/")[2]
+        reference = next((known for known, given in self._names.items() if given == name), None)
+        target = self._references.resolve(reference) if reference else None
+        return shown.get("type") == "object" or (is_object(target) and bool(target.get("properties")))
 
     def _any(self, node: Any, depth: int) -> Schema:
         """Return what the engine is shown of a schema."""
-        self._nodes += 1
-        if depth > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise Untypable("it is too large, or nested too deep")
+        self._count(depth)
         if node is True:
             return {}
         if not is_object(node):
@@ -130,14 +158,18 @@ class _Shaper:
         if "$ref" in schema:
             return self._reference(schema, depth)
         if "allOf" in schema:
-            merged = self._merged(schema, ())
-            return self._any(merged, depth + 1) if merged.get("properties") else self._without("allOf", schema, depth)
+            return self._every(schema, depth)
         if "enum" in schema or "const" in schema:
             return self._choice(schema, depth)
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
                 return self._union(keyword, schema, depth)
         return self._typed(schema, depth)
+
+    def _count(self, depth: int) -> None:
+        self._nodes += 1
+        if depth > MAX_DEPTH or self._nodes > MAX_NODES:
+            raise Untypable("it is too large, or nested too deep")
 
     def _because(self, keyword: str) -> None:
         self._shape.why.add(keyword)
@@ -146,10 +178,9 @@ class _Shaper:
         self._shape.why |= schema.keys() & INEXACT
         if "$id" in schema and schema is not self._root:
             self._because("$id")
-        bounds = schema.keys() & ALL_BOUNDS
         type_ = schema.get("type")
         expressed = BOUNDS.get(type_, ()) if isinstance(type_, str) else ()
-        self._shape.why |= bounds - set(expressed)
+        self._shape.why |= (schema.keys() & ALL_BOUNDS) - set(expressed)
 
     def _without(self, keyword: str, schema: Schema, depth: int) -> Schema:
         self._because(keyword)
@@ -157,65 +188,50 @@ class _Shaper:
 
     def _reference(self, schema: Schema, depth: int) -> Schema:
         reference = schema["$ref"]
-        if not isinstance(reference, str) or self._resolve(reference) is None:
+        target = self._references.resolve(reference)
+        if target is None:
             self._because("$ref")
             self._shape.outside.append(str(reference)[:MAX_TEXT])
             return {}
         if self._siblings(schema):
             self._because("$ref beside others")
-        target = self._resolve(reference)
-        if not (is_object(target) and "properties" in target):
-            # Only objects become classes, so only they may refer to themselves.
-            return self._inlined(reference, target, depth)
         if reference not in self._names:
+            is_class = is_object(target) and bool(target.get("properties")) and "$ref" not in target
+            if not is_class and not self._references.is_recursive(reference):
+                return self._any(target, depth + 1)
+            if not is_class and self._references.is_endless(reference):
+                raise Untypable("it refers to itself in a way that has no type")
             last = reference.rpartition("/")[2]
             self._names[reference] = unique(f"{self._shape.name}{class_word(last)}", self._taken)
             self._waiting.append(reference)
         return {"$ref": f"#/$defs/{self._names[reference]}"}
 
-    def _inlined(self, reference: str, target: Any, depth: int) -> Schema:
-        if depth > MAX_DEPTH // 2:
-            raise Untypable("it refers to itself in a way that has no type")
-        return self._any(target, depth + 1)
-
     def _siblings(self, schema: Schema) -> set[str]:
         return {name for name in schema if name in INEXACT or name in ALL_BOUNDS or name in STRUCTURE}
 
-    def _resolve(self, reference: str) -> Any:
-        """Return what a reference within the schema leads to, None if it leads nowhere or out of it."""
-        if not reference.startswith("#") or len(reference) > MAX_TEXT:
-            return None
-        found: Any = self._root
-        for token in reference[1:].split("/")[1:] if reference != "#" else ():
-            key = token.replace("~1", "/").replace("~0", "~")
-            if is_object(found) and key in found:
-                found = found[key]
-            elif is_list(found) and key.isdecimal() and len(key) < 6 and int(key) < len(found):
-                found = found[int(key)]
-            else:
-                return None
-        if reference[1:2] not in ("", "/"):
-            return None
-        return found if is_object(found) or isinstance(found, bool) else None
+    def _every(self, schema: Schema, depth: int) -> Schema:
+        every = schema["allOf"]
+        others = {name: value for name, value in schema.items() if name != "allOf"}
+        if is_list(every) and len(every) == 1 and not self._siblings(others):
+            return self._any(every[0], depth + 1)
+        merged = self._merged(schema, ())
+        return self._any(merged, depth + 1) if merged.get("properties") else self._without("allOf", schema, depth)
 
     def _choice(self, schema: Schema, depth: int) -> Schema:
         values = [schema["const"]] if "const" in schema else schema["enum"]
         others = {name: value for name, value in schema.items() if name not in ("const", "enum")}
         if self._siblings(others) - {"type"} or not are_of(values, others.get("type")):
             self._because("enum beside others")
-        if not is_list(values) or not 0 < len(values) <= MAX_CHOICES:
+        if not is_list(values) or not 0 < len(values) <= MAX_CHOICES or not all(map(is_choice, values)):
             self._because("enum")
             return self._any(others, depth + 1)
-        chosen = values
-        if not all(is_choice(value) for value in chosen):
-            self._because("enum")
-            return self._any(others, depth + 1)
-        if any(not isinstance(value, str) for value in chosen if value is not None):
+        chosen = [value for value in values if value is not None]
+        if any(not isinstance(value, str) for value in chosen):
             self._because("enum of numbers")
-        texts = [value for value in chosen if value is not None]
-        if not texts:
+        if not chosen:
             return {"type": "null"}
-        return or_null({"enum": texts}) if len(texts) < len(chosen) else {"enum": texts}
+        null = [{"type": "null"}] if len(chosen) < len(values) else []
+        return {"anyOf": [{"enum": chosen}, *null]} if null else {"enum": chosen}
 
     def _union(self, keyword: str, schema: Schema, depth: int) -> Schema:
         members = schema[keyword]
@@ -267,12 +283,23 @@ class _Shaper:
 
     def _array(self, schema: Schema, depth: int) -> Schema:
         items = schema.get("items", True)
-        found: Schema = {"type": "array", **self._bounds("array", schema)}
-        if "prefixItems" in schema or is_list(items):
-            self._because("prefixItems")
-            items = True
+        prefix = items if is_list(items) else None if self._is_old else schema.get("prefixItems")
+        if prefix is not None:
+            return self._tuple(prefix, schema, depth)
         shown = self._any(items, depth + 1)
-        return {**found, "items": shown} if shown else found
+        return {"type": "array", **self._bounds("array", schema), **({"items": shown} if shown else {})}
+
+    def _tuple(self, prefix: Any, schema: Schema, depth: int) -> Schema:
+        """Return an array whose first items have types of their own: a tuple if these are all of its items."""
+        self._because("prefixItems")  # As far as the types say it, jsonschema agrees.
+        rest = schema.get("additionalItems" if is_list(schema.get("items")) else "items", True)
+        ends = rest is False or schema.get("maxItems") == (len(prefix) if is_list(prefix) else None)
+        if not is_list(prefix) or not 0 < len(prefix) <= MAX_CHOICES or not ends:
+            return {"type": "array"}
+        shown = [self._any(item, depth + 1) for item in prefix]
+        if schema.get("minItems") == len(prefix):
+            return {"type": "array", "prefixItems": shown, "minItems": len(prefix), "maxItems": len(prefix)}
+        return {"type": "array", "items": {"anyOf": shown}} if all(shown) else {"type": "array"}
 
     def _bounds(self, type_: str, schema: Schema) -> Schema:
         found: Schema = {}
@@ -280,7 +307,7 @@ class _Shaper:
             bound = schema.get(name)
             if bound is None:
                 continue
-            if isinstance(bound, int) and not isinstance(bound, bool) and abs(bound) < MAX_INTEGER:
+            if is_number(bound) and abs(bound) < MAX_INTEGER and (isinstance(bound, int) or type_ == "number"):
                 found[name] = bound
             else:
                 self._because(name)
@@ -288,29 +315,25 @@ class _Shaper:
 
     def _object(self, schema: Schema, depth: int) -> Schema:
         properties = schema.get("properties")
-        members = properties if is_object(properties) else {}
+        declared = properties if is_object(properties) else {}
         required = [name for name in texts(schema.get("required")) if len(name) <= MAX_TEXT]
         if "required" in schema and required != schema["required"]:
             self._because("required")
-        if not members and not required:
+        if not declared and not required:
             return self._map(schema, depth)
-        if any(len(name) > MAX_TEXT for name in members):
-            raise Untypable("a property has too long a name")
+        if any(len(name) > MAX_TEXT for name in declared):
+            raise Untypable("the name of a property is too long")
         additional = schema.get("additionalProperties", True)
         if "patternProperties" in schema or not isinstance(additional, bool):
             self._because("additionalProperties")
             additional = True
         found: Schema = {}
-        for name in [*members, *(name for name in required if name not in members)]:
-            shown = self._any(members.get(name, True), depth + 1)
-            optional = name not in required and not self._admits_null(members.get(name, True), 0)
-            found[name] = {**shown, NOT_NULL: True} if optional else shown
-        return {
-            "type": "object",
-            "properties": found,
-            "required": required,
-            **({} if additional else {"additionalProperties": False}),
-        }
+        for name in dict.fromkeys([*declared, *required]):
+            origin = f"{self._shape.name}/{len(self._shape.properties)}"
+            self._shape.properties[origin] = Property(name=name, schema=declared.get(name, True))
+            found[name] = {**self._any(declared.get(name, True), depth + 1), ORIGIN: origin}
+        closed = {} if additional else {"additionalProperties": False}
+        return {"type": "object", "properties": found, "required": required, **closed}
 
     def _map(self, schema: Schema, depth: int) -> Schema:
         additional = schema.get("additionalProperties", True)
@@ -318,18 +341,15 @@ class _Shaper:
             self._because("no properties")
         if "patternProperties" in schema or isinstance(additional, bool):
             return {"type": "object", "additionalProperties": True}
-        shown = self._any(additional, depth + 1)
-        return {"type": "object", "additionalProperties": shown or True}
+        return {"type": "object", "additionalProperties": self._any(additional, depth + 1) or True}
 
     def _merged(self, schema: Schema, seen: tuple[str, ...]) -> Schema:
         """Return one schema for a schema and those that all must hold with it, as far as they are objects."""
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise Untypable("it is too large, or nested too deep")
+        self._count(0)
         parts: list[Any] = [{name: value for name, value in schema.items() if name not in ("allOf", "$ref")}]
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference not in seen and len(seen) < MAX_DEPTH:
-            target = self._resolve(reference)
+            target = self._references.resolve(reference)
             if is_object(target):
                 parts.append(self._merged(target, (*seen, reference)))
         every = schema.get("allOf")
@@ -354,27 +374,17 @@ class _Shaper:
         merged.pop("enum", None)
         return {**merged, "properties": properties, "required": list(dict.fromkeys(required))}
 
-    def _admits_null(self, node: Any, depth: int) -> bool:
-        """Whether null may be valid; in doubt it is."""
-        if node is False:
-            return False
-        self._looks += 1
-        if not is_object(node) or depth > MAX_DEPTH or self._looks > MAX_NODES:
-            return True
-        schema = node
-        type_ = schema.get("type")
-        if (isinstance(type_, str) and type_ != "null") or (is_list(type_) and "null" not in type_):
-            return False
-        if "const" in schema and schema["const"] is not None:
-            return False
-        values = schema.get("enum")
-        if is_list(values) and None not in values:
-            return False
-        for keyword, decide in (("anyOf", any), ("oneOf", any), ("allOf", all)):
-            members = schema.get(keyword)
-            nullable = (self._admits_null(member, depth + 1) for member in members) if is_list(members) else ()
-            if is_list(members) and members and not decide(nullable):
-                return False
-        reference = schema.get("$ref")
-        target = self._resolve(reference) if isinstance(reference, str) else None
-        return True if target is None else self._admits_null(target, depth + 1)
+    def _refuse_explosions(self) -> None:
+        """Refuse alternatives of alternatives that come down to too many: what follows looks at each of them."""
+        widths: dict[str, int] = {}
+
+        def width(shown: Schema) -> int:
+            if "anyOf" in shown:
+                return sum(map(width, shown["anyOf"]))
+            name = str(shown.get("$ref", "")).rpartition("/")[2]
+            if name and name not in widths:
+                widths[name] = width(self._shape.definitions[name])
+            return widths.get(name, 1)
+
+        if any(width(shown) > MAX_CHOICES for shown in self._shape.definitions.values()):
+            raise Untypable("its alternatives are too many")

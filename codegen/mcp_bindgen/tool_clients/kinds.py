@@ -2,6 +2,9 @@
 
 from typing import Any, TypeGuard
 
+MAX_DESCRIPTION = 4_000
+"""How much of a description becomes documentation, in characters."""
+
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
     """Whether a value is a JSON object."""
@@ -14,5 +17,11 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a JSON number; true is none."""
+    """Whether a value is a JSON number; true is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def description(schema: object) -> str:
+    """Return how a schema describes itself, empty if it does not."""
+    found = schema.get("description") if is_object(schema) else None
+    return found.strip()[:MAX_DESCRIPTION] if isinstance(found, str) else ""

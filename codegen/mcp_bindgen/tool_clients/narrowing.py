@@ -9,11 +9,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_bindgen.tools.contract import dump
-from mcp_bindgen.tools.kinds import is_list, is_number, is_object
-from mcp_bindgen.tools.probes import ANY, Step, around, resolve, values
-from mcp_bindgen.tools.proof import prove
-from mcp_bindgen.tools.validity import Undecidable, Validity
+from mcp_bindgen.tool_clients.contract import dump
+from mcp_bindgen.tool_clients.kinds import is_list, is_number, is_object
+from mcp_bindgen.tool_clients.probes import ANY, Step, around, resolve, values
+from mcp_bindgen.tool_clients.proof import prove
+from mcp_bindgen.tool_clients.validity import Undecidable, Validity
 
 MAX_DEPTH = 40
 MAX_PAIRS = 2_000

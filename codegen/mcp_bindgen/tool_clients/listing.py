@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mcp_bindgen.tools.contract import Contract, Tool
-from mcp_bindgen.tools.kinds import is_list, is_object
+from mcp_bindgen.tool_clients.contract import Contract, Tool
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 MAX_CELL = 60
 """How much of a description a cell shows, in characters."""
@@ -49,12 +49,16 @@ def _type(schema: Any) -> str:
 
 
 def _hints(tool: Tool) -> Iterator[str]:
-    if tool.hint("readOnlyHint", False):
+    if tool.is_gated:
+        yield "needs capabilities"
+    if tool.task:
+        yield f"task {tool.task}"
+    if tool.hint("readOnlyHint"):
         yield "read only"
         return
-    if tool.hint("destructiveHint", True):
+    if tool.hint("destructiveHint"):
         yield "destructive"
-    if tool.hint("idempotentHint", False):
+    if tool.hint("idempotentHint"):
         yield "idempotent"
 
 

@@ -1,19 +1,20 @@
 """Python names for tools, their arguments and their classes: deterministic, and never those of something else."""
 
-import builtins
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import partial
 
-from mcp_bindgen.emit.python.names import identifier, snake
+from mcp_bindgen.emit.python.names import Convention, identifier, model_attributes, snake
 
-RESERVED_METHODS = frozenset(("call", "check_drift")) | frozenset(vars(builtins))
-"""Names that the base of generated clients has for itself, or that annotations below a method would find instead."""
+RESERVED_METHODS = frozenset(("call", "check_drift"))
+"""Names that the base of generated clients has for itself."""
 RESERVED_PARAMETERS = frozenset(("self", "options"))
 MAX_WORD = 80
 """How much of a name becomes part of a Python name, in characters."""
 
 _NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
+_NOT_NAME = re.compile(r"[^A-Za-z0-9_]+")
 _NOISE = {"mcp", "server"}
 """Words in the name of a server that say nothing of it."""
 
@@ -55,6 +56,11 @@ def method_names(tools: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def convention(classes: Collection[str]) -> Convention:
+    """Return how fields are named: as their properties, as far as Python has such names; `classes` are taken."""
+    return Convention(attributes=partial(_attributes, classes), wire_name=str)
+
+
 def is_class_name(text: str) -> bool:
     """Whether a text can name the client class."""
     return text.isidentifier() and text.isascii() and not keyword.iskeyword(text) and not text.startswith("_")
@@ -63,3 +69,22 @@ def is_class_name(text: str) -> bool:
 def _method(tool: str) -> str:
     name = identifier(snake(tool[:MAX_WORD]) or "tool")
     return f"{name}_" if name in RESERVED_METHODS else name
+
+
+def _attributes(classes: Collection[str], wire_names: Iterable[str]) -> dict[str, str]:
+    """Name the fields of a model: constructors take the wire name too, so no field may have that of another."""
+    wanted = {wire_name: _attribute(wire_name, classes) for wire_name in wire_names}
+    taken = {wire_name for wire_name, name in wanted.items() if wire_name == name}
+    found: dict[str, str] = {}
+    for wire_name, name in wanted.items():
+        unused, number = name, 2
+        while wire_name != name and (unused in taken or unused in wanted):
+            unused, number = f"{name}_{number}", number + 1
+        taken.add(unused)
+        found[wire_name] = unused
+    return found
+
+
+def _attribute(wire_name: str, classes: Collection[str]) -> str:
+    name = identifier(_NOT_NAME.sub("_", wire_name[:MAX_WORD]).strip("_") or "field")
+    return f"{name}_" if name in model_attributes() | RESERVED_PARAMETERS or name in classes else name

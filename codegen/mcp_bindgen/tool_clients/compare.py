@@ -5,17 +5,16 @@ from typing import Any
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Subject, Travel
 from mcp_bindgen.diff.rules import RULES
-from mcp_bindgen.tools.contract import Contract, Tool
-from mcp_bindgen.tools.narrowing import Gap, gaps, is_same, spell
-from mcp_bindgen.tools.probes import ANY, sample
+from mcp_bindgen.tool_clients.contract import Contract, Tool
+from mcp_bindgen.tool_clients.hints import HINTS
+from mcp_bindgen.tool_clients.narrowing import Gap, gaps, is_same, spell
+from mcp_bindgen.tool_clients.probes import ANY, sample
 
 METHOD = "tools/call"
 _CARRIERS = {
     "inputSchema": Carrier(METHOD, "params", Travel.TO_SERVER),
     "outputSchema": Carrier(METHOD, "result", Travel.TO_CLIENT),
 }
-_HINTS = (("readOnlyHint", False, False), ("destructiveHint", True, True), ("openWorldHint", True, True))
-"""Annotations, their defaults, and the value that promises less."""
 
 
 def compare(old: Contract, new: Contract) -> Iterator[Finding]:
@@ -41,11 +40,12 @@ def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
         first, second = old.raw.get(member), new.raw.get(member)
         if not is_same(first, second) and not any(member in finding.pointer for finding in found):
             yield _finding("tool-changed", old, member, spell(first), spell(second))
-    for hint, default, worse in _HINTS:
-        first, second = old.hint(hint, default), new.hint(hint, default)
+    for hint in HINTS:
+        first, second = old.hint(hint.name), new.hint(hint.name)
+        before, after = (hint.default if value is None else value for value in (first, second))
         if first != second:
-            rule = "tool-less-safe" if second is worse else "tool-changed"
-            yield _finding(rule, old, hint, _word(first), _word(second))
+            rule = "tool-less-safe" if before != after and after is hint.worse else "tool-changed"
+            yield _finding(rule, old, hint.name, _word(first), _word(second))
     if old.description != new.description:
         yield _finding("tool-description-changed", old, "", old.description or "-", new.description or "-")
 
@@ -115,8 +115,8 @@ def _finding(rule: str, tool: Tool, member: str, old: str, new: str) -> Finding:
     )
 
 
-def _word(value: bool) -> str:
-    return "true" if value else "false"
+def _word(value: bool | None) -> str:
+    return "-" if value is None else "true" if value else "false"
 
 
 def _spell_step(step: str | int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from mcp_bindgen.tools.kinds import is_list, is_object
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 MAX_DEPTH = 24
 MAX_VALUES = 60

@@ -9,8 +9,8 @@ from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.report.places import SourceFile
 from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
-from mcp_bindgen.tools.compare import compare
-from mcp_bindgen.tools.contract import Contract
+from mcp_bindgen.tool_clients.compare import compare
+from mcp_bindgen.tool_clients.contract import Contract
 
 
 def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, baseline: Baseline) -> Report:

@@ -6,13 +6,13 @@ listed it, but only the members that a caller relies on.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
-from mcp_bindgen.tools.kinds import is_list, is_object
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 FORMAT = 1
 """The number of the lock file's shape: one more whenever a program that reads it would have to change."""
@@ -24,8 +24,10 @@ MAX_DEPTH = 128
 """How deep a schema may be nested, as any message."""
 MAX_TOOLS = 10_000
 """How many tools a contract may have."""
-MEMBERS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
-DIGESTED = ("inputSchema", "outputSchema", "annotations")
+MEMBERS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution")
+GATED = "x-needs-capabilities"
+"""Marks, in a lock file, a tool that its server shows only to clients which declare capabilities."""
+DIGESTED = ("inputSchema", "outputSchema", "annotations", "execution")
 """The members that callers rely on; the runtime compares their digests."""
 
 
@@ -52,11 +54,23 @@ class Tool:
         """The JSON Schema of its structured content, None if it declares none."""
         return self.raw.get("outputSchema")
 
-    def hint(self, name: str, default: bool) -> bool:
-        """Return one of its annotations, or the default of the specification (Tools, ToolAnnotations)."""
+    @property
+    def is_gated(self) -> bool:
+        """Whether the server shows it only to clients that declare capabilities."""
+        return self.raw.get(GATED) is True
+
+    @property
+    def task(self) -> str:
+        """Whether a call may run as a task: ``required``, ``optional``, or empty if not (execution.taskSupport)."""
+        execution = self.raw.get("execution")
+        support = execution.get("taskSupport") if is_object(execution) else None
+        return str(support) if support in ("required", "optional") else ""
+
+    def hint(self, name: str) -> bool | None:
+        """Return one of its annotations, None if it states nothing."""
         annotations = self.raw.get("annotations")
         value = annotations.get(name) if is_object(annotations) else None
-        return value if isinstance(value, bool) else default
+        return value if isinstance(value, bool) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +83,24 @@ class Contract:
 
     def lock(self) -> str:
         """Return the text of the lock file."""
-        tools = [{key: tool.raw[key] for key in MEMBERS if key in tool.raw} for tool in self.tools]
+        tools = [{key: tool.raw[key] for key in (*MEMBERS, GATED) if key in tool.raw} for tool in self.tools]
         server = {"name": self.server, "version": self.version}
         return dump({"format": FORMAT, "server": server, "tools": tools}, indent=2) + "\n"
 
 
 def make_contract(
-    tools: Iterable[object], *, server: str, version: str, where: Location, diagnostics: Diagnostics
+    tools: Iterable[object],
+    *,
+    server: str,
+    version: str,
+    where: Location,
+    diagnostics: Diagnostics,
+    gated: Collection[object] = (),
 ) -> Contract:
-    """Make a contract of what a server listed; a tool that is none is left out, and reported."""
+    """Make a contract of what a server listed; what is not a tool is left out, and reported.
+
+    `gated` names the tools that the server shows only to clients which declare capabilities.
+    """
     found: dict[str, Tool] = {}
     for number, value in enumerate(tools):
         place = where.child(number)
@@ -96,7 +119,8 @@ def make_contract(
         elif _has_surrogates(raw):
             diagnostics.warning(place, "is nested too deep, or holds text that is no Unicode; the tool is left out")
         else:
-            found[name] = Tool(name=name, raw=_shallow(raw, place, diagnostics), where=place)
+            marked = {**raw, GATED: True} if name in gated else raw
+            found[name] = Tool(name=name, raw=_shallow(marked, place, diagnostics), where=place)
     return Contract(server=server, version=version, tools=tuple(found[name] for name in sorted(found)))
 
 

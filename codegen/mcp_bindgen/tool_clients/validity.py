@@ -12,7 +12,7 @@ from jsonschema.validators import Draft202012Validator, validator_for
 from pydantic_core import SchemaError as PatternError
 from pydantic_core import SchemaValidator, core_schema
 
-from mcp_bindgen.tools.kinds import is_object
+from mcp_bindgen.tool_clients.kinds import is_object
 
 MAX_STEPS = 20_000
 """How many keywords one validation evaluates."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_bindgen.tools.kinds import is_list
+from mcp_bindgen.tool_clients.kinds import is_list
 
 MAX_DEPTH = 48
 """How deep a schema may be nested to become types."""
@@ -13,7 +13,7 @@ MAX_CHOICES = 500
 """How many values an enum may have to become a Literal."""
 MAX_TEXT = 1_000
 """How long a name or a value may be to become part of a type, in characters."""
-MAX_INTEGER = 2**63
+MAX_INTEGER = 2**53
 """Bounds beyond it are left to jsonschema."""
 
 TYPES = frozenset(("object", "array", "string", "integer", "number", "boolean", "null"))
@@ -56,8 +56,3 @@ def is_choice(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= MAX_TEXT
     return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < MAX_INTEGER)
-
-
-def or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that also allows null."""
-    return {"anyOf": [schema, {"type": "null"}]}

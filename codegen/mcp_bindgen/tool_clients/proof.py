@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from mcp_bindgen.tools.kinds import is_object
-from mcp_bindgen.tools.probes import ANY, FREE_NAME, Step, along
-from mcp_bindgen.tools.validity import Undecidable, Validity
+from mcp_bindgen.tool_clients.kinds import is_object
+from mcp_bindgen.tool_clients.probes import ANY, FREE_NAME, Step, along
+from mcp_bindgen.tool_clients.validity import Undecidable, Validity
 
 MAX_TRIES = 150
 """How many values are tried for each gap."""

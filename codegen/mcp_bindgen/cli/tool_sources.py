@@ -1,0 +1,111 @@
+"""Which servers a command of `mcp-bindgen tools` is about, and what they list."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+
+if TYPE_CHECKING:
+    from mcp_bindgen.tool_clients.contract import Contract
+    from mcp_bindgen.tool_clients.servers import Server
+
+CommandArgument: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="-- COMMAND...", help="The server, a program that speaks over stdio."),
+]
+FromOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="FILE", help="A saved result of tools/list, a list of tools, or a lock file."),
+]
+ServerOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--server", metavar="NAME", help="A server of [tool.mcp-bindgen.tools]; by default all of them."),
+]
+EnvOption: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="An environment variable for the server.")
+]
+CwdOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--cwd", metavar="DIR", help="The working directory of the server.")
+]
+TimeoutOption: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0.1, help="Timeout for the server to start and to answer.")
+]
+
+
+def described(
+    command: Sequence[str] | None, from_: Path | None, env: Sequence[str] | None, cwd: Path | None
+) -> "Server | None":
+    """Return the server that the command line describes, None if it describes none.
+
+    Raises:
+        InputError: it describes two, or says how to start one without naming it.
+    """
+    from mcp_bindgen.tool_clients.servers import Server
+
+    where = Location(source="tools")
+    if from_ is not None and command:
+        raise InputError.at(where, "give a server to start (-- COMMAND...) or a file (--from FILE), one of the two")
+    if (env or cwd) and not command:
+        raise InputError.at(where, "--env and --cwd are for a server to start (-- COMMAND...)")
+    if from_ is None and not command:
+        return None
+    return Server(command=tuple(command or ()), source=from_, env=_variables(env or ()), cwd=cwd)
+
+
+def of_project(names: Sequence[str] | None) -> tuple["Server", ...]:
+    """Return the servers of the project, or those of some names.
+
+    Raises:
+        InputError: the project has none, or none of a name.
+    """
+    from mcp_bindgen.settings import find_settings
+    from mcp_bindgen.tool_clients.servers import read_servers
+
+    settings = find_settings(Path.cwd())
+    servers = read_servers(settings.tools, settings.source) if settings.source else ()
+    if not servers:
+        message = "give a server to start (-- COMMAND...) or a file (--from FILE), one of the two"
+        raise InputError.at(Location(source="tools"), f"{message}; this project has no [tool.mcp-bindgen.tools.NAME]")
+    known = {server.name: server for server in servers}
+    for name in names or ():
+        if name not in known:
+            message = f"{name!r} is not a server of this project; there are {', '.join(known)}"
+            raise InputError.at(Location(source="--server"), message)
+    return tuple(known[name] for name in dict.fromkeys(names or known))
+
+
+def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gated: bool = False) -> "Contract":
+    """Return the contract of a live server, or of a file.
+
+    Raises:
+        InputError: the tools cannot be listed or read.
+    """
+    from mcp_bindgen.tool_clients.contract import make_contract, read_contract
+
+    if server.source is not None:
+        return read_contract(server.source, diagnostics)
+    from mcp_bindgen.live.listing import Command, list_live
+
+    command = Command(words=server.command, env=server.env, cwd=None if server.cwd is None else str(server.cwd))
+    listing = list_live(command, timeout=timeout, find_gated=find_gated)
+    return make_contract(
+        listing.tools,
+        server=listing.server,
+        version=listing.version,
+        where=Location(source=listing.server or server.command[0]),
+        diagnostics=diagnostics,
+        gated=listing.gated,
+    )
+
+
+def _variables(env: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in env:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError.at(Location(source="--env"), "must be NAME=VALUE")
+        found[name] = value
+    return found

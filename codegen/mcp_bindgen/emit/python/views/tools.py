@@ -1,0 +1,68 @@
+"""Views of the client of a server's own tools."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcp_bindgen.emit.python.expressions import Expression
+from mcp_bindgen.emit.python.views.models import Alias, Class
+from mcp_bindgen.emit.python.views.stubs import Argument, Signature
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool: the record of what the client knows of it, and the method that calls it.
+
+    Attributes:
+        name: what the server calls it.
+        method: the method.
+        record: the name of the record.
+        signature: how the method is called.
+        arguments: what the method passes on: the fields of the model of its arguments, each with its parameter.
+        whole: the type of the one parameter that takes all arguments, if there are no keyword parameters; else None.
+        input: the type of its arguments; None if they have no type.
+        output: the type of its structured content; None if it declares none.
+        data: the type of the data of its result.
+        wrapped: the property that holds the data, if the server wraps what is not an object; else empty.
+        input_schema: the JSON Schema that checks the arguments, where the types are not exact; else empty.
+        output_schema: the same for the structured content.
+        digests: what callers rely on, hashed, by property.
+        hints: the annotations that the server states, by their names in Python.
+        task: whether a call may run as a task: ``required``, ``optional``, or empty if not.
+        doc: its documentation.
+    """
+
+    name: str
+    method: str
+    record: str
+    signature: Signature
+    arguments: tuple[Argument, ...]
+    whole: Expression | None
+    input: Expression | None
+    output: Expression | None
+    data: Expression
+    wrapped: str
+    input_schema: str
+    output_schema: str
+    digests: Mapping[str, str]
+    hints: Mapping[str, bool]
+    task: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolClient:
+    """The client of the tools of one server.
+
+    Attributes:
+        name: the class.
+        server: what the server calls itself, with its version.
+        definitions: the models of arguments and structured content, in an order in which each finds what it needs.
+        tools: the tools, by name.
+        exports: what the module exports.
+    """
+
+    name: str
+    server: str
+    definitions: tuple[Class | Alias, ...]
+    tools: tuple[Tool, ...]
+    exports: tuple[str, ...]

@@ -1,0 +1,157 @@
+"""Views of a tool client: its models, and a record and a method for each tool."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from mcp_bindgen.diagnostics import Diagnostics, printable
+from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.classes import ClassViews
+from mcp_bindgen.emit.python.expressions import Expression, Symbol, expression
+from mcp_bindgen.emit.python.inheritance import Inheritance
+from mcp_bindgen.emit.python.names import Names
+from mcp_bindgen.emit.python.spelling import ABSENT_TYPE, NONE, Speller, constant, either, generic
+from mcp_bindgen.emit.python.stubs import OPTIONS
+from mcp_bindgen.ir.nodes import Field, Ref, Struct
+from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, digest
+from mcp_bindgen.tool_clients.defaults import is_default
+from mcp_bindgen.tool_clients.hints import describe, effective
+from mcp_bindgen.tool_clients.kinds import MAX_DESCRIPTION, is_object
+from mcp_bindgen.tool_clients.names import convention
+from mcp_bindgen.tool_clients.plan import UNTYPED, Half, Plan, Planned
+
+MODULE = "tools"
+WRAPS = "x-fastmcp-wrap-result"
+"""The keyword by which FastMCP says that it wrapped an output that is not an object, and in which property."""
+_WRAPPED = "result"
+_MODEL = expression(Symbol("mcp_runtime.tools"), ".ToolModel")
+_RESULT = Symbol("mcp_runtime.tools.ToolResult")
+
+
+def client_view(contract: Contract, client: str, plan: Plan, diagnostics: Diagnostics) -> views.ToolClient:
+    """Return the view of the client of a contract."""
+    return _Views(contract, client, plan, diagnostics).client()
+
+
+class _Views:
+    def __init__(self, contract: Contract, client: str, plan: Plan, diagnostics: Diagnostics) -> None:
+        self._contract = contract
+        self._client = client
+        self._plan = plan
+        types = plan.types
+        self._names = Names(types, contract.server, diagnostics, convention(types.definitions))
+        modules = dict.fromkeys(types.definitions, MODULE)
+        self._speller = Speller(types, self._names, modules)
+        self._classes = ClassViews(types, self._names, self._speller, Inheritance(types, self._names), modules)
+
+    def client(self) -> views.ToolClient:
+        definitions = [definition for module in self._classes.modules() for definition in module.definitions]
+        models = {view.name: self._of_tools(view) for view in definitions}
+        return views.ToolClient(
+            name=self._client,
+            server=_line(f"{self._contract.server} {self._contract.version}".strip()),
+            definitions=tuple(models.values()),
+            tools=tuple(self._tool(one, models) for one in self._plan.tools),
+            exports=tuple(sorted([self._client, *models])),
+        )
+
+    def _of_tools(self, view: views.Class | views.Alias) -> views.Class | views.Alias:
+        """Return a model as those of tools are: on their base, without a page that specifies it, with defaults."""
+        if isinstance(view, views.Alias):
+            return replace(view, link="")
+        fields = tuple(self._with_default(view.definition, field) for field in view.fields)
+        return replace(view, bases=(_MODEL,), link="", fields=fields)
+
+    def _with_default(self, definition: str, field: views.Field) -> views.Field:
+        key = (definition, field.wire_name)
+        if field.is_required or key not in self._plan.defaults:
+            return field
+        value = self._plan.defaults[key]
+        return replace(field, default=constant(value)) if self._is_default(field, value) else field
+
+    def _is_default(self, field: views.Field, value: object) -> bool:
+        return is_default(self._plan.types, field.schema_type, value)
+
+    def _tool(self, one: Planned, models: Mapping[str, views.Class | views.Alias]) -> views.Tool:
+        tool = one.tool
+        model = models.get(one.arguments.type.name) if isinstance(one.arguments.type, Ref) else None
+        fields = model.fields if isinstance(model, views.Class) else None
+        wrapped = self._wrapped(one)
+        data = self._plain(one.output) if wrapped is None else self._speller.static(wrapped.type)
+        return views.Tool(
+            name=tool.name,
+            method=one.method,
+            record=f"_{one.method.upper()}",
+            signature=views.Signature(
+                parameters=(*sorted(map(_parameter, fields or ()), key=_has_default), OPTIONS),
+                result=generic(_RESULT, data),
+                schema_result=None,
+            ),
+            arguments=tuple(views.Argument(name=field.name, value=field.name) for field in fields or ()),
+            whole=None if fields is not None else self._plain(one.arguments),
+            input=None if one.arguments.type == UNTYPED else self._exact(one.arguments),
+            output=self._exact(one.output),
+            data=data,
+            wrapped="" if wrapped is None else self._names.attribute(self._struct(one.output), wrapped.wire_name),
+            input_schema=one.arguments.schema,
+            output_schema=one.output.schema,
+            digests={member: digest(tool.raw[member]) for member in DIGESTED if tool.raw.get(member) is not None},
+            hints=effective(tool),
+            task=tool.task,
+            doc="\n\n".join(_doc(tool, fields or ())),
+        )
+
+    def _plain(self, half: Half) -> Expression:
+        return NONE if half.type is None else self._speller.static(half.type)
+
+    def _exact(self, half: Half) -> Expression | None:
+        return None if half.type is None else self._speller.annotation(half.type)
+
+    def _struct(self, half: Half) -> Struct:
+        found = self._plan.types.resolve(half.type) if half.type is not None else None
+        return found if isinstance(found, Struct) else Struct(name="", fields=(), own=())
+
+    def _wrapped(self, one: Planned) -> Field | None:
+        """Return the property that holds the data, if the server wrapped it."""
+        schema = one.tool.output_schema
+        if not is_object(schema) or schema.get(WRAPS) is not True:
+            return None
+        return self._struct(one.output).field(_WRAPPED)
+
+
+def _parameter(field: views.Field) -> views.Parameter:
+    type_ = field.plain
+    if not field.is_required:
+        absent = ABSENT_TYPE if field.is_nullable else NONE
+        type_ = type_ if field.default == NONE and field.is_nullable else either(type_, absent)
+    return views.Parameter(
+        name=field.name,
+        field=field.name,
+        type=type_,
+        schema_type=field.schema_type,
+        default=field.default,
+        doc=field.doc,
+    )
+
+
+def _has_default(parameter: views.Parameter) -> bool:
+    return parameter.default is not None
+
+
+def _doc(tool: Tool, fields: tuple[views.Field, ...]) -> Iterator[str]:
+    """Iterate over the paragraphs of the documentation of a tool."""
+    yield tool.description[:MAX_DESCRIPTION].strip() or f"Call the tool `{_line(tool.name)}`."
+    described = [f"    {field.name}: {_line(' '.join(field.doc.split()))}" for field in fields if field.doc]
+    if described:
+        yield "\n".join(["Args:", *described])
+    yield f"Tool ``{_line(tool.name)}``."
+    if tool.is_gated:
+        yield "The server shows it only to clients that declare capabilities (sampling, elicitation or roots)."
+    if tool.task:
+        yield f"Running as a task is {tool.task}."
+    stated = describe(tool)
+    if stated:
+        yield f"The server says: {stated}."
+
+
+def _line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")

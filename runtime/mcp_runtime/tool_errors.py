@@ -1,0 +1,115 @@
+"""What can go wrong with the tools of a server: errors of a call, and drift from the contract."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from mcp_runtime.errors import McpError
+from mcp_runtime.protocol.text import clipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """How the tools of a server differ from those that a client was generated from; falsy if they do not.
+
+    Attributes:
+        added: tools that are new, which break nobody.
+        removed: tools that are gone.
+        changed: the members of the contract that differ, by tool.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def __str__(self) -> str:
+        parts = [f"{clipped(name, 80)}: {', '.join(members)} changed" for name, members in self.changed.items()]
+        parts += [f"{clipped(name, 80)} is gone" for name in self.removed]
+        parts += [f"{clipped(name, 80)} is new" for name in self.added]
+        return "; ".join(parts) or "no drift"
+
+
+class ToolArgumentError(McpError, ValueError):
+    """Arguments are not what a tool's schema asks for; the tool was not called."""
+
+    def __init__(self, tool: str, pointer: str, reason: str) -> None:
+        super().__init__(f"{tool}: arguments{pointer and f' at {pointer}'}: {reason}")
+        self.tool, self.pointer, self.reason = tool, pointer, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.pointer, self.reason))
+
+
+class ToolOutputError(McpError):
+    """Structured content is not what its tool's schema says; the tool did run. `content` has what it said."""
+
+    content: tuple[Any, ...] = ()
+
+    def __init__(self, tool: str, pointer: str, reason: str) -> None:
+        super().__init__(f"{tool}: structured content{pointer and f' at {pointer}'}: {reason}")
+        self.tool, self.pointer, self.reason = tool, pointer, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.pointer, self.reason), {"content": self.content})
+
+
+class ToolError(McpError):
+    """A tool ran and says that it failed (``isError``).
+
+    Attributes:
+        tool: its name.
+        content: what it says, as content blocks.
+        structured: its structured content, if any.
+    """
+
+    def __init__(self, tool: str, content: tuple[Any, ...], structured: Any = None) -> None:
+        super().__init__(f"{tool}: {clipped(text_of(content) or 'the tool failed and does not say why')}")
+        self.tool, self.content, self.structured = tool, content, structured
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool, self.content, self.structured))
+
+
+class UnknownTool(McpError, LookupError):
+    """The contract has no tool of that name; `known` are those that it has."""
+
+    def __init__(self, client: str, tool: str, known: Iterable[str]) -> None:
+        names = tuple(known)
+        near = get_close_matches(tool, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else "`tools list` shows those of its server"
+        super().__init__(f"{clipped(tool, 80)}: {client} has no such tool; {hint}")
+        self.client, self.tool, self.known = client, tool, names
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.client, self.tool, self.known))
+
+
+class ToolRefused(McpError):
+    """The program does not allow a tool; it was not called."""
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(f"{tool}: this program does not allow it")
+        self.tool = tool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tool,))
+
+
+class ToolDrift(McpError):
+    """A server's tools are no longer those that its client was generated from."""
+
+    def __init__(self, client: str, drift: Drift) -> None:
+        super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` says whether it breaks callers")
+        self.client, self.drift = client, drift
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.client, self.drift))
+
+
+def text_of(content: tuple[Any, ...]) -> str:
+    """Return the text of all text blocks, a line end between them."""
+    return "\n".join(block.text for block in content if getattr(block, "type", "") == "text")
