@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from mcp_runtime.tools import (
     digest,
 )
 from support.talk import LEGACY, bindings, talk
+from support.tasking import Worker
 from tools.talking import load, objects, text_of, tool
 
 CITY: dict[str, Any] = objects(
@@ -227,6 +229,10 @@ class TestDrift:
             await talking.server.stub.notify_tool_list_changed()
             for _ in range(20):
                 await tools.wipe()
+            await talking.server.stub.notify_tool_list_changed()
+            for _ in range(20):
+                await tools.wipe()
+        # The second time nothing was new.
         assert reported == [Drift(added=("new",), removed=("say-it",), changed={"forecast": ("inputSchema",)})]
         assert str(reported[0]) == "forecast: inputSchema changed; say-it is gone; new is new"
 
@@ -256,3 +262,20 @@ class TestDrift:
         from mcp_bindgen.tool_clients import contract
 
         assert digest(CITY) == contract.digest(CITY) == digest(dict(reversed(CITY.items())))
+
+
+class TestTasks:
+    async def test_a_tool_that_requires_it_runs_as_a_task(self, tmp_path: Path) -> None:
+        listed = [
+            tool("must", {"type": "object"}, execution={"taskSupport": "required"}),
+            tool("work", {"type": "object"}, execution={"taskSupport": "optional"}),
+        ]
+        made = load(text_of(listed), tmp_path)
+        assert "Running as a task is required." in made.TestTools.must.__doc__
+        async with talk(Worker()) as talking:
+            tools = made.TestTools(talking.client)
+            called = [await tools.must(), await tools.work()]
+            assert [result.text for result in called] == ["must", "work"]
+            sent = [message["params"] for message in talking.sent if message.get("method") == "tools/call"]
+            assert ["task" in params for params in sent] == [True, False]
+            assert not (await tools.check_drift()).changed

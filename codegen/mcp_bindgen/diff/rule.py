@@ -77,7 +77,7 @@ class Rule:
         purpose: what the rule finds, in a sentence.
         change: what the change does to the set of valid values.
         advice: what to do about it; if a message carries the value, what its sender should do.
-        check: how it is found; None for a rule on a server's own tools, which `mcp_bindgen.tools` compares.
+        check: how it is found; None for a rule on a server's own tools, which `mcp_bindgen.tool_clients` compares.
         to_receivers: what a receiver should do, where that is something else.
         change_at: what the change does at one site, where it does less than `change` says.
         severity: how much a change matters that breaks nobody on the wire; one that breaks somebody is an error.

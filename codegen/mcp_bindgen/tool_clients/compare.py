@@ -1,6 +1,7 @@
 """Compare a contract with what a server offers now; the findings are those of `mcp-bindgen diff`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Subject, Travel
@@ -28,6 +29,8 @@ def compare(old: Contract, new: Contract) -> Iterator[Finding]:
             yield _finding("tool-added", after[name], "", "-", name)
         else:
             yield from _compare(before[name], after[name])
+    for tool in new.repeated:
+        yield _finding("tool-listed-twice", tool, "", "once", "twice")
 
 
 def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
@@ -40,6 +43,8 @@ def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
         first, second = old.raw.get(member), new.raw.get(member)
         if not is_same(first, second) and not any(member in finding.pointer for finding in found):
             yield _finding("tool-changed", old, member, spell(first), spell(second))
+    if old.task != new.task:
+        yield _task(old, new)
     for hint in HINTS:
         first, second = old.hint(hint.name), new.hint(hint.name)
         before, after = (hint.default if value is None else value for value in (first, second))
@@ -83,6 +88,20 @@ def _gap(rule: str, member: str, tool: Tool, gap: Gap, *, is_output: bool) -> Fi
         witnesses={pair: message} if gap.is_proven else {},
         unproven=frozenset() if gap.is_proven else frozenset((pair,)),
         why_unproven={} if gap.is_proven else {pair: gap.why},
+    )
+
+
+def _task(old: Tool, new: Tool) -> Finding:
+    """Return the finding on a tool that runs as a task otherwise than before; what became optional breaks nobody."""
+    readings = (old.task or "forbidden", new.task or "forbidden")
+    if new.task == "optional":
+        return _finding("tool-changed", old, "execution", *readings)
+    rule = "tool-task-support-changed"
+    return replace(
+        _finding(rule, old, "execution", *readings),
+        carriers={_CARRIERS["inputSchema"]: ()},
+        unproven=frozenset((Pair.OLD_CLIENT,)),
+        why_unproven={Pair.OLD_CLIENT: RULES[rule].unprovable},
     )
 
 

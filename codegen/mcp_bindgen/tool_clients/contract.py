@@ -75,11 +75,12 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """The tools of one server, sorted by name."""
+    """The tools of one server, sorted by name; `repeated` are those of a name that was listed before."""
 
     server: str
     version: str
     tools: tuple[Tool, ...]
+    repeated: tuple[Tool, ...] = ()
 
     def lock(self) -> str:
         """Return the text of the lock file."""
@@ -102,6 +103,7 @@ def make_contract(
     `gated` names the tools that the server shows only to clients which declare capabilities.
     """
     found: dict[str, Tool] = {}
+    repeated: dict[str, Tool] = {}
     for number, value in enumerate(tools):
         place = where.child(number)
         if number >= MAX_TOOLS:
@@ -116,12 +118,14 @@ def make_contract(
             diagnostics.warning(place, f"has no name of up to {MAX_NAME} characters; the tool is left out")
         elif name in found:
             diagnostics.warning(place, f"{name!r} is listed twice; the first one counts")
+            repeated[name] = found[name]
         elif _has_surrogates(raw):
             diagnostics.warning(place, "is nested too deep, or holds text that is no Unicode; the tool is left out")
         else:
             marked = {**raw, GATED: True} if name in gated else raw
             found[name] = Tool(name=name, raw=_shallow(marked, place, diagnostics), where=place)
-    return Contract(server=server, version=version, tools=tuple(found[name] for name in sorted(found)))
+    unique = tuple(found[name] for name in sorted(found))
+    return Contract(server=server, version=version, tools=unique, repeated=tuple(repeated.values()))
 
 
 def read_contract(path: Path, diagnostics: Diagnostics, *, data: bytes | None = None) -> Contract:

@@ -10,12 +10,16 @@ from mcp_bindgen.tool_clients.contract import Contract, digest
 from mcp_bindgen.tool_clients.plan import plan
 
 TEMPLATE = "tools.py.j2"
+MAX_FORMATTED = 1_000
+"""How many tools a module may have to be formatted by black, which takes about 20 ms for each."""
 
 
 def module(contract: Contract, client: str, diagnostics: Diagnostics) -> str:
-    """Return the module that calls the tools of a contract: black-formatted, the same for the same contract."""
+    """Return the module that calls the tools of a contract: the same for the same contract, and formatted by black."""
     view = client_view(contract, client, plan(contract, client, diagnostics), diagnostics)
-    page = Page(path="tools.py", template=TEMPLATE, context={"client": view})
+    page = Page(
+        path="tools.py", template=TEMPLATE, context={"client": view}, is_formatted=len(contract.tools) <= MAX_FORMATTED
+    )
     return Templates().render([page], _header(contract))[page.path]
 
 

@@ -1,5 +1,6 @@
 """The report on a contract and what a server offers now, in the model of `mcp-bindgen diff`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_bindgen.diff.baseline import Baseline
@@ -19,7 +20,7 @@ def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, 
     options = Options(view=View.WIRE, role=Role.CLIENT, fail_on=fail_on, severities=baseline.severities)
     breaking = tuple(finding for finding in findings if finding.proven)
     doubtful = tuple(finding for finding in findings if finding.breaks and not finding.proven)
-    return make_report(
+    made = make_report(
         findings,
         old=_side(old, lock.name, _file(lock)),
         new=_side(new, "now", None),
@@ -32,12 +33,13 @@ def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, 
             sentence=_sentence(len(breaking), len(doubtful)),
         ),
     )
+    return replace(made, command="mcp-bindgen tools check", is_contract=True)
 
 
 def _sentence(breaking: int, doubtful: int) -> str:
     if breaking:
-        return f"The server does not keep the contract ({breaking} finding{'' if breaking == 1 else 's'})."
-    return "Whether the server keeps the contract needs a reader's judgement." if doubtful else "The contract is kept."
+        return f"The server does not keep it ({breaking} finding{'' if breaking == 1 else 's'})."
+    return "Nothing proves that the server breaks it, nor that it keeps it." if doubtful else "The contract is kept."
 
 
 def _side(contract: Contract, name: str, file: SourceFile | None) -> Side:

@@ -25,7 +25,7 @@ def command(name: str, properties: dict[str, str], message: str) -> str:
 
 def _lines(report: Report, everything: bool) -> Iterator[str]:
     told = [words.headline(report), *(f"{whom}: {verdict}" for whom, verdict in verdicts(report))]
-    yield command("notice", {"title": "mcp-bindgen diff"}, "\n".join(words.plain(line) for line in told))
+    yield command("notice", {"title": report.command}, "\n".join(words.plain(line) for line in told))
     for judged in report.findings:
         if everything or (judged.severity is not Severity.INFO and not judged.accepted):
             yield _finding(report, judged)
@@ -39,9 +39,9 @@ def _finding(report: Report, judged: Judged) -> str:
     properties = {"title": f"{finding.rule.id}: {words.short(words.plain(finding.place))}"}
     if judged.where:
         properties |= {"file": judged.where.source, "line": str(judged.where.line)}
-    role = words.tag(judged, report.options)
+    role = "callers" if report.is_contract else words.tag(judged, report.options)
     parts = [f"{words.reading(finding)}."]
-    parts += [f"Breaks: {role}."] if role else []
+    parts += [f"Breaks: {role}."] if role and judged.broken else []
     parts += [f"Behind {names}."] if (names := words.gates([judged])) else []
     parts += [f"Accepted: {judged.reason}."] if judged.accepted else []
     message = words.plain(

@@ -206,9 +206,12 @@ def _cards(report: Report) -> Iterator[Card]:
             lines=("Python source that uses the bindings may break on them",),
             tone="mild" if report.source_breaks else "good",
         )
-    figure, tone = ("same date", "good") if report.compatibility.compatible else ("new date", "bad")
+    tone = "good" if report.compatibility.compatible else "bad"
+    figures, whom = (
+        (("kept", "broken"), "contract") if report.is_contract else (("same date", "new date"), "schema author")
+    )
     sentence = words.plain(report.compatibility.sentence)
-    yield Card(figure=figure, whom="schema author", lines=(sentence,), tone=tone)
+    yield Card(figure=figures[tone == "bad"], whom=whom, lines=(sentence,), tone=tone)
 
 
 def _remarks(report: Report) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _verdict(report: Report) -> dict[str, Any]:
             for pair, verdict in zip(report.options.pairs, report.peers, strict=True)
         ],
         "source": {"breaks": report.source_breaks},
-        "version": gate(report.old, report.new),
+        "version": "" if report.is_contract else gate(report.old, report.new),
         "author": {
             "compatible": report.compatibility.compatible,
             "sentence": report.compatibility.sentence,

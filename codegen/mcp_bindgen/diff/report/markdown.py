@@ -48,7 +48,7 @@ def _document(report: Report, everything: bool) -> Iterator[str]:
             for cause in group_of_rule:
                 yield from _cause(report, cause, everything)
     rows = by_method(report.findings)
-    if rows:
+    if rows and not report.is_contract:
         yield from ("", "## By method", "", "method | errors | warnings", "--- | --: | --:")
         # Of what a code span may hold, a cell must not hold a bar.
         yield from (

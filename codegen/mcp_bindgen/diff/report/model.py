@@ -95,7 +95,11 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The findings between two revisions that a reader asked for, the worst first, and what follows from them."""
+    """The findings between two sides that a reader asked for, the worst first, and what follows from them.
+
+    `command` made it. `is_contract` is true if the sides are the tools of one server, and not revisions: then only its
+    callers read the report, no version is negotiated, and every message is a call.
+    """
 
     old: Side
     new: Side
@@ -104,6 +108,8 @@ class Report:
     compatibility: Compatibility
     baseline_file: str = ""
     stale: tuple[Stale, ...] = ()
+    command: str = "mcp-bindgen diff"
+    is_contract: bool = False
 
     @property
     def peers(self) -> tuple[PeerVerdict, ...]:

@@ -53,6 +53,10 @@ def render(report: Report, *, everything: bool, width: int = WIDTH) -> str:
 
 def verdicts(report: Report) -> Iterator[tuple[str, str]]:
     """Iterate over the verdicts: whom each is for, and what it says."""
+    if report.is_contract:
+        yield "callers", words.how_many(report.peers[0])
+        yield "contract", report.compatibility.sentence
+        return
     for verdict in report.peers if report.options.view is not View.SOURCE else ():
         yield words.who(verdict), words.how_many(verdict)
     if report.options.view is not View.WIRE:
@@ -105,9 +109,9 @@ def _squeezed(blocks: Sequence[_Block], room: int) -> list[_Block]:
 
 
 def _cause(report: Report, cause: Cause) -> str:
-    role = words.tag(cause.first, report.options)
+    role = "" if report.is_contract else words.tag(cause.first, report.options)
     parts = [f"{role + ':':8}{words.what(cause)}" if role else words.what(cause)]
-    parts += [names] if (names := words.methods(cause)) else []
+    parts += [names] if not report.is_contract and (names := words.methods(cause)) else []
     parts += [f"behind {names}"] if (names := words.gates(cause.findings)) else []
     parts += [f"accepted: {cause.first.reason}"] if cause.first.accepted else []
     return "; ".join(parts)
@@ -128,7 +132,7 @@ def _details(judged: Judged) -> Iterator[str]:
 
 def _methods(report: Report, everything: bool) -> Iterator[str]:
     rows = by_method(report.findings)
-    if not rows:
+    if not rows or report.is_contract:
         return
     shown = rows if everything else rows[:MAX_METHODS]
     yield ""
@@ -147,7 +151,7 @@ def _stale(report: Report) -> Iterator[str]:
 
 def _rest(report: Report, shown: int, everything: bool) -> Iterator[str]:
     rest = len(report.findings) - shown
-    if any(judged.broken for judged in report.findings):
+    if not report.is_contract and any(judged.broken for judged in report.findings):
         yield from ("", "client, server, both: whose program breaks, of those that the first lines are about")
     if rest or (shown and not everything):
         more = f"{words.counted(rest, 'more change')} of no consequence; " if rest else ""

@@ -25,6 +25,21 @@ TOOL_OUTPUT_WIDENED = Rule(
     advice="Keep what the schema promised, or let callers read the new form first.",
     unmirrored=_CONTRACT,
 )
+TOOL_TASK_SUPPORT_CHANGED = Rule(
+    id="tool-task-support-changed",
+    purpose="Whether a tool runs as a task changed, so that calls which worked may be refused.",
+    change=Change.NARROWS,
+    advice="Leave it optional for as long as callers rely on either way.",
+    unprovable="no schema says whether a call runs as a task",
+    unmirrored=_CONTRACT,
+)
+TOOL_LISTED_TWICE = Rule(
+    id="tool-listed-twice",
+    purpose="A tool is listed twice; the first one counts.",
+    advice="List each tool once: clients do not agree on which one to call.",
+    severity=Severity.WARNING,
+    unmirrored=_CONTRACT,
+)
 TOOL_LESS_SAFE = Rule(
     id="tool-less-safe",
     purpose="A tool says now that it may do more harm than it said before.",

@@ -38,13 +38,17 @@ MAX_LENGTH = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One generated file: its path, the template that lays it out, what that sees, and how it names what it uses."""
+    """One generated file: its path, the template that lays it out, what that sees, and how it names what it uses.
+
+    `is_formatted` is false for a module that is too large for a reader, and for black.
+    """
 
     path: str
     template: str
     context: Mapping[str, object]
     bound: frozenset[str] = frozenset()
     reaches_models: bool = False
+    is_formatted: bool = True
 
 
 class Templates:
@@ -93,7 +97,8 @@ class Templates:
 
     def _page(self, page: Page, header: Sequence[str]) -> str:
         text = commented(header, page.path) + self._text(page)
-        return format_source(text, self._place(page.template)) if page.path.endswith((".py", ".pyi")) else text
+        is_source = page.is_formatted and page.path.endswith((".py", ".pyi"))
+        return format_source(text, self._place(page.template)) if is_source else text
 
     def _text(self, page: Page) -> str:
         scope = Scope(page.bound, reaches_models=page.reaches_models)

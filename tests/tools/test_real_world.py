@@ -1,0 +1,137 @@
+"""What servers in the wild list, and what becomes of it: constants, defaults, tuples, maps, alternatives, tasks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindgen.diagnostics import Diagnostics
+from mcp_runtime.tools import ToolArgumentError
+from tools.talking import check_types, load, objects, text_of, tool
+
+DOG = objects({"kind": {"const": "dog", "default": "dog"}, "name": {"type": "string", "default": "Rex"}})
+CAT = objects({"kind": {"const": "cat"}, "lives": {"type": "integer", "maximum": 9, "default": 10}}, "kind")
+TREE: dict[str, Any] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/$defs/Tree"}}]}
+JSON: dict[str, Any] = {
+    "anyOf": [
+        {"type": ["string", "number", "boolean", "null"]},
+        {"type": "object", "additionalProperties": {"$ref": "#/$defs/Json"}},
+        {"type": "array", "items": {"$ref": "#/$defs/Json"}},
+    ]
+}
+PAIR: dict[str, Any] = {
+    "type": "array",
+    "prefixItems": [{"type": "string"}, {"type": "integer"}],
+    "minItems": 2,
+    "maxItems": 2,
+}
+WRAPPED = {**objects({"result": {"type": "integer"}}, "result"), "x-fastmcp-wrap-result": True}
+TOOLS = [
+    tool("adopt", objects({"dog": DOG, "cat": CAT})),
+    tool("grow", {**objects({"tree": {"$ref": "#/$defs/Tree"}}, "tree"), "$defs": {"Tree": TREE}}),
+    tool("store", {**objects({"value": {"$ref": "#/$defs/Json"}}, "value"), "$defs": {"Json": JSON}}),
+    tool("pair", objects({"of": PAIR}, "of"), objects({"of": PAIR}, "of")),
+    tool("add", {"type": "object"}, WRAPPED),
+    tool("count", {"type": "object"}, {"type": "object", "additionalProperties": {"type": "integer"}}),
+    tool("either", {"oneOf": [{**DOG, "required": ["kind"]}, CAT]}),
+    tool("scores", {"type": "object", "additionalProperties": {"type": "integer"}}),
+]
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    diagnostics = Diagnostics()
+    found = text_of(TOOLS, diagnostics=diagnostics)
+    assert [str(d) for d in diagnostics if d.level.value == "warning"] == []
+    return found
+
+
+@pytest.fixture(scope="module")
+def module(text: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return load(text, tmp_path_factory.mktemp("real"))
+
+
+class TestConstants:
+    def test_nested_constructors_fill_them_in(self, module: Any) -> None:
+        known = module.TestTools.__tools__["adopt"]
+        sent = known.build({"dog": module.AdoptInputDog(), "cat": module.AdoptInputCat()})
+        assert sent == {"dog": {"kind": "dog", "name": "Rex"}, "cat": {"kind": "cat"}}
+
+    def test_a_default_that_the_schema_refuses_is_left_to_the_server(self, text: str) -> None:
+        assert "= 10" not in text
+
+    def test_none_leaves_a_default_out(self, module: Any) -> None:
+        known = module.TestTools.__tools__["adopt"]
+        assert known.build({"dog": module.AdoptInputDog(kind=None, name=None), "cat": None}) == {"dog": {}}
+
+
+class TestAlternatives:
+    def test_recursive_ones_are_typed(self, text: str, module: Any) -> None:
+        assert "async def grow(self, *, tree: GrowInputTree" in text
+        known = module.TestTools.__tools__["grow"]
+        assert known.build({"tree": ["a", ["b", []]]}) == {"tree": ["a", ["b", []]]}
+        with pytest.raises(ToolArgumentError):
+            known.build({"tree": ["a", [1]]})
+
+    def test_any_json_value(self, module: Any) -> None:
+        known = module.TestTools.__tools__["store"]
+        for value in ("x", 1.5, True, None, [1, {"a": [None]}], {"a": {"b": []}}):
+            assert known.build({"value": value}) == {"value": value}
+
+    def test_a_root_is_one_argument(self, text: str, module: Any) -> None:
+        assert "async def either(self, arguments: EitherInput, *" in text
+        known = module.TestTools.__tools__["either"]
+        assert known.check({"kind": "dog"}) == {"kind": "dog"}
+        with pytest.raises(ToolArgumentError):
+            known.check({"kind": "fish"})
+
+    def test_what_has_no_value_has_no_type(self) -> None:
+        endless = {"anyOf": [{"$ref": "#/$defs/E"}, {"type": "string"}]}
+        diagnostics = Diagnostics()
+        text = text_of(
+            [tool("it", {**objects({"e": {"$ref": "#/$defs/E"}}), "$defs": {"E": endless}})], diagnostics=diagnostics
+        )
+        assert "it(self, arguments: _dict[_str, _Any]" in text.replace("\n        ", "")
+        assert "refers to itself in a way that has no type" in "".join(map(str, diagnostics))
+
+
+class TestShapes:
+    def test_tuples_keep_the_types_of_their_items(self, text: str, module: Any) -> None:
+        assert "of: _tuple[_str, _int]" in text
+        known = module.TestTools.__tools__["pair"]
+        assert known.build({"of": ("a", 1)}) == {"of": ["a", 1]}
+        assert known.read({"of": ["a", 1]}).of == ("a", 1)
+        with pytest.raises(ToolArgumentError):
+            known.check({"of": ["a", "b"]})
+
+    def test_a_wrapped_scalar_is_unwrapped(self, text: str, module: Any) -> None:
+        assert "async def add(self, *, options: _stub.CallOptions | None = None) -> _ToolResult[_int]" in text
+        assert module.TestTools.__tools__["add"].read({"result": 5}) == 5
+
+    def test_maps_at_the_root(self, text: str, module: Any) -> None:
+        assert "CountOutput: _TypeAlias = _dict[_str, _m.Integer]" in text
+        tools = module.TestTools.__tools__
+        assert tools["count"].read({"a": 1}) == {"a": 1}
+        assert tools["scores"].check({"a": 1}) == {"a": 1}
+        with pytest.raises(ToolArgumentError):
+            tools["scores"].check({"a": "x"})
+
+
+@pytest.mark.slow
+def test_type_checkers_know_all_of_it(text: str, tmp_path: Path) -> None:
+    (tmp_path / "made.py").write_text(text)
+    use = """from typing import assert_type
+
+from made import AdoptInputDog, EitherInputOption, TestTools
+
+
+async def use(tools: TestTools) -> None:
+    await tools.adopt(dog=AdoptInputDog(name="Max"))
+    await tools.grow(tree=["a", ["b"]])
+    await tools.pair(of=("a", 1))
+    await tools.either(EitherInputOption())
+    assert_type((await tools.add()).data, int)
+    assert_type((await tools.count()).data, dict[str, int])
+"""
+    (tmp_path / "use.py").write_text(use)
+    assert check_types(tmp_path, "made.py", "use.py") == ""
