@@ -80,6 +80,7 @@ class Tool(Generic[T]):
         destructive: it may make destructive changes, not only additive ones; also if the server does not say.
         idempotent: repeating a call with the same arguments has no further effect.
         open_world: it may reach external systems; also if the server does not say.
+        gated: the server shows it only to clients that declare capabilities, so its absence is not drift.
         task: ``required`` if every call runs as a task (2025-11-25), ``optional`` if one may, empty if none can.
     """
 
@@ -95,6 +96,7 @@ class Tool(Generic[T]):
     idempotent: bool = False
     open_world: bool = True
     task: str = ""
+    gated: bool = False
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments, by the names of the wire, as they are sent.
@@ -220,7 +222,9 @@ class ToolClient:
         found = {name: _changes(self.__tools__[name], tool) for name, tool in listed.items() if name in self.__tools__}
         return Drift(
             added=tuple(sorted(listed.keys() - self.__tools__.keys())),
-            removed=tuple(sorted(self.__tools__.keys() - listed.keys())),
+            removed=tuple(
+                sorted(name for name, tool in self.__tools__.items() if name not in listed and not tool.gated)
+            ),
             changed={name: members for name, members in sorted(found.items()) if members},
         )
 

@@ -98,6 +98,17 @@ class TestProject:
         assert "error tool-input-narrowed" in cli("tools", "check", expect=1).out
         cli("tools", "check", "--server", "two")
 
+    def test_variables_come_from_the_environment(
+        self, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        command = [sys.executable, str(PROGRAM), "env"]
+        text = f"[tool.mcp-bindgen.tools.x]\ncommand = {json.dumps(command)}\nenv = {{TOOL_NAME = '$SECRET'}}\n"
+        (tmp_path / "pyproject.toml").write_text(text)
+        monkeypatch.delenv("SECRET", raising=False)
+        assert cli("tools", "list", "--format", "json").json[0]["name"] == "unnamed"
+        monkeypatch.setenv("SECRET", "named")
+        assert cli("tools", "list", "--format", "json").json[0]["name"] == "named"
+
     def test_a_report_for_programs_is_about_one(self, tmp_path: Path, cli: Cli) -> None:
         self.prepare(tmp_path)
         (tmp_path / "locks").mkdir()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcp_bindgen.tool_clients.contract import GATED
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_runtime.errors import McpError
 from mcp_runtime.server import ServerOptions
@@ -235,6 +236,15 @@ class TestDrift:
         # The second time nothing was new.
         assert reported == [Drift(added=("new",), removed=("say-it",), changed={"forecast": ("inputSchema",)})]
         assert str(reported[0]) == "forecast: inputSchema changed; say-it is gone; new is new"
+
+    async def test_a_tool_that_needs_capabilities_is_not_gone(self, tmp_path: Path) -> None:
+        made = load(text_of([TOOLS[1], {**TOOLS[2], GATED: True}]), tmp_path)
+        weather = Weather(TOOLS[1:2])
+        async with connected(weather) as talking:
+            tools = made.TestTools(talking.client)
+            assert not await tools.check_drift()
+            weather.tools = TOOLS[2:3]
+            assert (await tools.check_drift()).removed == ("say-it",)
 
     async def test_without_a_hook_the_connection_is_told(self, module: Any) -> None:
         weather = Weather()

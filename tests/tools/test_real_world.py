@@ -75,7 +75,8 @@ class TestAlternatives:
 
     def test_any_json_value(self, module: Any) -> None:
         known = module.TestTools.__tools__["store"]
-        for value in ("x", 1.5, True, None, [1, {"a": [None]}], {"a": {"b": []}}):
+        values: list[Any] = ["x", 1.5, True, None, [1, {"a": [None]}], {"a": {"b": []}}]
+        for value in values:
             assert known.build({"value": value}) == {"value": value}
 
     def test_a_root_is_one_argument(self, text: str, module: Any) -> None:

@@ -97,6 +97,7 @@ class _Views:
             digests={member: digest(tool.raw[member]) for member in DIGESTED if tool.raw.get(member) is not None},
             hints=effective(tool),
             task=tool.task,
+            is_gated=tool.is_gated,
             doc="\n\n".join(_doc(tool, fields or ())),
         )
 

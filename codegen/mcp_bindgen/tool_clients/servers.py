@@ -1,6 +1,7 @@
 """The servers of a project: the tables [tool.mcp-bindgen.tools.NAME] of its pyproject.toml."""
 
 import keyword
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,4 +122,6 @@ class _Table:
         env = self._values.get("env", {})
         if not is_object(env) or not all(isinstance(value, str) for value in env.values()):
             self._fail("env", "must be a table of strings")
-        return env
+        # What is not set here is not set there.
+        own = {name: os.environ.get(value[1:]) if value.startswith("$") else value for name, value in env.items()}
+        return {name: value for name, value in own.items() if value is not None}

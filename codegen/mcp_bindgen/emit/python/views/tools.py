@@ -28,6 +28,7 @@ class Tool:
         digests: what callers rely on, hashed, by property.
         hints: the annotations that the server states, by their names in Python.
         task: whether a call may run as a task: ``required``, ``optional``, or empty if not.
+        is_gated: whether the server shows it only to clients that declare capabilities.
         doc: its documentation.
     """
 
@@ -46,6 +47,7 @@ class Tool:
     digests: Mapping[str, str]
     hints: Mapping[str, bool]
     task: str
+    is_gated: bool
     doc: str
 
 
