@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -59,9 +59,24 @@ CONTRACT: Final = ("inputSchema", "outputSchema", "annotations", "execution")
 
 
 class ToolModel(WireModel):
-    """The base of the models of one tool: as strict as every other model, but with the names that its schema has."""
+    """The base of the models of one tool: as strict as every other model, but with the names that its schema has.
+
+    The constructor fills in the defaults of the schema; None (or `ABSENT`) leaves one out, and decoding adds none.
+    """
 
     model_config = ConfigDict(alias_generator=None)
+    __defaults__: ClassVar[Mapping[str, Any]] = {}
+    """The defaults that the constructor fills in, by field."""
+
+    if not TYPE_CHECKING:  # Type checkers know the constructor by the fields.
+
+        def __init__(self, /, **data: Any) -> None:
+            for name, default in self.__defaults__.items():
+                if self.__pydantic_fields__[name].alias not in data:
+                    data.setdefault(name, default)
+            super().__init__(**data)
+
+        __init__.__dict__["__pydantic_base_init__"] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -166,7 +166,7 @@ class TestReferences:
         begun = time.process_time()
         diagnostics = Diagnostics()
         text = text_of([tool("bad", schema), tool("good", objects({"a": STRING}, "a"))], diagnostics=diagnostics)
-        assert "async def good(self, *, a: _str" in text
+        assert "async def good(self, *, a: str" in text
         gaps(schema, objects({"a": STRING}))
         assert time.process_time() - begun < 20
 
@@ -197,10 +197,10 @@ class TestSize:
         outcome = cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py", "--verbose")
         assert "warning:" in outcome.err
         text = (tmp_path / "x.py").read_text("utf-8")
-        assert "async def good(self, *, a: _str" in text
+        assert "async def good(self, *, a: str" in text
         assert (
-            "async def deep(\n        self, arguments: _dict[_str, _Any]" in text
-            or "def deep(self, arguments: _dict[_str, _Any]" in text
+            "async def deep(\n        self, arguments: dict[str, Any]" in text
+            or "def deep(self, arguments: dict[str, Any]" in text
         )
         cli("tools", "check", "--from", path, "--lock", tmp_path / "tools.lock.json")
 

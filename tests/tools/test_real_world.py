@@ -92,13 +92,13 @@ class TestAlternatives:
         text = text_of(
             [tool("it", {**objects({"e": {"$ref": "#/$defs/E"}}), "$defs": {"E": endless}})], diagnostics=diagnostics
         )
-        assert "it(self, arguments: _dict[_str, _Any]" in text.replace("\n        ", "")
+        assert "it(self, arguments: dict[str, Any]" in text.replace("\n        ", "")
         assert "refers to itself in a way that has no type" in "".join(map(str, diagnostics))
 
 
 class TestShapes:
     def test_tuples_keep_the_types_of_their_items(self, text: str, module: Any) -> None:
-        assert "of: _tuple[_str, _int]" in text
+        assert "of: tuple[str, int]" in text
         known = module.TestTools.__tools__["pair"]
         assert known.build({"of": ("a", 1)}) == {"of": ["a", 1]}
         assert known.read({"of": ["a", 1]}).of == ("a", 1)
@@ -106,11 +106,11 @@ class TestShapes:
             known.check({"of": ["a", "b"]})
 
     def test_a_wrapped_scalar_is_unwrapped(self, text: str, module: Any) -> None:
-        assert "async def add(self, *, options: _stub.CallOptions | None = None) -> _ToolResult[_int]" in text
+        assert "async def add(self, *, options: stub.CallOptions | None = None) -> ToolResult[int]" in text
         assert module.TestTools.__tools__["add"].read({"result": 5}) == 5
 
     def test_maps_at_the_root(self, text: str, module: Any) -> None:
-        assert "CountOutput: _TypeAlias = _dict[_str, _m.Integer]" in text
+        assert "CountOutput: TypeAlias = dict[str, Integer]" in text
         tools = module.TestTools.__tools__
         assert tools["count"].read({"a": 1}) == {"a": 1}
         assert tools["scores"].check({"a": 1}) == {"a": 1}

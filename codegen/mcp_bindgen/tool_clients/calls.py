@@ -11,7 +11,7 @@ from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT_TYPE, NONE, Speller, constant, either, generic
 from mcp_bindgen.emit.python.stubs import OPTIONS
-from mcp_bindgen.ir.nodes import Field, Ref, Struct
+from mcp_bindgen.ir.nodes import Field, Ref, Scalar, Struct
 from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, digest
 from mcp_bindgen.tool_clients.defaults import is_default
 from mcp_bindgen.tool_clients.hints import describe, effective
@@ -45,36 +45,35 @@ class _Views:
 
     def client(self) -> views.ToolClient:
         definitions = [definition for module in self._classes.modules() for definition in module.definitions]
-        models = {view.name: self._of_tools(view) for view in definitions}
+        models = {view.name: _of_tools(view) for view in definitions}
+        defaults = {name: self._defaults(view) for name, view in models.items() if isinstance(view, views.Class)}
         return views.ToolClient(
             name=self._client,
             server=_line(f"{self._contract.server} {self._contract.version}".strip()),
             definitions=tuple(models.values()),
-            tools=tuple(self._tool(one, models) for one in self._plan.tools),
+            defaults={name: found for name, found in defaults.items() if found},
+            tools=tuple(self._tool(one, models, defaults) for one in self._plan.tools),
             exports=tuple(sorted([self._client, *models])),
         )
 
-    def _of_tools(self, view: views.Class | views.Alias) -> views.Class | views.Alias:
-        """Return a model as those of tools are: on their base, without a page that specifies it, with defaults."""
-        if isinstance(view, views.Alias):
-            return replace(view, link="")
-        fields = tuple(self._with_default(view.definition, field) for field in view.fields)
-        return replace(view, bases=(_MODEL,), link="", fields=fields)
+    def _defaults(self, view: views.Class) -> dict[str, Scalar]:
+        """Return what the constructor of a model fills in, by field."""
+        stated = {field: (view.definition, field.wire_name) for field in view.fields if not field.is_required}
+        found = {field.name: self._plan.defaults[key] for field, key in stated.items() if key in self._plan.defaults}
+        types = {field.name: field.schema_type for field in stated}
+        return {name: value for name, value in found.items() if is_default(self._plan.types, types[name], value)}
 
-    def _with_default(self, definition: str, field: views.Field) -> views.Field:
-        key = (definition, field.wire_name)
-        if field.is_required or key not in self._plan.defaults:
-            return field
-        value = self._plan.defaults[key]
-        return replace(field, default=constant(value)) if self._is_default(field, value) else field
-
-    def _is_default(self, field: views.Field, value: object) -> bool:
-        return is_default(self._plan.types, field.schema_type, value)
-
-    def _tool(self, one: Planned, models: Mapping[str, views.Class | views.Alias]) -> views.Tool:
+    def _tool(
+        self,
+        one: Planned,
+        models: Mapping[str, views.Class | views.Alias],
+        defaults: Mapping[str, Mapping[str, Scalar]],
+    ) -> views.Tool:
         tool = one.tool
         model = models.get(one.arguments.type.name) if isinstance(one.arguments.type, Ref) else None
         fields = model.fields if isinstance(model, views.Class) else None
+        stated = defaults.get(model.name, {}) if model else {}
+        parameters = [_parameter(field, stated) for field in fields or ()]
         wrapped = self._wrapped(one)
         data = self._plain(one.output) if wrapped is None else self._speller.static(wrapped.type)
         return views.Tool(
@@ -82,7 +81,7 @@ class _Views:
             method=one.method,
             record=f"_{one.method.upper()}",
             signature=views.Signature(
-                parameters=(*sorted(map(_parameter, fields or ()), key=_has_default), OPTIONS),
+                parameters=(*sorted(parameters, key=_has_default), OPTIONS),
                 result=generic(_RESULT, data),
                 schema_result=None,
             ),
@@ -119,17 +118,26 @@ class _Views:
         return self._struct(one.output).field(_WRAPPED)
 
 
-def _parameter(field: views.Field) -> views.Parameter:
-    type_ = field.plain
+def _of_tools(view: views.Class | views.Alias) -> views.Class | views.Alias:
+    """Return a model as those of tools are: on their base, without a page that specifies it."""
+    if isinstance(view, views.Alias):
+        return replace(view, link="")
+    return replace(view, bases=(_MODEL,), link="")
+
+
+def _parameter(field: views.Field, defaults: Mapping[str, Scalar]) -> views.Parameter:
+    type_, default = field.plain, field.default
     if not field.is_required:
-        absent = ABSENT_TYPE if field.is_nullable else NONE
-        type_ = type_ if field.default == NONE and field.is_nullable else either(type_, absent)
+        # With a default that the schema states there is no need to spell absence where null is a value.
+        has_own = field.name in defaults
+        type_ = type_ if field.is_nullable and has_own else either(type_, ABSENT_TYPE if field.is_nullable else NONE)
+        default = constant(defaults[field.name]) if has_own else default
     return views.Parameter(
         name=field.name,
         field=field.name,
         type=type_,
         schema_type=field.schema_type,
-        default=field.default,
+        default=default,
         doc=field.doc,
     )
 

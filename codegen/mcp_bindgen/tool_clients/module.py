@@ -5,6 +5,7 @@ import json
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python.render import Page, Templates
+from mcp_bindgen.emit.python.scope import names_in
 from mcp_bindgen.tool_clients.calls import client_view
 from mcp_bindgen.tool_clients.contract import Contract, digest
 from mcp_bindgen.tool_clients.plan import plan
@@ -17,8 +18,13 @@ MAX_FORMATTED = 1_000
 def module(contract: Contract, client: str, diagnostics: Diagnostics) -> str:
     """Return the module that calls the tools of a contract: the same for the same contract, and formatted by black."""
     view = client_view(contract, client, plan(contract, client, diagnostics), diagnostics)
+    methods = {tool.method for tool in view.tools}
     page = Page(
-        path="tools.py", template=TEMPLATE, context={"client": view}, is_formatted=len(contract.tools) <= MAX_FORMATTED
+        path="tools.py",
+        template=TEMPLATE,
+        context={"client": view},
+        bound=frozenset(methods.union(names_in(view))),
+        is_formatted=len(contract.tools) <= MAX_FORMATTED,
     )
     return Templates().render([page], _header(contract))[page.path]
 

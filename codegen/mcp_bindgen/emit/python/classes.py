@@ -31,7 +31,7 @@ class ClassViews:
     def modules(self) -> Iterator[views.Module]:
         """Iterate over the modules by name, the definitions of each in an order in which they find what they need."""
         for module in sorted(set(self._modules.values())):
-            ordered = self._ordered({name for name, home in self._modules.items() if home == module})
+            ordered = self._ordered({name: home for name, home in self._modules.items() if home == module})
             definitions = [self._definition(name, ordered[index:]) for index, name in enumerate(ordered)]
             yield views.Module(name=module, definitions=tuple(definitions))
 

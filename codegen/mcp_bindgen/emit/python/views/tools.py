@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mcp_bindgen.emit.python.expressions import Expression
 from mcp_bindgen.emit.python.views.models import Alias, Class
 from mcp_bindgen.emit.python.views.stubs import Argument, Signature
+from mcp_bindgen.ir.nodes import Scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ class ToolClient:
         name: the class.
         server: what the server calls itself, with its version.
         definitions: the models of arguments and structured content, in an order in which each finds what it needs.
+        defaults: what the constructors of models fill in: constants by field, by model.
         tools: the tools, by name.
         exports: what the module exports.
     """
@@ -66,5 +68,6 @@ class ToolClient:
     name: str
     server: str
     definitions: tuple[Class | Alias, ...]
+    defaults: Mapping[str, Mapping[str, Scalar]]
     tools: tuple[Tool, ...]
     exports: tuple[str, ...]
