@@ -72,7 +72,7 @@ class _Views:
         tool = one.tool
         model = models.get(one.arguments.type.name) if isinstance(one.arguments.type, Ref) else None
         fields = model.fields if isinstance(model, views.Class) else None
-        stated = defaults.get(model.name, {}) if model else {}
+        stated: Mapping[str, Scalar] = defaults.get(model.name if model else "", {})
         parameters = [_parameter(field, stated) for field in fields or ()]
         wrapped = self._wrapped(one)
         data = self._plain(one.output) if wrapped is None else self._speller.static(wrapped.type)
