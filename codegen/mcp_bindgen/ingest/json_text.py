@@ -2,14 +2,18 @@
 
 import json
 import math
+from typing import Any, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
+
+MAX_DEPTH = 500
+"""How deep arrays and objects may be nested; what a parser can follow depends on the release of Python."""
 
 
 def parse_json(text: str | bytes, source: str, diagnostics: Diagnostics) -> object:
     """Parse JSON strictly, as I-JSON (RFC 7493) asks: UTF-8, unique keys, finite numbers, no lone surrogates.
 
-    Nesting that the parser cannot follow is an error too.
+    Nesting deeper than `MAX_DEPTH` is an error too.
     """
     where = Location(source=source)
 
@@ -37,6 +41,8 @@ def parse_json(text: str | bytes, source: str, diagnostics: Diagnostics) -> obje
         value: object = json.loads(
             decoded, object_pairs_hook=pairs, parse_constant=constant, parse_int=number, parse_float=number
         )
+        if is_nested_deeper(value, MAX_DEPTH):
+            raise RecursionError
         json.dumps(value, ensure_ascii=False).encode()
         return value
     except json.JSONDecodeError as error:
@@ -50,3 +56,19 @@ def parse_json(text: str | bytes, source: str, diagnostics: Diagnostics) -> obje
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         diagnostics.error(where, f"cannot be read as JSON: {reason}")
     return None
+
+
+def is_nested_deeper(value: object, limit: int) -> bool:
+    """Whether arrays and objects are nested deeper than a limit."""
+    level: list[Any] = [value]
+    for _ in range(limit + 1):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: object) -> list[Any]:
+    if isinstance(value, dict):
+        return list(cast(dict[str, Any], value).values())
+    return cast(list[Any], value) if isinstance(value, list) else []

@@ -58,7 +58,8 @@ class ClassViews:
         pending = [name]
         while pending:
             definition = self._protocol.definitions[pending.pop()]
-            fresh = set() if isinstance(definition, Struct) else set(references(definition.type)) - found
+            named = () if isinstance(definition, Struct) else references(definition.type)
+            fresh = set(named) - found
             found |= fresh
             pending += fresh
         return name in found
