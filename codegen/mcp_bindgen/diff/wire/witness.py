@@ -59,8 +59,8 @@ class Witnesses:
         """Return a message that proves the break, or None and how many its sender could send in vain."""
         numbers = tuple(float(number) for number in _NUMBER.findall(f"{finding.old} {finding.new}")[:10])
         valid = 0
-        # A message of its own says more than one inside another.
-        carriers = sorted(finding.carriers.items(), key=lambda item: (self._embeds(item[0]), item[0]))
+        # A message of its own says more than one inside another, and the shortest way most.
+        carriers = sorted(finding.carriers.items(), key=lambda item: (self._embeds(item[0]), len(item[1]), item[0]))
         for carrier, way in carriers:
             if pair not in breaks(finding.change, carrier.travel):
                 continue

@@ -1,0 +1,92 @@
+"""Every change of a table is found completely, and jsonschema agrees on each message that is said to prove a break."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import jsonschema
+import pytest
+
+from mcp_bindgen.diff.compare import compare
+from mcp_bindgen.diff.finding import Finding, Pair, Travel
+from mcp_bindgen.diff.inputs import UNNAMED
+from mcp_bindgen.ingest.sources import SourceKind, SourceText
+from mcp_bindgen.ir.nodes import Protocol
+from support.mutation_table import Expected, Mutation, mutations
+from support.official import official_schema
+from support.samples import load
+
+ALL = list(mutations())
+LEAST = 120
+
+
+@cache
+def text(revision: str) -> str:
+    return official_schema(revision).read_text("utf-8")
+
+
+def read(tree: Any) -> Protocol:
+    source = SourceText(name="schema.json", kind=SourceKind.JSON_SCHEMA, data=json.dumps(tree).encode())
+    return load(source, revision=UNNAMED)[0]
+
+
+@cache
+def untouched(revision: str) -> Protocol:
+    return read(json.loads(text(revision)))
+
+
+def container(tree: Any) -> str:
+    return "$defs" if "$defs" in tree else "definitions"
+
+
+def test_the_table_is_large_enough() -> None:
+    assert len(ALL) >= LEAST
+    assert len({(m.revision, m.name) for m in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("mutation", ALL, ids=lambda m: f"{m.revision} {m.name}")
+def test_everything_is_found_and_nothing_else(mutation: Mutation) -> None:
+    before, after = json.loads(text(mutation.revision)), json.loads(text(mutation.revision))
+    mutation.edit(after[container(after)])
+    findings = compare(untouched(mutation.revision), read(after))
+    found = [Expected(f.rule.id, f.place, f.severity.value, f.proven) for f in findings]
+    assert sorted(found, key=str) == sorted(mutation.expected, key=str)
+    for finding in findings:
+        for pair in finding.proven:
+            judge(finding, pair, before, after)
+
+
+def judge(finding: Finding, pair: Pair, before: Any, after: Any) -> None:
+    """Ask jsonschema, with the files as they are: the sender may send the message, the receiver refuses it."""
+    message = finding.witnesses[pair]
+    travels = {carrier.travel for carrier in finding.carriers}
+    verdicts: list[tuple[bool, bool]] = []
+    for travel in travels:
+        from_old = (pair is Pair.OLD_CLIENT) == (travel is Travel.TO_SERVER)
+        sender, receiver = (before, after) if from_old else (after, before)
+        methods = [carrier.method for carrier in finding.carriers]
+        verdicts.append((takes(sender, message, methods), takes(receiver, message, methods)))
+    assert (True, False) in verdicts, (finding.rule.id, pair, message)
+
+
+def takes(tree: Any, message: Any, methods: Sequence[str]) -> bool:
+    """Whether some definition of a file that stands for the message accepts it."""
+    definitions = tree[container(tree)]
+    for name, definition in definitions.items():
+        method = definition.get("properties", {}).get("method", {}).get("const")
+        if not name.endswith(("Request", "Notification")) or name.startswith(("Client", "Server")) or method is None:
+            continue
+        if "method" in message:
+            target, payload = name, message
+        else:
+            target, payload = name.removesuffix("Request") + "Result", message["result"]
+        if method not in ([message["method"]] if "method" in message else methods) or target not in definitions:
+            continue
+        # In draft-07 a reference hides what stands beside it.
+        schema = {container(tree): definitions, "allOf": [{"$ref": f"#/{container(tree)}/{target}"}]}
+        dialect = jsonschema.Draft7Validator if container(tree) == "definitions" else jsonschema.Draft202012Validator
+        validator: Any = dialect(schema)
+        if validator.is_valid(payload):
+            return True
+    return False
