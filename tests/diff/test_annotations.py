@@ -52,6 +52,13 @@ CONSTANT = Case(old="", new="export const LIMIT = 5;", found=(("constant-added",
 EXTRA = "export interface Extra { x: string; }"
 EMPTY_SHA256, EXTRA_SHA256 = (f"schema.ts {read(text).sources[0].sha256[:16]}" for text in ("", EXTRA))
 
+
+def with_default(value: str) -> dict[str, Any]:
+    """A schema.json with a property that has a default."""
+    extra = {"type": "object", "properties": {"x": {"type": "string", "default": value}}}
+    return {"$defs": {**HANDSHAKE, "Extra": extra}}
+
+
 CASES: dict[str, Case] = {
     "deprecated-added": DEPRECATED,
     "deprecated-removed": DEPRECATED.back(),
@@ -71,6 +78,9 @@ CASES: dict[str, Case] = {
         "See https://example.org/specification/2025-11-25/basic.",
         "...https://example.org/specification/2025-06-18/basic.",
         "...https://example.org/specification/2025-11-25/basic.",
+    ),
+    "default-changed": Case(
+        old=with_default("a"), new=with_default("b"), found=(("default-changed", "Extra.x", '"a"', '"b"'),)
     ),
     "opaque-changed": Case(
         old="export interface A { x: `a-${string}`; y: string }",

@@ -91,9 +91,7 @@ class TestDirections:
     def test_a_forgotten_message_travels_as_the_other_side_says(
         self, root: str, message: str, revision: str, back: bool
     ) -> None:
-        findings = changed(unlisted(root, message), revision, back=back)
-        assert wire(findings) == []
-        assert ("alias-changed", root) in source(findings)
+        assert changed(unlisted(root, message), revision, back=back) == ()
 
     @pytest.mark.parametrize("back", [False, True])
     def test_no_error_rests_on_a_guess(self, back: bool) -> None:
@@ -202,3 +200,12 @@ class TestProperties:
             del definitions["Tool"]["properties"]["inputSchema"]["properties"]["properties"]
 
         assert wire(changed(edit)) == [("warning", "property-removed-optional", "ToolInputSchema.properties")]
+
+    @pytest.mark.parametrize(("was", "is_"), [("-", "true"), ("true", "-")])
+    def test_another_default_is_found(self, was: str, is_: str) -> None:
+        def edit(definitions: dict[str, Any]) -> None:
+            definitions["ToolAnnotations"]["properties"]["readOnlyHint"]["default"] = True
+
+        (finding,) = changed(edit, back=is_ == "-")
+        assert (finding.rule.id, finding.place) == ("default-changed", "ToolAnnotations.readOnlyHint")
+        assert (finding.old, finding.new, finding.severity) == (was, is_, Severity.WARNING)

@@ -222,6 +222,14 @@ class DeprecationSite(SourceSite):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultSite(SourceSite):
+    """What stands for a property that is left out, as JSON; empty if a side does not say."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantSite(SourceSite):
     """A constant of schema.ts that is not an error code, spelled as JSON."""
 

@@ -4,6 +4,7 @@ What a type can express becomes one; every other keyword is kept as opaque text,
 JSON Schema itself forbids is an error.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -286,11 +287,19 @@ class _Reader:
     def _property(self, name: str, node: object, required: bool, where: Location, depth: int) -> Property:
         doc, deprecated = _describe(node)
         type_ = self._type(node, where, depth + 1)
-        return Property(wire_name=name, type=type_, required=required, doc=doc, deprecated=deprecated)
+        return Property(
+            wire_name=name, type=type_, required=required, doc=doc, deprecated=deprecated, default=_default(node)
+        )
 
 
 def _states_object(node: object) -> bool:
     return isinstance(node, dict) and cast(Node, node).get("type") == "object"
+
+
+def _default(node: object) -> str:
+    """Return what stands for a property that is left out, as JSON; empty if the schema does not say."""
+    known = isinstance(node, dict) and "default" in node
+    return json.dumps(cast(Node, node)["default"], sort_keys=True) if known else ""
 
 
 def _describe(node: object) -> tuple[str, bool]:

@@ -48,6 +48,7 @@ class Property:
     required: bool
     doc: str = ""
     deprecated: bool = False
+    default: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,13 +82,17 @@ class Union(Type):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One declared member of an object."""
+    """One declared member of an object.
+
+    `default` is what stands for it where it is left out, as JSON; empty if the schema does not say.
+    """
 
     wire_name: str
     type: "TypeRef"
     required: bool
     doc: str = ""
     deprecated: bool = False
+    default: str = field(default="", compare=False)
 
 
 TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union  # closed

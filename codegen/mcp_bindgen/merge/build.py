@@ -86,6 +86,7 @@ class _Builder:
             required=property_.required,
             doc=property_.doc,
             deprecated=property_.deprecated,
+            default=property_.default,
         )
 
     def _named_params(self, shape: AnyOf, wanted: str, path: str, declaration: Declaration) -> Ref:

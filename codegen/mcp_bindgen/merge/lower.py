@@ -286,6 +286,7 @@ class _Lowering:
             required=not ts.optional and _UNDEFINED not in parts,
             doc=ts.doc or (hint.doc if hint else ""),
             deprecated="deprecated" in ts.tags,
+            default=hint.default if hint else "",
         )
 
     def _union(self, members: tuple[TsType, ...], hint: Shape | None, tags: Tags) -> Shape:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, on
-from mcp_bindgen.diff.sites import ConstantSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
+from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
 """How many characters of a description a finding shows, starting near the first difference."""
@@ -125,6 +125,20 @@ DESCRIPTION_LINKS_CHANGED = Rule(
     advice="Nothing to do.",
     check=on(TextSite, _reworded(links=True)),
     mirror="description-links-changed",
+)
+
+
+def _shortened(text: str) -> str:
+    return _excerpt(text, 0) or NOTHING
+
+
+DEFAULT_CHANGED = Rule(
+    id="default-changed",
+    purpose="A property that is left out stands for another value.",
+    advice="Send the value instead of leaving the property out.",
+    check=on(DefaultSite, lambda s: (_shortened(s.before), _shortened(s.after)) if s.before != s.after else None),
+    severity=Severity.WARNING,
+    mirror="default-changed",
 )
 CONSTANT_ADDED = Rule(
     id="constant-added",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from mcp_bindgen.diff.finding import Finding, Subject
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rules import judge
-from mcp_bindgen.diff.sites import ConstantSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
+from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
 from mcp_bindgen.diff.source.matched import Matched, declared_fields, is_inline, is_typescript
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
 from mcp_bindgen.ir.opaque import opaque_text
@@ -24,6 +24,7 @@ class Said:
     subject: Subject
     doc: str
     deprecated: bool
+    default: str
     opaque: str
 
 
@@ -49,6 +50,9 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
             if comparable:
                 opaque = OpaqueSite(before=before.opaque, after=after.opaque)
                 yield from sides.findings(opaque, before.subject, after.subject)
+            if not sides.mixed:
+                default = DefaultSite(before=before.default, after=after.default)
+                yield from sides.findings(default, before.subject, after.subject)
             if prose and not _is_lost(before, after, sides):
                 text = TextSite(before=before.doc, after=after.doc)
                 yield from sides.findings(text, before.subject, after.subject)
@@ -84,7 +88,8 @@ def _of(definition: Definition, field: Field | None, protocol: Protocol) -> Said
     name = f"{definition.name}.{field.wire_name}" if field else definition.name
     own = "" if name in protocol.glossed else " ".join(of.doc.split())
     opaque = opaque_text(of if isinstance(of, Struct) else of.type)
-    return Said(subject=subject, doc=own, deprecated=of.deprecated, opaque=opaque)
+    default = field.default if field else ""
+    return Said(subject=subject, doc=own, deprecated=of.deprecated, opaque=opaque, default=default)
 
 
 def _is_lost(old: Said, new: Said, sides: Matched) -> bool:

@@ -12,7 +12,6 @@ from mcp_bindgen.diff.sites import AliasSite, UnsentSite
 from mcp_bindgen.diff.source.matched import Matched
 from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.types.leaves import leaves
-from mcp_bindgen.diff.types.methods import ROOT_UNIONS
 from mcp_bindgen.ir.names import lineage, method_constant, references
 from mcp_bindgen.ir.nodes import Alias, Definition, Field, MapOf, Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.ir.spell import spell
@@ -45,7 +44,6 @@ class Bodies:
 
     def compare(self) -> Iterator[Finding]:
         """Iterate over the changes of matched definitions that no message carries in both revisions."""
-        yield from self._unlisted()
         carried = _carried(self._sides)
         for old, new in self._sides.pairs():
             if old.name in carried[0] and new.name in carried[1]:
@@ -56,21 +54,6 @@ class Bodies:
                 subjects = Subject(definition=old.name), Subject(definition=new.name)
                 before, after = self._difference(old.type, new.type)
                 yield from self._sides.findings(AliasSite(before=before, after=after), *subjects)
-
-    def _unlisted(self) -> Iterator[Finding]:
-        """Iterate over the unions of messages that forget a message, or name it, though it travels as it did."""
-        before, after = ({m.message: m for m in side.methods} for side in (self._sides.old, self._sides.new))
-        kept = {name for name, m in before.items() if name in after and m.direction is after[name].direction}
-        for old, new in self._sides.pairs():
-            if old.name in ROOT_UNIONS and isinstance(old, Alias) and isinstance(new, Alias):
-                listed = [
-                    {leaf.name for leaf in leaves(alias.type, side) if isinstance(leaf, Ref)} & kept
-                    for alias, side in ((old, self._sides.old), (new, self._sides.new))
-                ]
-                if listed[0] != listed[1]:
-                    gone, come = (" | ".join(sorted(one - other)) for one, other in (listed, listed[::-1]))
-                    subjects = Subject(definition=old.name), Subject(definition=new.name)
-                    yield from self._sides.findings(AliasSite(before=gone or NOTHING, after=come or NOTHING), *subjects)
 
     def _difference(self, old: TypeRef, new: TypeRef) -> tuple[str, str]:
         """Spell two types, or where both are unions only the members that the other lacks."""

@@ -13,7 +13,7 @@ from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.names import method_constant, references
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 
-ROOT_UNIONS: Mapping[str, Direction] = {
+_UNIONS: Mapping[str, Direction] = {
     "ClientRequest": Direction.CLIENT_TO_SERVER,
     "ClientNotification": Direction.CLIENT_TO_SERVER,
     "ServerRequest": Direction.SERVER_TO_CLIENT,
@@ -60,7 +60,7 @@ def settle(old: Protocol, new: Protocol) -> Settled:
 def stated_directions(protocol: Protocol) -> Mapping[str, Direction]:
     """Return the directions that a schema states itself, by method: its root unions, and results that hold requests."""
     found: dict[str, Direction] = {}
-    for root, direction in ROOT_UNIONS.items():
+    for root, direction in _UNIONS.items():
         for method in _members(root, protocol):
             found[method] = direction if found.get(method, direction) is direction else Direction.BOTH
     for method in _embedded(protocol):
