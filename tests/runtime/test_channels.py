@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import warnings
 import weakref
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -14,10 +13,9 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.connection import Connection
 from mcp_runtime.errors import LocalProtocolError, McpError
 from mcp_runtime.server import ServerOptions, start_server
+from mcp_runtime.tasks import MemoryTaskStore
 from mcp_runtime.transports.base import Verdict
-from mcp_runtime.transports.memory import MemoryTransport, memory_pair
 from support.channels import Stream, Streams
-from support.receiving import OneStream
 
 REVISION = "2025-11-25"
 LOGS = 200
@@ -311,69 +309,41 @@ async def test_elsewhere_closing_early_raises() -> None:
     assert len(raised) == 1
 
 
-class Older(Streams):
-    """A transport as it was before channels."""
+class Known(Streams):
+    """A transport that knows who is there."""
 
-    def hear(self, message: bytes) -> Any:
-        receive: Any = self.receiver.message_received
-        return receive(message)
-
-
-async def test_a_transport_that_passes_no_channel_works_with_a_warning() -> None:
-    older = Older()
-    connection = await start_server(older, Busy())
-    with pytest.warns(DeprecationWarning, match=r"Older passes no channel.*message_received\(message, self\)"):
-        older.hear(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        older.hear(b'{"jsonrpc":"2.0","id":2,"method":"ping"}')
-    assert [message["id"] for message in older.got] == [1, 2]
-    await connection.aclose()
+    def post(self, **message: Any) -> Stream:
+        stream: Any = Stream()
+        stream.principal, stream.headers = "ada", {"host": "x"}
+        self.deliver(stream, **message)
+        return stream
 
 
-class OlderCounting:
-    """A transport around another one, as it was before channels."""
+async def test_who_shook_hands_is_known_and_finds_its_tasks_over_another_connection() -> None:
+    seen: list[Any] = []
+    store = MemoryTaskStore()
 
-    def __init__(self, inner: MemoryTransport) -> None:
-        self.received = 0
-        self.inner = inner
-        self.send, self.drain, self.close = inner.send, inner.drain, inner.close
-        self.pause_reading, self.resume_reading = inner.pause_reading, inner.resume_reading
+    class Slow(v.Server):
+        options = ServerOptions(tasks=store)
 
-    async def start(self, receiver: Any) -> None:
-        self.receiver = receiver
-        await self.inner.start(self)  # type: ignore[arg-type]  # the older form
+        async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+            execution = v.ToolExecution(task_support="optional")
+            return v.ListToolsResult(tools=[v.Tool(name="x", input_schema=v.ToolInputSchema(), execution=execution)])
 
-    def message_received(self, message: bytes) -> None:
-        self.received += 1
-        self.receiver.message_received(message)
+        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+            seen.append((ctx.exchange.requester.principal, ctx.exchange.requester.headers))
+            return v.CallToolResult(content=[])
 
-    def message_refused(self, reason: str) -> None:
-        self.receiver.message_refused(reason)
+    async def listed(streams: Streams, *, begins: bool) -> int:
+        connection = await start_server(streams, Slow())
+        await streams.shake_hands(REVISION)
+        if begins:
+            await streams.post(id=1, method="tools/call", params={"name": "x", "task": {}}).answer(1)
+        tasks = (await streams.post(id=2, method="tasks/list").answer(2))["result"]["tasks"]
+        await connection.aclose()
+        return len(tasks)
 
-    def connection_lost(self, reason: Exception | None) -> None:
-        self.receiver.connection_lost(reason)
-
-
-class Far(OneStream):
-    """The other end of a pair in memory."""
-
-    def __init__(self) -> None:
-        self.got: list[bytes] = []
-
-    def heard(self, message: bytes) -> None:
-        self.got.append(message)
-
-    def connection_lost(self, reason: Exception | None) -> None: ...
-
-
-async def test_a_receiver_that_takes_no_channel_works_with_a_warning() -> None:
-    here, there = memory_pair()
-    counting, far = OlderCounting(there), Far()
-    with pytest.warns(DeprecationWarning, match="OlderCounting takes no channel"):
-        connection = await start_server(counting, Busy())
-    await here.start(far)
-    with pytest.warns(DeprecationWarning, match="OlderCounting passes no channel"):
-        here.send(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
-    assert far.got == [b'{"jsonrpc":"2.0","id":1,"result":{}}'] and counting.received == 1
-    await connection.aclose()
+    assert await listed(Known(), begins=True) == 1
+    assert await listed(Known(), begins=False) == 1
+    assert await listed(Streams(), begins=False) == 0
+    assert seen == [("ada", {"host": "x"})]

@@ -182,7 +182,7 @@ class Connection(KnowsPeer, VendorMethods):
 
     async def start(
         self,
-        on_initialize: Callable[[Request], Mapping[str, Any]] | None = None,
+        on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None,
         on_modern: Callable[[Request, Channel], Requester] | None = None,
     ) -> None:
         """Begin to listen to the peer.
@@ -225,12 +225,8 @@ class Connection(KnowsPeer, VendorMethods):
         self._link.requester = self._link.requester.declaring(own, peers, **known)
 
     def set_log_level(self, level: str) -> None:
-        """Send no log messages that are less severe."""
+        """Send only log messages that are at least so severe."""
         self._link.requester = replace(self._link.requester, log_level=level)
-
-    def has(self, method: str) -> bool:
-        """Whether the revision that is spoken has a method of this side's."""
-        return self._link.requester.has(method)
 
     def on_error(self, hook: ErrorHook) -> None:
         """Be told of what goes wrong without ending the conversation: violations, and values that were repaired."""
@@ -318,7 +314,7 @@ class Connection(KnowsPeer, VendorMethods):
             key: the id of the request; one of the modern era has a key of its own (`Exchange.key`).
             progress: how much is done.
             total: of how much, if that is known.
-            message: more on that in words.
+            message: more on that.
 
         Raises:
             LocalProtocolError: the progress is not more than what was reported before.

@@ -70,7 +70,7 @@ class Conversation:
         self.outbound = Outbound(self.link, self.reports)
         self.inbound = Inbound(self.link, self.outbound, self.reports, handling, self._settle)
         self.last_activity = loop.time()
-        self.on_initialize: Callable[[Request], Mapping[str, Any]] | None = None
+        self.on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None
         self.on_modern: Callable[[Request, Channel], Requester] | None = None
         self._close_hooks: list[CloseHook] = []
         self._has_warned = False
@@ -223,7 +223,7 @@ class Conversation:
             # Promptly, whatever else there is to do (basic/utilities/ping).
             self.link.answer_at_once(request.id, b"{}")
         elif request.method == INITIALIZE:
-            self._take_initialize(request)
+            self._take_initialize(request, line)
         else:
             self.inbound.take_request(Received(request, text, line, self.link.requester, request.id))
 
@@ -255,13 +255,13 @@ class Conversation:
         self.inbound.take_request(Received(message, text, line, requester, key))
         return ACCEPTED
 
-    def _take_initialize(self, request: Request) -> None:
+    def _take_initialize(self, request: Request, line: Line) -> None:
         link = self.link
         if self.on_initialize is None:
             link.refuse(request.id, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not answered here")
             return
         try:
-            result = self.on_initialize(request)
+            result = self.on_initialize(request, line.channel)
         except PeerError as error:
             link.refuse(request.id, error.code, error.message, error.data)
         except Exception as error:

@@ -55,8 +55,7 @@ class Requesters:
             data = {"supported": sorted(self._servers), "requested": revision}
             raise PeerError(modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data)
         said = {name: meta.get(name) for name in (modern.CLIENT_CAPABILITIES, modern.CLIENT_INFO, modern.LOG_LEVEL)}
-        principal: str | None = getattr(channel, "principal", None)
-        headers: Mapping[str, str] = getattr(channel, "headers", {})
+        principal, headers = identity(channel)
         key = (revision, json.dumps([said, principal, sorted(headers.items())], sort_keys=True))
         found = self._shared.get(key)
         if found is None:
@@ -100,6 +99,11 @@ class Requesters:
         for name in server.implemented():
             answers.handlers[name] = (server.__binding__.methods[name], getattr(server, server.__handlers__[name]))
         return answers
+
+
+def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:
+    """Return who is at the other end of a channel and the headers of its messages, as far as its transport knows."""
+    return getattr(channel, "principal", None), getattr(channel, "headers", {})
 
 
 def _invalid(member: str, reason: str) -> PeerError:

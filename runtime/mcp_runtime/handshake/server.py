@@ -8,12 +8,12 @@ from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.server import BridgedServer
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.feature import Feature
-from mcp_runtime.connection.transport import Transport
+from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
 from mcp_runtime.features.logs import Logging
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.handlers import ServerHandlers, answer_with, remember
-from mcp_runtime.handshake.modern import Requesters
+from mcp_runtime.handshake.modern import Requesters, identity
 from mcp_runtime.handshake.offer import Offer, common_features, named, refuse_modern, wire_to
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
@@ -101,7 +101,7 @@ class _Reception:
         self._connection = connection
         self._servers = servers
 
-    def initialize(self, request: Request) -> Mapping[str, Any]:
+    def initialize(self, request: Request, channel: Channel) -> Mapping[str, Any]:
         """Choose the revision and return the result, by wire names.
 
         Raises:
@@ -119,7 +119,8 @@ class _Reception:
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
         offer = Offer(connection, server.implemented(), features(options), options)
-        offer.settle(params["capabilities"], info=params["clientInfo"])
+        principal, headers = identity(channel)
+        offer.settle(params["capabilities"], info=params["clientInfo"], principal=principal, headers=headers)
         remember(server, connection)
         return _result(server, spoken, offer.capabilities)
 

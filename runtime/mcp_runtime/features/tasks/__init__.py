@@ -4,8 +4,9 @@ A side that is given a store (``ServerOptions(tasks=MemoryTaskStore())``, likewi
 sends as a task; `run_as_task` and `start_task` are for the peer.
 
 Tasks belong to the connection over which they were made and end with it; nobody else sees them, whatever id is guessed.
-Where it is known who is behind a connection, `OWNER` among the connection's features, set before the handshake, lets
-the same peer find its tasks over another one; a handler still ends with the connection that it was called over.
+Where the transport knows who is behind a connection (`Requester.principal`), or `OWNER` among the connection's features
+says so before the handshake, the same peer finds its tasks over another connection; a handler still ends with the one
+that it was called over.
 """
 
 from mcp_runtime.features.tasks.caller import TaskFailed, TaskHandle, run_as_task, start_task

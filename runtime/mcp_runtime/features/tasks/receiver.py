@@ -35,7 +35,7 @@ from mcp_runtime.protocol.names import (
 )
 
 OWNER: Final = "tasks.owner"
-"""The feature of a connection that says whose its tasks are; without it, they are the connection's and end with it."""
+"""The feature of a connection that says whose its tasks are; otherwise the principal's, or else they end with it."""
 
 _CANCELLED: Final = Failure(code=INTERNAL_ERROR, message="the task was cancelled")
 
@@ -80,7 +80,7 @@ _ANSWERED: Final = (TASKS_GET, TASKS_RESULT, TASKS_LIST, TASKS_CANCEL)
 
 def _augmentable(connection: Connection) -> Sequence[RequestMethod[Any, Any]]:
     """Return the requests that can be tasks and have a handler."""
-    if connection.binding is None or not connection.has(TASKS_GET):
+    if connection.binding is None or not connection.requester.has(TASKS_GET):
         return ()
     return [
         method
@@ -98,7 +98,7 @@ class _Receiver:
         self.binding = connection.binding
         self._store = store
         self._running: dict[str, tuple[asyncio.Task[None], TaskExchange]] = {}
-        owner: str | None = connection.features.get(OWNER)
+        owner: str | None = connection.features.get(OWNER) or connection.requester.principal
         self._owner = owner or secrets.token_hex(16)
         if owner is None:
             connection.on_close(lambda _: store.forget(self._owner))
