@@ -3,9 +3,9 @@
 import asyncio
 import gc
 import weakref
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -309,12 +309,18 @@ async def test_elsewhere_closing_early_raises() -> None:
     assert len(raised) == 1
 
 
+class Named(Stream):
+    """A channel of somebody who is known."""
+
+    principal = "ada"
+    headers: ClassVar[Mapping[str, str]] = {"host": "x"}
+
+
 class Known(Streams):
     """A transport that knows who is there."""
 
     def post(self, **message: Any) -> Stream:
-        stream: Any = Stream()
-        stream.principal, stream.headers = "ada", {"host": "x"}
+        stream = Named()
         self.deliver(stream, **message)
         return stream
 
