@@ -13,6 +13,9 @@ PEER2_VENV ?= .venv-mcp2
 PEERS ?= .peers
 # Which revisions `make generate` writes; empty means all of them.
 REVISION ?=
+# The official files that `make add-revision` reads.
+SCHEMA ?=
+TYPESCRIPT ?=
 # How many cases `make fuzz` tries per test.
 CASES ?= 10000
 # LONG=1 makes `make soak` run its long versions; SEED repeats a run of it.
@@ -70,6 +73,10 @@ $(PEERS)/.ready: tests/interop/npm/package.json tests/interop/npm/package-lock.j
 .PHONY: generate
 generate: $(READY) ## Write the bindings of REVISION="2025-11-25 ...", by default of every revision.
 	$(BIN)/mcp-bindgen generate $(REVISION)
+
+.PHONY: add-revision
+add-revision: $(READY) ## Add a released revision: make add-revision REVISION=2027-01-31 SCHEMA=FILE TYPESCRIPT=FILE.
+	$(BIN)/python scripts/add_revision.py "$(REVISION)" "$(SCHEMA)" "$(TYPESCRIPT)"
 
 .PHONY: verify-generated
 verify-generated: $(READY) ## Fail if the committed bindings differ from what would be generated.

@@ -1,25 +1,34 @@
 """Add a released revision to schema/: the structure of its official schema.json and schema.ts, without their prose.
 
-Run as ``.venv/bin/python scripts/add_revision.py REVISION schema.json schema.ts [FOLDER]``.
+Run as ``make add-revision REVISION=2027-01-31 SCHEMA=schema.json TYPESCRIPT=schema.ts``: writes the two files and the
+row in revisions.json, and prints what only a person can add.
 """
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.json_text import parse_json
 from mcp_bindgen.ingest.prose import without_prose
-from mcp_bindgen.ingest.sources import SourceText, decode, read_source
+from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ingest.sources import SourceKind, SourceText, decode, read_source
 from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import dump_facts, facts_from_document
+from mcp_bindgen.ir.document import document
+from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.load import capability_book, doc_book, load_released, load_sources
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schema"
 
 
-def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: Path) -> None:
+def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: Path) -> list[str]:
     """Write the structure of one revision below a schema folder, and its row in the revisions.json there.
+
+    Returns:
+        what is left to do, one line each.
 
     Raises:
         InputError: one of the files cannot be read.
@@ -29,35 +38,57 @@ def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: P
     text = decode(schema_ts)
     facts = facts_from_document(read_typescript(text, schema_ts.name, diagnostics), text)
     diagnostics.raise_errors()
-    structure = without_prose(cast(dict[str, Any], official))
+    halves = {
+        "schema.json": json.dumps(without_prose(cast(dict[str, Any], official)), indent=2, ensure_ascii=False) + "\n",
+        "typescript.json": dump_facts(facts),
+    }
+    said = Diagnostics()
+    protocol = load_sources([_shipped(name, text) for name, text in halves.items()], revision, said)
     folder = schema / revision
     folder.mkdir(exist_ok=True)
-    (folder / "schema.json").write_text(json.dumps(structure, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    (folder / "typescript.json").write_text(dump_facts(facts), "utf-8")
+    for name, content in halves.items():
+        (folder / name).write_text(content, "utf-8")
     index = schema / "revisions.json"
     rows: list[dict[str, str]] = json.loads(index.read_text("utf-8"))
     row = {
         "revision": revision,
+        "era": protocol.era.value,
         "schema_json_sha256": schema_json.sha256,
         "schema_ts_sha256": schema_ts.sha256,
     }
     rows = sorted([*(r for r in rows if r["revision"] != revision), row], key=lambda r: r["revision"])
     index.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
+    return [*_left(protocol), *(str(d) for d in said if "go undocumented" not in d.message)]
+
+
+def _shipped(name: str, text: str) -> SourceText:
+    kind = SourceKind.JSON_SCHEMA if name == "schema.json" else SourceKind.TYPESCRIPT
+    return SourceText(name=name, kind=kind, data=text.encode())
+
+
+def _left(protocol: Protocol) -> Iterator[str]:
+    """Iterate over what a person has to add: documentation, and what a peer must declare for a message."""
+    _, missing = document(protocol, doc_book())
+    yield from (f"schema/docs.toml: nothing describes {name}" for name in missing)
+    known = {method.name for revision in released() for method in load_released(revision).methods}
+    for method in protocol.methods:
+        if not method.capability and method.name not in {*known, *capability_book().methods}:
+            yield f"schema/capabilities.toml: no row for {method.name}; it needs one unless every peer may use it"
 
 
 def main(arguments: list[str]) -> int:
     """Run the script; returns its exit status."""
-    if len(arguments) not in (3, 4):
+    if len(arguments) not in (3, 4) or not all(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     revision, *files = arguments
     schema = Path(files[2]) if len(files) == 3 else SCHEMA
     try:
-        add(revision, read_source(files[0]), read_source(files[1]), schema)
+        left = add(revision, read_source(files[0]), read_source(files[1]), schema)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"{schema / revision} is written; now run: make generate test")
+    print(f"{schema / revision} is written", *left, "now run: make generate check", sep="\n")
     return 0
 
 

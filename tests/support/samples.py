@@ -8,6 +8,7 @@ from typing import Any
 from mcp_bindgen.diagnostics import Diagnostics, InputError
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
 from mcp_bindgen.ingest.json_text import parse_json
+from mcp_bindgen.ingest.revisions import legacy_revisions, released
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
 from mcp_bindgen.ingest.typescript import read_typescript
@@ -15,8 +16,8 @@ from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_sources
 
-REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
-LEGACY = REVISIONS[:4]
+REVISIONS = tuple(released())
+LEGACY = legacy_revisions()
 
 HANDSHAKE_TS = """
 export interface InitializeRequest { method: "initialize"; params: InitializeRequestParams; }

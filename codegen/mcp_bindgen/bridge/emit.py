@@ -11,14 +11,11 @@ from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.package import revision_folder
 from mcp_bindgen.emit.python.render import Page, Templates
+from mcp_bindgen.ingest.revisions import legacy_revisions
 from mcp_bindgen.ir.nodes import Era, Protocol
 
 FOLDER = "bridges"
 """The package that holds the conversions, beside those of the revisions."""
-
-
-ALL = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""The revisions of the legacy era; no more of it will come."""
 NO_CHOICE = ("", "capability", "method")
 """The kinds of entries on which no policy decides."""
 
@@ -37,7 +34,7 @@ def derive_all(protocols: Sequence[Protocol], rows: Rows | None = None) -> tuple
     rows = rows or Rows()
     bridged = legacy(protocols)
     found = tuple(derive(old, new, rows) for old, new in pairwise(bridged))
-    if len(bridged) == len(ALL) and rows.stale():
+    if len(bridged) == len(legacy_revisions()) and rows.stale():
         raise ValueError(f"stale rows (mcp_bindgen.bridge.rows): {'; '.join(rows.stale())}")
     return found
 

@@ -15,6 +15,7 @@ import typer
 from mcp_bindgen.cli.options import QuietOption, complete_revision
 from mcp_bindgen.cli.output import answer, write_file
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ingest.revisions import legacy_revisions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,14 +63,15 @@ def bridge(
 
 def _between(old: str, new: str) -> "Sequence[Bridge]":
     """Return the bridges on the way between two revisions, in whatever order they were named."""
-    from mcp_bindgen.bridge.emit import ALL, derive_all
+    from mcp_bindgen.bridge.emit import derive_all
     from mcp_bindgen.load import load_released
 
+    known = legacy_revisions()
     for name in (old, new):
-        if name not in ALL:
-            message = f"no revision that can be bridged; those are {', '.join(ALL)}"
+        if name not in known:
+            message = f"no revision that can be bridged; those are {', '.join(known)}"
             raise InputError.at(Location(source=name), message)
     if old == new:
         raise InputError.at(Location(source=old), "a revision needs no bridge to itself; name another one")
     first, last = sorted((old, new))
-    return derive_all([load_released(revision) for revision in ALL if first <= revision <= last])
+    return derive_all([load_released(revision) for revision in known if first <= revision <= last])

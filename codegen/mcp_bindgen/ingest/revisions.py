@@ -12,9 +12,10 @@ from mcp_bindgen.paths import shipped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
-    """A released revision, and the sha256 of the official files that its structure was taken from."""
+    """A released revision, its era, and the sha256 of the official files that its structure was taken from."""
 
     revision: str
+    era: str
     schema_json_sha256: str
     schema_ts_sha256: str
 
@@ -24,6 +25,11 @@ def released() -> Mapping[str, Released]:
     """Return the released revisions by name, oldest first (schema/revisions.json)."""
     rows = json.loads((shipped("schema") / "revisions.json").read_text("utf-8"))
     return MappingProxyType({row["revision"]: Released(**row) for row in rows})
+
+
+def legacy_revisions() -> tuple[str, ...]:
+    """Return the released revisions whose conversations begin with a handshake, oldest first."""
+    return tuple(revision for revision, row in released().items() if row.era == "legacy")
 
 
 def shipped_source(revision: str, kind: SourceKind) -> SourceText:

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import Any
 
 from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.emit.python.package import revision_folder
+from mcp_bindgen.ingest.revisions import legacy_revisions
 
 STDERR_LINES = 12
 """How many lines are shown when it fails: of its standard error, and on what was wrong with its messages."""
-REVISIONS = ("v2025_11_25", "v2025_06_18", "v2025_03_26", "v2024_11_05")
-"""The bindings that a server is spoken to in, the newest first."""
 _REFUSED = -1
 """The error code of a user who refuses sampling (specification, client/sampling)."""
 _CAPABILITIES: Mapping[str, Any] = {
@@ -106,7 +106,7 @@ async def _list(command: Command, said: list[str], *, declares: bool) -> Listing
     def complain(error: BaseException) -> None:
         listen(str(error))
 
-    bindings = [_binding(name) for name in REVISIONS]
+    bindings = [_binding(revision_folder(revision)) for revision in reversed(legacy_revisions())]
     handlers = [_refusing(binding) for binding in bindings] if declares else []
     options = ClientOptions(capabilities=_CAPABILITIES) if declares else ClientOptions()
     async with connect_stdio(*command.words, stderr=listen, env=command.env, cwd=command.cwd) as peer:
