@@ -265,5 +265,26 @@ def substitute(ts: TsType, given: Mapping[str, TsType]) -> TsType:
             return ts
 
 
+def size(ts: TsType) -> int:
+    """Return how many types a type is made of."""
+    match ts:
+        case TsReference(arguments=arguments):
+            return 1 + sum(map(size, arguments))
+        case TsArray(item=item):
+            return 1 + size(item)
+        case TsUnion(members=members) | TsIntersection(members=members):
+            return 1 + sum(map(size, members))
+        case TsObject(members=object_members, index=index):
+            return 1 + sum(size(member.type) for member in object_members) + (size(index) if index else 0)
+        case TsKeyof(type=type_):
+            return 1 + size(type_)
+        case TsIndexed(type=type_, index=index_type):
+            return 1 + size(type_) + size(index_type)
+        case TsMapped(keys=keys, value=value):
+            return 1 + size(keys) + size(value)
+        case TsKeyword() | TsLiteral() | TsTypeof() | TsOpaque():
+            return 1
+
+
 def _parts(ts: TsType) -> tuple[TsType, ...]:
     return ts.members if isinstance(ts, TsUnion) else (ts,)

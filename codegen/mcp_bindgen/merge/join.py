@@ -217,7 +217,8 @@ def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
         case Primitive(), Primitive() if first.kind is second.kind:
             return _bounded(replace(first, format=first.format or second.format), second.bounds)
         case Literal(), Literal():
-            kept = tuple(v for v in first.values if Literal(values=(v,)) in _singles(second.values))
+            others = {Literal(values=(value,)) for value in second.values}
+            kept = tuple(value for value in first.values if Literal(values=(value,)) in others)
             return Literal(values=kept) if kept else never(where)
         case (Literal() as literal, Primitive() as kind) | (Primitive() as kind, Literal() as literal):
             if kind.bounds != UNBOUNDED:
@@ -241,10 +242,6 @@ def _bounded(shape: Primitive | Array, bounds: Bounds) -> Shape:
         tighter = max if "min" in name else min
         own[name] = tighter(own[name], value) if name in own else value
     return replace(shape, bounds=Bounds(**own))
-
-
-def _singles(values: tuple[Scalar, ...]) -> set[Literal]:
-    return {Literal(values=(value,)) for value in values}
 
 
 def _fits(value: Scalar, kind: Kind) -> bool:

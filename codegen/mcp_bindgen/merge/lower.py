@@ -49,7 +49,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TypeScriptDocument,
 )
 from mcp_bindgen.leaves import ANY, NULL, UNBOUNDED, Base, Bounds, Kind, Literal, Opaque, Primitive, Ref
-from mcp_bindgen.merge.evaluate import Evaluator
+from mcp_bindgen.merge.evaluate import Evaluator, size
 from mcp_bindgen.merge.flatten import Declarations, flatten, resolve
 from mcp_bindgen.merge.spell import is_any
 
@@ -211,6 +211,8 @@ class _Lowering:
 
     def _instance(self, ts: TsReference) -> str | None:
         """Return the name of a generic type with its arguments: ``Page`` of ``Tool`` is ``PageTool``."""
+        if size(ts) > MAX_SIZE:
+            return None
         if ts not in self._instances:
             text = _text(ts)
             if len(self._instances) >= MAX_INSTANCES or len(text) > MAX_TEXT:
@@ -307,6 +309,8 @@ class _Lowering:
         return lowered if isinstance(lowered, Primitive) else Primitive(kind=Kind.STRING)
 
 
+MAX_SIZE = 200
+"""How many types a generic type and its arguments may be made of."""
 MAX_TEXT = 120
 """How long the text of a generic type with its arguments may be; the name of what is made of it is as long."""
 
