@@ -196,7 +196,7 @@ class TestHints:
         assert not tools["forecast"].destructive, "what modifies nothing destroys nothing"
         assert "The server says" not in module.WeatherTools.free.__doc__, "a hint that is absent claims nothing"
         # From 3.13 on the compiler takes the indentation away.
-        assert inspect.getdoc(module.WeatherTools.forecast).startswith("Forecast.\n\nOf the weather.\n")
+        assert (inspect.getdoc(module.WeatherTools.forecast) or "").startswith("Forecast.\n\nOf the weather.\n")
 
     async def test_a_program_can_refuse_tools(self, module: Any) -> None:
         weather = Weather()

@@ -69,6 +69,7 @@ def is_nested_deeper(value: object, limit: int) -> bool:
 
 
 def _children(value: object) -> list[Any]:
-    if isinstance(value, dict):
-        return list(cast(dict[str, Any], value).values())
-    return cast(list[Any], value) if isinstance(value, list) else []
+    found: Any = value
+    if isinstance(found, dict):
+        return list(cast(dict[str, Any], found).values())
+    return found if isinstance(found, list) else []
