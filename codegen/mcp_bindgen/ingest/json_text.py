@@ -69,7 +69,6 @@ def is_nested_deeper(value: object, limit: int) -> bool:
 
 
 def _children(value: object) -> list[Any]:
-    found: Any = value
-    if isinstance(found, dict):
-        return list(cast(dict[str, Any], found).values())
-    return found if isinstance(found, list) else []
+    if isinstance(value, dict):
+        return list(cast(dict[str, Any], value).values())
+    return cast(list[Any], value) if isinstance(value, list) else []
