@@ -68,7 +68,7 @@ def is_nested_deeper(value: object, limit: int) -> bool:
     return True
 
 
-def _children(value: object) -> list[Any]:
+def _children(value: object) -> list[object]:
     if isinstance(value, dict):
-        return list(cast(dict[str, Any], value).values())
-    return cast(list[Any], value) if isinstance(value, list) else []
+        return list(cast(dict[str, object], value).values())
+    return cast(list[object], value) if isinstance(value, list) else []
