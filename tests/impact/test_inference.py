@@ -339,7 +339,7 @@ def test_what_it_cannot_resolve_it_counts(tmp_path: Path, construct: str) -> Non
 
 LOOKUPS = {
     "an exception of an error code": (
-        "from mcp_bindings.v2025_11_25 import errors\nx = errors.UrlElicitationRequiredError"
+        "from mcp_bindings.v2025_11_25 import errors\nx = errors.PeerUrlElicitationRequiredError"
     ),
     "the table of errors": "from mcp_bindings.v2025_11_25 import ERRORS\nx = ERRORS[-32042]",
     "a method without a slash": "def f(method: str):\n    return method == 'ping'",
