@@ -18,8 +18,8 @@ class NotIJson(ValueError):
     """A text is not I-JSON; says why."""
 
 
-def read(text: bytes) -> Any:
-    """Read a JSON text in UTF-8.
+def read(text: bytes, max_depth: int | None = MAX_DEPTH) -> Any:
+    """Read a JSON text in UTF-8, nested at most so deep; None for what the parser can follow.
 
     Raises:
         NotIJson: it is not I-JSON.
@@ -30,24 +30,24 @@ def read(text: bytes) -> Any:
             # What is written back as it was read has no name twice, no number that is none, nothing around it.
             if to_json(value) == text:
                 # What is nested too deep has as many brackets, and as many again that close them.
-                if len(text) > 2 * MAX_DEPTH:
-                    _check_depth(value)
+                if max_depth is not None and len(text) > 2 * max_depth:
+                    _check_depth(value, max_depth)
                 return value
         except NotIJson:
             raise
         except ValueError:
             pass
-    return _read_slowly(text)
+    return _read_slowly(text, max_depth)
 
 
 def check(text: str | bytes | bytearray, title: str) -> None:
-    """Check that a text is I-JSON.
+    """Check that a text is I-JSON, however deep: how deep a message may be is checked where it arrives.
 
     Raises:
         pydantic.ValidationError: it is not; its title is `title`.
     """
     try:
-        read(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text))
+        read(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text), max_depth=None)
     except NotIJson as error:
         details = InitErrorDetails(type="json_invalid", loc=(), input=text, ctx={"error": str(error)})
         raise ValidationError.from_exception_data(title, [details], input_type="json") from None
@@ -88,7 +88,7 @@ def refuse_non_finite_text(text: str | bytes) -> None:
         raise ValueError("NaN or Infinity is not a JSON number") from None
 
 
-def _read_slowly(text: bytes) -> Any:
+def _read_slowly(text: bytes, max_depth: int | None) -> Any:
     """Read a text of any form, and find what is wrong with it."""
     try:
         decoded = text.decode().strip(_BLANK)
@@ -99,8 +99,8 @@ def _read_slowly(text: bytes) -> Any:
         raise NotIJson(_why(error)) from None
     if end != len(decoded):
         raise NotIJson(f"something follows the JSON text at character {end}")
-    if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
-        _check_depth(value)
+    if max_depth is not None and text.count(b"{") + text.count(b"[") > max_depth:
+        _check_depth(value, max_depth)
     if b"\\u" in text:
         _check_escapes(text)
     return value
@@ -146,9 +146,9 @@ def _why(error: Exception) -> str:
     return "a number is too large"
 
 
-def _check_depth(value: Any) -> None:
+def _check_depth(value: Any, limit: int) -> None:
     level = [value] if value.__class__ in _HOLDERS else []
-    for _ in range(MAX_DEPTH):
+    for _ in range(limit):
         if not level:
             return
         level = [
@@ -158,7 +158,7 @@ def _check_depth(value: Any) -> None:
             if child.__class__ in _HOLDERS
         ]
     if level:
-        raise NotIJson(f"nested deeper than {MAX_DEPTH}")
+        raise NotIJson(f"nested deeper than {limit}")
 
 
 _HOLDERS = (dict, list)
