@@ -7,7 +7,7 @@ jsonschema does.
 import json
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -100,11 +100,12 @@ def values() -> list[Any]:
     rng = random.Random(20261121)
     found = list(SEEDS)
     for _ in range(300):
-        seed, other = json.loads(json.dumps(rng.choice(SEEDS))), rng.choice(SEEDS)
+        seed: Any = json.loads(json.dumps(rng.choice(SEEDS)))
+        other: Any = rng.choice(SEEDS)
         if isinstance(seed, dict):
             seed[rng.choice(["a", "b", "kind", "x", "y", "items", "new"])] = other
         elif isinstance(seed, list):
-            seed.append(other)
+            cast(list[Any], seed).append(other)
         found.append(seed)
     return found
 
@@ -119,7 +120,7 @@ def accepts(adapter: TypeAdapter[Any], value: Any) -> bool:
 
 def compare(module: Any, schema: Any, *, exact: bool) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(module.T)
-    validator = Draft202012Validator(schema)
+    validator: Any = Draft202012Validator(schema)
     verdicts = [(value, validator.is_valid(value), accepts(adapter, value)) for value in values()]
     assert [value for value, valid, accepted in verdicts if valid and not accepted] == []
     if exact:

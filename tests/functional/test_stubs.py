@@ -242,14 +242,13 @@ def test_stubs_can_be_introspected(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_stubs_describe_their_arguments(revision: str) -> None:
     bindings = package(revision)
-    doc = bindings.Client.call_tool.__doc__
-    assert "Args:\n            name: Which tool to run" in doc
+    assert "Args:\n    name: Which tool to run" in (inspect.getdoc(bindings.Client.call_tool) or "")
     for stubs in (bindings.Client, bindings.ConnectedClient):
         for name, stub in public(stubs).items():
             if name.startswith("__") or not inspect.isfunction(stub):
                 continue
             named = [p for p in inspect.signature(stub).parameters.values() if p.kind is p.KEYWORD_ONLY]
-            missing = [p.name for p in named if f"            {p.name}: " not in (stub.__doc__ or "")]
+            missing = [p.name for p in named if f"    {p.name}: " not in (inspect.getdoc(stub) or "")]
             assert not missing, f"{name}: {missing}"
 
 
