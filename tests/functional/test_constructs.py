@@ -88,11 +88,11 @@ EXPRESSIONS: Mapping[str, tuple[str, Any]] = {
     "enum": ("E", {"enum": ["a", "b"]}),
     "conditional": ("string extends A ? A : string", True),
 }
-SEEDS: tuple[Any, ...] = (
-    *(None, True, 0, 1, 2.5, -1, "", "a", "b", "ab", "long", [], ["a"], ["a", 1], ["a", "b"], [1], [["a"]]),
-    *({}, {"a": "a"}, {"a": 1}, {"a": "a", "b": "b"}, {"b": "b"}, {"bb": 1}, {"items": [{"a": "a"}]}, {"items": [{}]}),
-    *({"a": "a", "kind": "x", "x": "x"}, {"a": "a", "kind": "y", "x": "x"}, {"kind": "y", "y": "y"}, {"ab": "a"}),
-)
+SEEDS: list[Any] = json.loads("""
+[null, true, 0, 1, 2.5, -1, "", "a", "b", "ab", "long", [], ["a"], ["a", 1], ["a", "b"], [1], [["a"]], {}, {"a":
+"a"}, {"a": 1}, {"a": "a", "b": "b"}, {"b": "b"}, {"bb": 1}, {"items": [{"a": "a"}]}, {"items": [{}]}, {"a": "a",
+"kind": "x", "x": "x"}, {"a": "a", "kind": "y", "x": "x"}, {"kind": "y", "y": "y"}, {"ab": "a"}]
+""")
 
 
 def values() -> list[Any]:
