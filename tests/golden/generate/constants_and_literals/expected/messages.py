@@ -65,7 +65,7 @@ class Drawing(WireModel):
 
     shapes: list[Shape]
     level: Level | None = None
-    note: Annotated[str | None, LEFT_TO_RIGHT]
+    note: str | None
     data: Any | Absent = ABSENT
     version: Annotated[Literal[1, True, None] | Annotated[float, Exactly(2.5)], LEFT_TO_RIGHT] | Absent = ABSENT
     ref_like: Annotated[str | None, Field(alias="$ref-like")] = None
