@@ -7,7 +7,7 @@ jsonschema does.
 import json
 import random
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -17,6 +17,7 @@ from functional.generated import REVISION, emitted
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.load import load_sources
+from support.mutations import is_list, is_object
 from support.samples import HANDSHAKE, HANDSHAKE_TS, json_source, typescript_source
 
 TEXT: Any = {"type": "string"}
@@ -102,10 +103,10 @@ def values() -> list[Any]:
     for _ in range(300):
         seed: Any = json.loads(json.dumps(rng.choice(SEEDS)))
         other: Any = rng.choice(SEEDS)
-        if isinstance(seed, dict):
+        if is_object(seed):
             seed[rng.choice(["a", "b", "kind", "x", "y", "items", "new"])] = other
-        elif isinstance(seed, list):
-            cast(list[Any], seed).append(other)
+        elif is_list(seed):
+            seed.append(other)
         found.append(seed)
     return found
 
