@@ -21,6 +21,8 @@ CASES ?= 10000
 # LONG=1 makes `make soak` run its long versions; SEED repeats a run of it.
 LONG ?=
 SEED ?=
+# Which tests `make test-lowest` and `make test-newest` run.
+TESTS ?= tests
 # Worker processes of `make test`.
 JOBS ?= 2
 QUICK := not slow and not packaging and not interop and not soak
@@ -100,12 +102,12 @@ test: $(READY) ## Run the tests that need neither a peer nor a build.
 .PHONY: test-lowest
 test-lowest: ## Run `make test` on the oldest release of each dependency that pyproject.toml admits.
 	scripts/resolve.sh .venv-lowest lowest-direct
-	.venv-lowest/bin/pytest -q -n $(JOBS) -m "$(QUICK)"
+	.venv-lowest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(TESTS)
 
 .PHONY: test-newest
 test-newest: ## Run `make test` on the newest release of each dependency.
 	scripts/resolve.sh .venv-newest highest
-	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)"
+	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(TESTS)
 
 .PHONY: slow
 slow: $(READY) ## Run the tests that take longer than ten seconds.
