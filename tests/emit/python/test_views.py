@@ -42,7 +42,7 @@ export type ServerNotification = MoonRoseNotification;
 @pytest.fixture(scope="module")
 def package() -> views.Package:
     protocol = load_sources([typescript_source(PROTOCOL)], "2099-01-01", Diagnostics())
-    return package_view(protocol, (), Diagnostics())
+    return package_view(protocol, {}, Diagnostics())
 
 
 def definition(package: views.Package, name: str) -> views.Class | views.Alias:

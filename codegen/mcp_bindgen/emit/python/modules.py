@@ -5,7 +5,7 @@ several features reach is `common`, what none reaches is `messages`: the frames,
 the modules depend on each other in one direction: messages on features, features on common.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from mcp_bindgen.emit.python.names import identifier, snake
 from mcp_bindgen.ir.names import references
@@ -16,18 +16,19 @@ MESSAGES = "messages"
 RESERVED = frozenset((COMMON, MESSAGES, "binding", "client", "constants", "errors", "methods", "models", "server"))
 
 
-def assign_modules(protocol: Protocol, released: Sequence[Protocol]) -> dict[str, str]:
+def assign_modules(protocol: Protocol, settled: Mapping[str, str]) -> dict[str, str]:
     """Name the module of every definition of a protocol.
 
-    The same definition sits in the same module in every revision, so what the released revisions say goes first.
+    The same definition is in the same module in every revision, so what the released revisions have `settled` goes
+    first.
     """
-    settled = _assign(released)
-    fresh = _assign([protocol])
+    fresh = settle_modules([protocol])
     shared = {name: settled.get(name, module) for name, module in fresh.items()}
     return _layered(protocol, shared)
 
 
-def _assign(protocols: Iterable[Protocol]) -> dict[str, str]:
+def settle_modules(protocols: Iterable[Protocol]) -> dict[str, str]:
+    """Name the module of every definition of some protocols by the methods that reach it in any of them."""
     areas: dict[str, set[str]] = {}
     for protocol in protocols:
         for name in protocol.definitions:
@@ -35,8 +36,9 @@ def _assign(protocols: Iterable[Protocol]) -> dict[str, str]:
         for method in protocol.methods:
             # Other results are rare: what only they reach is loaded when one of them comes.
             roots = {root for root in (method.message, method.params, method.result) if root}
+            module = _module(method.name)
             for name in _reached(roots, protocol.definitions):
-                areas[name].add(_module(method.name))
+                areas[name].add(module)
     return {name: _of(found) for name, found in areas.items()}
 
 

@@ -1,7 +1,7 @@
 """Lay out the package of one revision: IR in, pages out. Nothing is rendered or written here."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import header
@@ -41,12 +41,12 @@ def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dic
     return {**templates.render([page], header(command)), **TYPED}
 
 
-def package_view(protocol: Protocol, released: Sequence[Protocol], diagnostics: Diagnostics) -> views.Package:
+def package_view(protocol: Protocol, settled: Mapping[str, str], diagnostics: Diagnostics) -> views.Package:
     """Return the views of everything that is emitted for one revision.
 
     Args:
         protocol: the revision.
-        released: the released revisions; a definition is in the same module as there.
+        settled: the modules of definitions in the released revisions; they are in the same ones here.
         diagnostics: takes what a reader of the schema should know.
 
     Raises:
@@ -54,7 +54,7 @@ def package_view(protocol: Protocol, released: Sequence[Protocol], diagnostics: 
     """
     names = Names(protocol, protocol.sources[0].name, diagnostics)
     diagnostics.raise_errors()
-    modules = assign_modules(protocol, released)
+    modules = assign_modules(protocol, settled)
     speller = Speller(protocol, names, modules)
     classes = ClassViews(protocol, names, speller, Inheritance(protocol, names), modules)
     stubs = StubViews(protocol, names, speller)
