@@ -180,7 +180,7 @@ def test_a_folder_without_python(cli: Cli, tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read_are_left_out(cli: Cli, app: Path) -> None:
     (app / "src" / "broken.py").write_text("def f(:\n")
-    (app / "src" / "deep.py").write_text("x = " + "-" * 5000 + "1\n")
+    (app / "src" / "deep.py").write_text("x = " + "-" * 200_000 + "1\n")
     (app / "src" / "zero.py").write_bytes(b"x = '\0'\n")
     outcome = cli("impact", "src", *REVISIONS, "--verbose", expect=1)
     assert "2 lines of" in outcome.out

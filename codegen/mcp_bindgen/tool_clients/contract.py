@@ -9,9 +9,11 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
+from mcp_bindgen.ingest.json_text import MAX_DEPTH as MAX_JSON_DEPTH
+from mcp_bindgen.ingest.json_text import is_nested_deeper
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 FORMAT = 1
@@ -181,7 +183,10 @@ def _read(path: Path, where: Location) -> bytes:
 
 def _parse(data: bytes, where: Location) -> object:
     try:
-        return cast(object, json.loads(data.decode("utf-8-sig"), parse_constant=_refuse))
+        value: object = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse)
+        if is_nested_deeper(value, MAX_JSON_DEPTH):  # how deep Python's own reader goes depends on its release
+            raise RecursionError
+        return value
     except RecursionError:
         raise InputError.at(where, "nested too deep to be read; no tool needs more than a few levels") from None
     except (ValueError, UnicodeDecodeError) as error:
