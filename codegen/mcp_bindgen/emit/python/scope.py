@@ -7,7 +7,7 @@ import keeps its name, unless the page binds that name itself: then it gets an u
 
 import sys
 from collections.abc import Collection, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from itertools import groupby
 from typing import Any, cast
 
@@ -77,9 +77,10 @@ def names_in(view: object) -> Iterator[str]:
     if isinstance(view, tuple):
         for inner in cast(tuple[object, ...], view):
             yield from names_in(inner)
-    elif is_dataclass(view) and not isinstance(view, type | Expression):
-        for field in fields(view):
-            value: Any = getattr(view, field.name)
+    elif type(view).__module__.startswith(views.__name__):
+        one: Any = view
+        for field in fields(one):
+            value: Any = getattr(one, field.name)
             if field.name == "name" and isinstance(value, str):
                 yield value
             else:
