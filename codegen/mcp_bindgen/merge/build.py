@@ -75,7 +75,7 @@ class _Builder:
 
     def _field(self, property_: Property, holder: str, path: str, declaration: Declaration) -> Field:
         wire_name = property_.wire_name
-        shape = self._join.shape(property_.type, declaration)
+        shape = property_.type
         if wire_name == "params" and isinstance(shape, AnyOf):
             type_: TypeRef = self._named_params(shape, inline_name(holder, wire_name), path, declaration)
         else:

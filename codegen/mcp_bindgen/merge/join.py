@@ -74,13 +74,16 @@ class _Place:
     def shape(self, shape: Shape) -> Shape:
         match shape:
             case Primitive(kind=Kind.ANY):
-                return replace(shape, bounds=UNBOUNDED)  # without a type, the opaque text says it
+                # Without a type, the opaque text says it.
+                return shape if shape.bounds is UNBOUNDED else replace(shape, bounds=UNBOUNDED)
             case Primitive() | Literal() | Ref():
                 return shape
             case Array(item=item):
-                return replace(shape, item=self.shape(item))
+                joined = self.shape(item)
+                return shape if joined is item else replace(shape, item=joined)
             case Record(value=value):
-                return replace(shape, value=self.shape(value))
+                joined = self.shape(value)
+                return shape if joined is value else replace(shape, value=joined)
             case Object():
                 return self._object(shape)
             case AnyOf(exclusive=exclusive, opaque=opaque):
@@ -108,7 +111,10 @@ class _Place:
 
     def _property(self, property_: Property) -> Property:
         type_ = self.shape(property_.type)
-        return replace(property_, type=type_, required=property_.required and not is_never(type_))
+        required = property_.required and not is_never(type_)
+        if type_ is property_.type and required == property_.required:
+            return property_
+        return replace(property_, type=type_, required=required)
 
     def _flatten(self, shape: Shape) -> Flat | None:
         return flatten(shape, self._declarations, self._flat)

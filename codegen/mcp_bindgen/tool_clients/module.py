@@ -23,7 +23,7 @@ def module(contract: Contract, client: str, diagnostics: Diagnostics) -> str:
         path="tools.py",
         template=TEMPLATE,
         context={"client": view},
-        bound=frozenset(methods.union(names_in(view))),
+        bound=names_in(view) | methods,
         is_formatted=len(contract.tools) <= MAX_FORMATTED,
     )
     return Templates().render([page], _header(contract))[page.path]

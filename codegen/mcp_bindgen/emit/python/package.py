@@ -84,10 +84,10 @@ def package_view(protocol: Protocol, settled: Mapping[str, str], diagnostics: Di
 
 def package_pages(package: views.Package) -> Iterator[Page]:
     """Iterate over the pages of one revision's package."""
-    exported = frozenset(names_in(package.exports))
+    exported = names_in(package.exports)
     for module in package.modules:
         context = {"package": package, "module": module}
-        bound = exported.union(names_in(module.definitions))
+        bound = exported | names_in(module.definitions)
         yield Page(path=f"{module.name}.py", template="module.py.j2", context=context, bound=bound)
     for name, parts in {
         "models": (package.exports,),
@@ -102,7 +102,7 @@ def package_pages(package: views.Package) -> Iterator[Page]:
             path=f"{name}.py",
             template=f"{name}.py.j2",
             context={"package": package},
-            bound=frozenset(names_in((parts, *(export for export in package.exports if export.module == name)))),
+            bound=names_in(parts, *(export for export in package.exports if export.module == name)),
             reaches_models=True,
         )
     yield Page(path="__init__.py", template="init.py.j2", context={"package": package}, bound=exported)

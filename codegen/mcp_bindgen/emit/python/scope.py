@@ -6,10 +6,11 @@ import keeps its name, unless the page binds that name itself: then it gets an u
 """
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import fields
+from functools import cache
 from itertools import groupby
-from typing import Any, cast
+from typing import cast
 
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.expressions import Defined, Expression, Part, Symbol
@@ -72,19 +73,28 @@ class Scope:
         return [views.Sibling(module=module, names=tuple(sorted(self._siblings[module]))) for module in modules]
 
 
-def names_in(view: object) -> Iterator[str]:
-    """Iterate over the names that a view, and the views inside it, give to what a page defines."""
-    if isinstance(view, tuple):
-        for inner in cast(tuple[object, ...], view):
-            yield from names_in(inner)
-    elif type(view).__module__.startswith(views.__name__):
-        one: Any = view
-        for field in fields(one):
-            value: Any = getattr(one, field.name)
-            if field.name == "name" and isinstance(value, str):
-                yield value
+def names_in(*given: object) -> frozenset[str]:
+    """Return the names that views, and the views inside them, give to what a page defines."""
+    found: set[str] = set()
+    rest: list[object] = list(given)
+    while rest:
+        value = rest.pop()
+        if isinstance(value, tuple):
+            rest.extend(cast(tuple[object, ...], value))
+            continue
+        for attribute in _attributes(type(value)):
+            inner: object = getattr(value, attribute)
+            if attribute == "name" and isinstance(inner, str):
+                found.add(inner)
             else:
-                yield from names_in(value)
+                rest.append(inner)
+    return frozenset(found)
+
+
+@cache
+def _attributes(kind: type) -> tuple[str, ...]:
+    """Return the names of the attributes of a view; anything else has none."""
+    return tuple(field.name for field in fields(kind)) if kind.__module__.startswith(views.__name__) else ()
 
 
 def _section(statement: views.Import) -> int:
