@@ -3,21 +3,19 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Final, cast
 
 from pydantic_core import SchemaError as PatternError
 from pydantic_core import SchemaValidator, core_schema
 
 from mcp_runtime.json_text import MAX_DEPTH
+from mcp_runtime.protocol.schema_cost import MAX_STEPS, Meter, TooManySteps, canonical, states
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import spell_pointer
 
-MAX_STEPS: Final = 250_000
-"""How many keywords one validation evaluates: a small schema can ask for more than the age of the universe."""
-_REFERENCE: Final = 10
-"""What following a reference costs, in steps."""
 MAX_NODES: Final = 100_000
 """How many values a schema consists of."""
 _MAX_ERRORS: Final = 20
@@ -67,7 +65,7 @@ class Check:
     Args:
         schema: a JSON Schema, as parsed JSON.
         is_trusted: whether the schema is one's own; that of a stranger must not be able to freeze the program.
-        max_steps: how many keywords one validation evaluates at most.
+        max_steps: how many steps one validation takes at most; `schema_cost` says what a keyword costs.
 
     Raises:
         UnusableSchema: it is not valid, its dialect is not known, or it is too large.
@@ -75,12 +73,17 @@ class Check:
     """
 
     def __init__(self, schema: Mapping[str, Any], *, is_trusted: bool = True, max_steps: int = MAX_STEPS) -> None:
-        self._max_steps = max_steps
-        self._is_trusted = is_trusted
-        self._steps = 0
-        self._nodes = 0
-        self._patterns: dict[str, Callable[[str], bool]] = {}
-        self._validator = self._compile(schema)
+        library = _load("jsonschema.validators")
+        name = schema.get("$schema", library.Draft202012Validator.META_SCHEMA["$id"])
+        dialect = library.validator_for({"$schema": name}, default=None) if isinstance(name, str) else None
+        if dialect is None:
+            raise UnusableSchema(f"the JSON Schema dialect {clipped(str(name), 100)} is not supported")
+        plain = _plain(schema, frozenset() if is_trusted else _UNBOUNDED)
+        if is_trusted:
+            _check_schema(dialect, plain)
+        elif found := _Evaluator(dialect, _plain(dialect.META_SCHEMA), max_steps).find(plain):
+            raise UnusableSchema(f"not a valid JSON Schema: {clipped(str(found), 200)}")
+        self._evaluator = _Evaluator(dialect, plain, max_steps, needs_linear_patterns=not is_trusted)
 
     def find(self, value: Any) -> Mismatch | None:
         """Return where a value is not what the schema says, None if it is.
@@ -88,86 +91,148 @@ class Check:
         Raises:
             UnusableSchema: the schema leads nowhere, or costs too much.
         """
+        return self._evaluator.find(value)
+
+
+def _plain(
+    value: Any, without: frozenset[str] = frozenset(), depth: int = 0, nodes: Iterator[int] | None = None
+) -> Any:
+    """Copy a schema without ``$schema``, at which the library would go on with validators that nothing bounds.
+
+    Raises:
+        UnusableSchema: it is too large, or has one of the keywords that it must be `without`.
+    """
+    nodes = nodes or count(1)
+    if depth > MAX_DEPTH or next(nodes) > MAX_NODES:
+        raise UnusableSchema("the schema is too large, or nested too deep")
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
+        if found := without & members.keys():
+            raise UnusableSchema(f"{min(found)} is not evaluated in the schema of a stranger")
+        return {
+            name: _plain(member, without, depth + 1, nodes)
+            for name, member in members.items()
+            if name != "$schema" or not isinstance(member, str)
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(item, without, depth + 1, nodes) for item in cast("list[Any]", value)]
+    return value
+
+
+@cache
+def _registry() -> Any:
+    """Return the schemas of the dialects, for references to them: what the library looks up itself, it may fetch."""
+    specification = _load("referencing.jsonschema").specification_with
+    known: Mapping[str, Any] = _load("jsonschema_specifications").REGISTRY
+    contents = {uri: resource.contents for uri, resource in known.items()}
+    return (
+        _load("referencing")
+        .Registry()
+        .with_resources(
+            (uri, specification(schema["$schema"]).create_resource(_plain(schema))) for uri, schema in contents.items()
+        )
+    )
+
+
+def _check_schema(dialect: Any, schema: Any) -> None:
+    schema_error: type[Exception] = _load("jsonschema.exceptions").SchemaError
+    try:
+        dialect.check_schema(schema)
+    except schema_error as error:
+        raise UnusableSchema(f"not a valid JSON Schema: {clipped(getattr(error, 'message', ''), 200)}") from None
+    except RecursionError:
+        raise UnusableSchema("the schema is nested too deep") from None
+
+
+class _Evaluator:
+    """Evaluates a schema, and counts the steps."""
+
+    def __init__(self, dialect: Any, schema: Any, max_steps: int, *, needs_linear_patterns: bool = False) -> None:
+        self._meter = Meter(schema, max_steps)
+        self._needs_linear_patterns = needs_linear_patterns
+        self._patterns: dict[str, tuple[Callable[[str], bool], int]] = {}
+        self._constants: dict[int, frozenset[str]] = {}
+        own: Mapping[str, Callable[..., Any]] = {
+            "pattern": self._pattern,
+            "enum": self._enum,
+            "const": self._const,
+            "uniqueItems": self._unique_items,
+        }
+        keywords = {name: self._counted(own.get(name) or keyword, name) for name, keyword in dialect.VALIDATORS.items()}
+        bounded = _load("jsonschema.validators").extend(dialect, keywords)
+        self._validator = bounded(schema, registry=_registry())
+
+    def find(self, value: Any) -> Mismatch | None:
         exceptions = _load("jsonschema.exceptions")
         unresolvable: type[Exception] = _load("referencing.exceptions").Unresolvable
-        self._steps = 0
         try:
+            self._meter.start(value)
             error = exceptions.best_match(islice(self._validator.iter_errors(value), _MAX_ERRORS))
         except unresolvable as unresolved:
             reference = clipped(str(getattr(unresolved, "ref", "")), 100)
             raise UnusableSchema(f"a reference leads nowhere in the schema: {reference}") from None
         except RecursionError:
             raise UnusableSchema("the schema or the value is nested too deep") from None
+        except TooManySteps:
+            raise UnusableSchema("validation takes too many steps") from None
         except (ArithmeticError, TypeError, ValueError) as broken:
             raise UnusableSchema(f"the schema cannot be evaluated: {clipped(str(broken), 100)}") from None
         if error is None:
             return None
         return Mismatch(pointer=spell_pointer(tuple(error.absolute_path)), reason=clipped(error.message))
 
-    def _compile(self, schema: Mapping[str, Any]) -> Any:
-        library = _load("jsonschema.validators")
-        schema_error: type[Exception] = _load("jsonschema.exceptions").SchemaError
-        dialect = schema.get("$schema", library.Draft202012Validator.META_SCHEMA["$id"])
-        known = library.validator_for({"$schema": dialect}, default=None) if isinstance(dialect, str) else None
-        if known is None:
-            raise UnusableSchema(f"the JSON Schema dialect {clipped(str(dialect), 100)} is not supported")
-        plain = self._plain(schema, 0)
-        try:
-            known.check_schema(plain)
-        except schema_error as error:
-            raise UnusableSchema(f"not a valid JSON Schema: {clipped(getattr(error, 'message', ''), 200)}") from None
-        except RecursionError:
-            raise UnusableSchema("the schema is nested too deep") from None
-        keywords = {**known.VALIDATORS, "pattern": self._pattern}
-        bounded = library.extend(known, {name: self._counted(keyword, name) for name, keyword in keywords.items()})
-        # A registry of its own: the default one fetches what a $ref names from the network.
-        return bounded(plain, registry=_load("jsonschema_specifications").REGISTRY)
-
-    def _plain(self, value: Any, depth: int) -> Any:
-        """Copy a schema without ``$schema``, at which the library would go on with validators that nothing bounds."""
-        self._nodes += 1
-        if depth > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise UnusableSchema("the schema is too large, or nested too deep")
-        if isinstance(value, Mapping):
-            members = cast("Mapping[str, Any]", value)
-            if not self._is_trusted and (found := _UNBOUNDED & members.keys()):
-                raise UnusableSchema(f"{min(found)} is not evaluated in the schema of a stranger")
-            return {
-                name: self._plain(member, depth + 1)
-                for name, member in members.items()
-                if name != "$schema" or not isinstance(member, str)
-            }
-        if isinstance(value, list | tuple):
-            return [self._plain(item, depth + 1) for item in cast("list[Any]", value)]
-        return value
-
     def _counted(self, keyword: Callable[..., Any], name: str) -> Callable[..., Any]:
-        cost = _REFERENCE if name in ("$ref", "$dynamicRef") else 1
+        meter = self._meter
 
-        def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-            self._steps += cost
-            if self._steps > self._max_steps:
-                raise UnusableSchema("validation takes too many steps")
-            return keyword(validator, value, instance, schema)
+        def counted(validator: Any, argument: Any, instance: Any, schema: Any) -> Iterator[Any]:
+            meter.keyword(name, argument, instance)
+            for error in keyword(validator, argument, instance, schema) or ():
+                meter.error(argument, instance)
+                yield error
 
         return counted
+
+    # The library compares each value with each other: these take linear time.
+
+    def _enum(self, validator: Any, values: list[Any], instance: Any, schema: Any) -> Iterator[Any]:
+        allowed = self._constants.get(id(values))
+        if allowed is None:
+            self._meter.spend(self._meter.weight(values))
+            allowed = self._constants[id(values)] = frozenset(map(canonical, values))
+        if canonical(instance) not in allowed:
+            yield _error(f"{instance!r} is not one of {values!r}")
+
+    def _const(self, validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        self._meter.spend(self._meter.weight(value))
+        if canonical(instance) != canonical(value):
+            yield _error(f"{value!r} was expected")
+
+    def _unique_items(self, validator: Any, argument: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        if argument and validator.is_type(instance, "array") and len(set(map(canonical, instance))) < len(instance):
+            yield _error(f"{instance!r} has non-unique elements")
 
     def _pattern(self, validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:
         """Evaluate ``pattern`` in time that is linear in the length of the text, as `re` does not."""
         if isinstance(instance, str):
-            matches = self._patterns.get(pattern)
-            if matches is None:
-                matches = self._patterns[pattern] = self._matcher(pattern)
+            matches, size = self._patterns.get(pattern) or self._patterns.setdefault(pattern, self._matcher(pattern))
+            self._meter.match(size, instance)
             if not matches(instance):
-                reason = f"{clipped(instance, 100)!r} does not match {clipped(pattern, 100)!r}"
-                yield _load("jsonschema.exceptions").ValidationError(reason)
+                yield _error(f"{clipped(instance, 100)!r} does not match {clipped(pattern, 100)!r}")
 
-    def _matcher(self, pattern: str) -> Callable[[str], bool]:
+    def _matcher(self, pattern: str) -> tuple[Callable[[str], bool], int]:
+        """Return what tells whether a text matches a pattern, and how many states that has."""
+        size = states(pattern)
+        self._meter.spend(size)
         try:
-            return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")).isinstance_python
+            schema = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")
+            return SchemaValidator(schema).isinstance_python, size
         except PatternError:
             # Backreferences and lookarounds have no linear algorithm; a program may use them in schemas of its own.
-            if not self._is_trusted:
+            if self._needs_linear_patterns:
                 raise UnusableSchema(f"the pattern {clipped(pattern, 100)!r} is not supported") from None
         compiled = re.compile(pattern)
-        return lambda text: compiled.search(text) is not None
+        return lambda text: compiled.search(text) is not None, size
+
+
+def _error(reason: str) -> Any:
+    return _load("jsonschema.exceptions").ValidationError(reason)

@@ -1,0 +1,135 @@
+"""What evaluating a keyword of a JSON Schema costs, in steps: a few microseconds each, wherever they are spent.
+
+A step is what an evaluator spends on the simplest keyword. Some keywords take longer by the size of what they compare,
+look up or print, and a small schema can ask for that many times over.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sized
+from typing import Any, Final, cast
+
+MAX_STEPS: Final = 250_000
+"""How many steps one validation may take: one to two seconds."""
+_LIGHT: Final = 20
+"""How many members an evaluator passes, or prints, in one step."""
+_COMPARED: Final = 4
+"""How many values are compared in one step."""
+_MATCHED: Final = 1000
+"""In how many states a pattern is for one character of a text, in one step."""
+_CHARACTERS: Final = 32
+"""How many characters of a text weigh as much as a value."""
+
+
+class TooManySteps(Exception):
+    """A validation takes more steps than it may."""
+
+
+class Meter:
+    """Counts the steps of one validation at a time.
+
+    Args:
+        schema: the schema, which must live as long as the meter.
+        max_steps: how many steps one validation may take.
+    """
+
+    def __init__(self, schema: Any, max_steps: int) -> None:
+        self._max_steps = max_steps
+        self._left = max_steps
+        self._weights: dict[int, int] = {}
+        self._size = self._weigh(schema, self._weights)
+        self._own: dict[int, int] = {}
+
+    def start(self, value: Any) -> None:
+        """Begin the validation of a value, which must live until the next one begins."""
+        self._left = self._max_steps
+        self._own = {}
+        self._weigh(value, self._own)
+
+    def spend(self, steps: int) -> None:
+        """Count steps.
+
+        Raises:
+            TooManySteps: there were too many.
+        """
+        self._left -= steps
+        if self._left < 0:
+            raise TooManySteps
+
+    def keyword(self, name: str, argument: Any, instance: Any) -> None:
+        """Count the evaluation of a keyword; the keywords inside it count themselves."""
+        match name:
+            case "$ref" | "$dynamicRef" | "$recursiveRef":
+                # A pointer is followed; anything else is searched for in the whole schema.
+                is_pointer = isinstance(argument, str) and argument.startswith("#/")
+                steps = 10 + (argument.count("/") if is_pointer else self._size // 2)
+            case "enum" | "const" | "uniqueItems":
+                steps = 1 + self.weight(instance) // _COMPARED
+            case "contains":
+                steps = 1 + 2 * _members(instance)
+            case _:
+                steps = 1 + (_members(argument) + _members(instance)) // _LIGHT
+        self.spend(steps)
+
+    def error(self, argument: Any, instance: Any) -> None:
+        """Count an error, whose text holds the value and what it should be."""
+        self.spend(1 + (self.weight(argument) + self.weight(instance)) // _LIGHT)
+
+    def match(self, states: int, text: str) -> None:
+        """Count the matching of a text with a pattern that has so many states."""
+        self.spend(states * len(text) // _MATCHED)
+
+    def weight(self, value: Any) -> int:
+        """Return how many values there are in a value of the schema, or in the one that is validated."""
+        if isinstance(value, str):
+            return 1 + len(value) // _CHARACTERS
+        return self._own.get(id(value)) or self._weights.get(id(value)) or 1
+
+    def _weigh(self, value: Any, weights: dict[int, int]) -> int:
+        if isinstance(value, str):
+            return 1 + len(value) // _CHARACTERS
+        if not isinstance(value, Mapping | list | tuple):
+            return 1
+        held = cast("Mapping[str, Any] | list[Any]", value)
+        inner = held.values() if isinstance(held, Mapping) else held
+        weight = weights[id(held)] = 1 + sum(self._weigh(one, weights) for one in inner)
+        return weight
+
+
+def _members(value: Any) -> int:
+    return len(cast("Sized", value)) if isinstance(value, Mapping | list | tuple) else 0
+
+
+def canonical(value: Any) -> str:
+    """Return a text that two JSON values share if JSON Schema takes them for equal: 1 and 1.0, but not 1 and true.
+
+    Raises:
+        ValueError: a number is too long.
+    """
+    if isinstance(value, Mapping):
+        members = sorted(cast("Mapping[str, Any]", value).items())
+        return "{" + ",".join(f"{json.dumps(name)}:{canonical(member)}" for name, member in members) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(canonical, cast("list[Any]", value))) + "]"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else json.dumps(value)
+
+
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(,?)(\d*)\}|.", re.DOTALL)
+
+
+def states(pattern: str) -> int:
+    """Return about how many states the automaton of a regular expression has: what is repeated counts as often."""
+    outer: list[int] = []
+    whole, last = 0, 0
+    for token in _TOKEN.finditer(pattern):
+        text = token.group()
+        if text == "(":
+            outer.append(whole + last)
+            whole = last = 0
+        elif text == ")" and outer:
+            whole, last = outer.pop(), whole + last
+        elif token[1] is not None:
+            last *= max(1, int(token[3] or token[1]))
+        elif text not in "*+?":
+            whole, last = whole + last, 1
+    return sum(outer) + whole + last
