@@ -142,12 +142,16 @@ class TestMasker:
     @pytest.mark.parametrize(
         "name",
         "authorization X-Api-Key apiKey OPENAI_API_KEY token accessToken GITHUB_TOKEN dbPassword Set-Cookie sessionId"
-        " clientSecret private_key".split(),
+        " clientSecret private_key tokens api_keys cookies db_pass clientsecret dbpass refreshtoken"
+        " X-Amz-Security-Token passwords CREDENTIALS Proxy-Authorization signingKeys".split(),
     )
     def test_secrets_are_told_by_their_names(self, name: str) -> None:
         assert Masker().mask({name: {"any": "value"}}) == {name: "***"}
 
-    @pytest.mark.parametrize("name", ["progressToken", "maxTokens", "nextCursor", "secretary", "key", "name", "uri"])
+    @pytest.mark.parametrize(
+        "name",
+        "progressToken maxTokens inputTokens tokenCount nextCursor secretary tokenizer compass key name uri".split(),
+    )
     def test_other_names_are_shown(self, name: str) -> None:
         assert Masker().mask([{name: "value"}]) == [{name: "value"}]
 
@@ -158,12 +162,45 @@ class TestMasker:
             ("https://user:p4ss@host/path", "https://user:***@host/path"),
             ('{"api_key": "sk-123", "n": 1}', '{"api_key": "***", "n": 1}'),
             ("token=abc&x=1", "token=***&x=1"),
+            ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic ***"),
+            ("sent basic dXNlcjpwYXNz and went", "sent basic *** and went"),
+            ("Cookie: a=1; b=2\nHost: x", "Cookie: ***\nHost: x"),
+            ("authorization: token abcdef", "authorization: token ***"),
+            ("https://:p4ss@host https://host:8080/a@b", "https://:***@host https://host:8080/a@b"),
+            (
+                "https://host/p?client_secret=s3&q=1#access_token=x",
+                "https://host/p?client_secret=***&q=1#access_token=***",
+            ),
+            ("mysql --user root --password hunter2 --host db", "mysql --user root --password *** --host db"),
+            ("run --api-key='k v' --verbose", "run --api-key='*** v' --verbose"),
+            ('{\\"password\\": \\"hunter2\\"}', '{\\"password\\": \\"***\\"}'),
+            ("DB_PASS=x MAX_TOKENS=100 progressToken: 7", "DB_PASS=*** MAX_TOKENS=100 progressToken: 7"),
+            ("key eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM end", "key *** end"),
+            ("use ghp_0123456789abcdefghij0123456789abcdef", "use ***"),
+            ("AKIAIOSFODNN7EXAMPLE and sk-proj-0123456789abcdef0123", "*** and ***"),
+            (
+                "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4\nMIIE\n-----END RSA PRIVATE KEY-----\nrest",
+                "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nrest",
+            ),
             ("Basic instructions and a bearer instrument", "Basic instructions and a bearer instrument"),
             ("an ordinary text: nothing = hidden", "an ordinary text: nothing = hidden"),
         ],
     )
     def test_credentials_in_texts_are_told_by_their_form(self, text: str, shown: str) -> None:
         assert Masker().mask_text(text) == shown
+
+    @pytest.mark.parametrize(
+        ("value", "shown"),
+        [
+            ({"name": "Authorization", "value": "abc"}, {"name": "Authorization", "value": "***"}),
+            ({"name": "city", "value": "Oslo"}, {"name": "city", "value": "Oslo"}),
+            ([["X-Api-Key", "k-1"], ["Accept", "text/plain"]], [["X-Api-Key", "***"], ["Accept", "text/plain"]]),
+            (["server", "--token", "abc", "--port", "80"], ["server", "--token", "***", "--port", "80"]),
+            ({"required": ["password", "username"]}, {"required": ["password", "username"]}),
+        ],
+    )
+    def test_secrets_are_told_by_the_name_beside_them(self, value: object, shown: object) -> None:
+        assert Masker().mask(value) == shown
 
     def test_a_hostile_text_takes_no_time(self) -> None:
         for text in ("token" * 100_000, "://" + "a" * 500_000, "bearer " * 100_000, "token =" + " " * 500_000):
