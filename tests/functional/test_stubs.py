@@ -8,14 +8,14 @@ import pytest
 
 from functional.bindings import methods_of, package, public, python_name, request_meta, sample
 from functional.double import Double
+from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.load import load_released
-from mcp_bindings.v2026_07_28 import ConnectedClient as ModernConnectedClient
 from mcp_runtime.method import AnyMethod, Direction, Method, NotificationMethod, RequestMethod
 from mcp_runtime.stub import CallOptions, Handlers
 from support.samples import LEGACY, REVISIONS
 
 CLIENT_STUBS_2025_11_25 = """
-complete initialize set_level ping get_prompt list_prompts iter_prompts list_resources iter_resources read_resource
+complete set_level ping get_prompt list_prompts iter_prompts list_resources iter_resources read_resource
 subscribe list_resource_templates iter_resource_templates unsubscribe cancel_task get_task list_tasks iter_tasks
 get_task_payload call_tool list_tools iter_tools notify_cancelled notify_initialized notify_progress
 notify_roots_list_changed notify_task_status
@@ -33,12 +33,12 @@ def methods(kind: type[Method[Any]], *directions: Direction) -> list[Any]:
         pytest.param(revision, method, id=f"{revision}-{method.name}")
         for revision in REVISIONS
         for method in methods_of(revision).values()
-        if isinstance(method, kind) and method.direction in directions
+        if isinstance(method, kind) and method.direction in directions and method.name not in RUNTIME_REQUESTS
     ]
 
 
 TO_SERVER = (Direction.CLIENT_TO_SERVER, Direction.BOTH)
-TO_CLIENT = (Direction.SERVER_TO_CLIENT, Direction.BOTH)
+TO_CLIENT = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
 
 
 class Recorder:
@@ -119,13 +119,16 @@ class TestRequests:
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_each_side_has_the_stubs_of_what_it_may_send(self, revision: str) -> None:
         bindings = package(revision)
-        for stubs, requests, notifications in (
-            (bindings.Client, "CLIENT_REQUESTS", "CLIENT_NOTIFICATIONS"),
-            (bindings.ConnectedClient, "SERVER_REQUESTS", "SERVER_NOTIFICATIONS"),
+        for stubs, tables in (
+            (bindings.Client, ("CLIENT_REQUESTS", "CLIENT_NOTIFICATIONS")),
+            (bindings.ConnectedClient, ("SERVER_REQUESTS", "EMBEDDED_REQUESTS", "SERVER_NOTIFICATIONS")),
         ):
-            tables = __import__(f"{bindings.__name__}.methods", fromlist=["METHODS"])
-            expected = {python_name(m) for m in getattr(tables, requests).values()}
-            expected |= {f"notify_{python_name(m)}" for m in getattr(tables, notifications).values()}
+            found = [m for table in tables for m in getattr(bindings.methods, table).values()]
+            expected = {
+                python_name(m) if isinstance(m, RequestMethod) else f"notify_{python_name(m)}"
+                for m in found
+                if m.name not in RUNTIME_REQUESTS
+            }
             assert {name for name in public(stubs) if not name.startswith("iter_")} == expected
 
     @pytest.mark.parametrize(
@@ -139,22 +142,23 @@ class TestRequests:
     def test_handlers_cover_what_the_other_side_sends(self, revision: str) -> None:
         bindings = package(revision)
         answered = {
-            bindings.Server: (Direction.CLIENT_TO_SERVER, Direction.BOTH),
-            bindings.ClientHandlers: (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED),
+            bindings.Server: TO_SERVER,
+            bindings.ClientHandlers: TO_CLIENT,
         }
         for handlers, directions in answered.items():
             expected = {
                 m.name: python_name(m) if isinstance(m, RequestMethod) else f"on_{python_name(m)}"
                 for m in methods_of(revision).values()
-                if m.direction in directions
+                if m.direction in directions and m.name not in RUNTIME_REQUESTS
             }
             assert dict(handlers.__handlers__) == expected
             assert all(inspect.iscoroutinefunction(getattr(handlers, name)) for name in expected.values())
 
-    def test_embedded_requests_have_a_handler_and_no_stub(self) -> None:
-        embedded = [m for m in package("2026-07-28").METHODS.values() if m.direction is Direction.EMBEDDED]
-        assert {m.name for m in embedded} == {"elicitation/create", "roots/list", "sampling/createMessage"}
-        assert not any(hasattr(ModernConnectedClient, python_name(m)) for m in embedded)
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_a_server_asks_in_the_same_words_in_every_revision(self, revision: str) -> None:
+        stubs = public(package(revision).ConnectedClient)
+        asks = {"create_message", "list_roots", *(["elicit"] if revision >= "2025-06-18" else [])}
+        assert asks <= stubs.keys()
 
     async def test_options_reach_the_caller_and_no_message(self) -> None:
         double, _, _ = recorded("2025-11-25")
@@ -218,7 +222,7 @@ class TestModern:
         meta = package("2026-07-28").RequestMetaObject.model_validate(
             {**request_meta("2026-07-28"), "example.org/trace": "1"}
         )
-        await double.client.discover(meta=meta)
+        await double.client.list_tools(meta=meta)
         assert double.client_end.sent[0]["params"]["_meta"]["example.org/trace"] == "1"
 
     @pytest.mark.parametrize("revision", LEGACY)

@@ -11,7 +11,7 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.directions import read_directions
 from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
-from mcp_bindgen.ir.methods import PAIRINGS, Senders, derive_methods
+from mcp_bindgen.ir.methods import PAIRINGS, RUNTIME_REQUESTS, Senders, derive_methods
 from mcp_bindgen.ir.nodes import Alias, Direction, Method, Protocol, Struct, Union
 from mcp_bindgen.load import load_released, load_sources
 from support.official import seed_typescript
@@ -459,3 +459,7 @@ class TestRules:
         text = HANDSHAKE_TS.replace("params: InitializeRequestParams", f"params?: {params}")
         method = only(load(typescript_source(text))[0], "initialize")
         assert (method.params, method.params_required) == (None, False)
+
+    @pytest.mark.parametrize("method", RUNTIME_REQUESTS)
+    def test_every_request_of_the_runtime_is_one_somewhere(self, method: str) -> None:
+        assert any(method in methods(revision) for revision in REVISIONS)

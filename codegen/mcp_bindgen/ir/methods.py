@@ -40,6 +40,16 @@ PAIRINGS = (
 )
 """Rows that no rule can derive. One that applies to no released revision fails a test."""
 
+RUNTIME_REQUESTS: Mapping[str, str] = {
+    "initialize": "begins a conversation of the legacy era, before there is a stub or a handler (basic/lifecycle)",
+    "server/discover": "is answered from what a server implements and declares (2026-07-28 server/discover)",
+    "subscriptions/listen": "opens a stream that the runtime fills and ends (2026-07-28 basic/patterns/subscriptions)",
+}
+"""The requests that the runtime sends and answers by itself, and why users get neither a stub nor a handler for them.
+
+One that no released revision has fails a test.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Senders:

@@ -44,30 +44,6 @@ class Client(stub.ClientStub["ClientHandlers"]):
         params = models.CompleteRequestParams(ref=ref, argument=argument, context=context, meta=meta)
         return await self._caller.request(methods.COMPLETION_COMPLETE, params, options)
 
-    async def initialize(
-        self,
-        *,
-        protocol_version: str,
-        capabilities: models.ClientCapabilities,
-        client_info: models.Implementation,
-        meta: models.RequestParamsMeta | None = None,
-        options: stub.CallOptions | None = None,
-    ) -> models.InitializeResult:
-        """First request of a session: the client offers a protocol version and tells what it can do.
-
-        Args:
-            protocol_version: Newest revision of the protocol the client speaks; the server may answer with
-                another.
-            capabilities: What the client can do for the server during the session.
-            client_info: Name and version of the client program.
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
-            options: Timeouts and a progress callback for this call.
-        """
-        params = models.InitializeRequestParams(
-            protocol_version=protocol_version, capabilities=capabilities, client_info=client_info, meta=meta
-        )
-        return await self._caller.request(methods.INITIALIZE, params, options)
-
     async def set_level(
         self,
         *,

@@ -454,7 +454,6 @@ class Server(stub.ServerHandlers):
     __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "completion/complete": "complete",
-            "initialize": "initialize",
             "logging/setLevel": "set_level",
             "ping": "ping",
             "prompts/get": "get_prompt",
@@ -481,10 +480,6 @@ class Server(stub.ServerHandlers):
     async def complete(self, params: models.CompleteRequestParams, ctx: Context) -> models.CompleteResult:
         """Asks for ways to finish a value the user is typing (`completion/complete`)."""
         raise errors.MethodNotImplemented("completion/complete")
-
-    async def initialize(self, params: models.InitializeRequestParams, ctx: Context) -> models.InitializeResult:
-        """First request of a session: the client offers a protocol version and tells what it can do."""
-        raise errors.MethodNotImplemented("initialize")
 
     async def set_level(self, params: models.SetLevelRequestParams, ctx: Context) -> models.EmptyResult:
         """Tells the server how severe a log message must be to be sent (`logging/setLevel`)."""

@@ -211,39 +211,6 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
         return stub.iterate(_page, lambda result: (result.resource_templates, result.next_cursor))
 
-    async def discover(
-        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
-    ) -> models.DiscoverResult:
-        """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
-
-        Args:
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
-            options: Timeouts and a progress callback for this call.
-        """
-        params = models.RequestParams(meta=self._meta(models.RequestMetaObject, meta))
-        return await self._caller.request(methods.SERVER_DISCOVER, params, options)
-
-    async def subscriptions_listen(
-        self,
-        *,
-        notifications: models.SubscriptionFilter,
-        meta: models.RequestMetaObject | None = None,
-        options: stub.CallOptions | None = None,
-    ) -> models.SubscriptionsListenResult:
-        """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`).
-
-        Args:
-            notifications: The kinds of messages the stream shall carry; others must not be sent on it.
-            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
-                and a log level.
-            options: Timeouts and a progress callback for this call.
-        """
-        params = models.SubscriptionsListenRequestParams(
-            notifications=notifications, meta=self._meta(models.RequestMetaObject, meta)
-        )
-        return await self._caller.request(methods.SUBSCRIPTIONS_LISTEN, params, options)
-
     async def call_tool(
         self,
         *,

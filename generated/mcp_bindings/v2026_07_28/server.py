@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 from mcp_runtime import errors, stub
 from typing_extensions import deprecated
@@ -23,6 +23,97 @@ class ConnectedClient(stub.Stub):
     """A client, as a server sees it: one method for each that a client answers."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
+
+    @overload
+    async def elicit(
+        self,
+        *,
+        message: str,
+        requested_schema: models.ElicitRequestFormParamsRequestedSchema,
+        mode: Literal["form"] | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.ElicitResult: ...
+    @overload
+    async def elicit(
+        self, *, mode: Literal["url"], message: str, url: str, options: stub.CallOptions | None = None
+    ) -> models.ElicitResult: ...
+    async def elicit(self, *, options: stub.CallOptions | None = None, **arguments: Any) -> models.ElicitResult:
+        """Question inside an `InputRequiredResult`: get input from the user.
+
+        Args:
+            options: Timeouts and a progress callback for this call.
+            message: Tells the user what the visit to the web page is good for.
+            requested_schema: The fields of the form, as a flat JSON Schema object.
+            mode: Always "url", to tell it from a form.
+            url: Web page to be opened, only once the user has agreed to it.
+        """
+        params = self._given(methods.ELICITATION_CREATE, arguments)
+        return await self._caller.request(methods.ELICITATION_CREATE, params, options)
+
+    @deprecated("Deprecated in revision 2026-07-28.", category=None)
+    async def list_roots(
+        self, *, meta: models.MetaObject | None = None, options: stub.CallOptions | None = None
+    ) -> models.ListRootsResult:
+        """Question inside an `InputRequiredResult`: which directories and files may the server work on.
+
+        Deprecated in revision 2026-07-28.
+
+        Args:
+            meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
+                and a log level.
+            options: Timeouts and a progress callback for this call.
+        """
+        params = models.ListRootsRequestParams(meta=meta)
+        return await self._caller.request(methods.ROOTS_LIST, params, options)
+
+    @deprecated("Deprecated in revision 2026-07-28.", category=None)
+    async def create_message(
+        self,
+        *,
+        messages: list[models.SamplingMessage],
+        max_tokens: int,
+        model_preferences: models.ModelPreferences | None = None,
+        system_prompt: str | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        temperature: float | None = None,
+        stop_sequences: list[str] | None = None,
+        metadata: models.JSONObject | None = None,
+        tools: list[models.Tool] | None = None,
+        tool_choice: models.ToolChoice | None = None,
+        options: stub.CallOptions | None = None,
+    ) -> models.CreateMessageResult:
+        """Question inside an `InputRequiredResult`: have the client's language model write something.
+
+        Deprecated in revision 2026-07-28.
+
+        Args:
+            messages: The conversation so far, oldest first, for the model to continue.
+            max_tokens: Upper limit on the length of the answer, in tokens; the model may stop sooner.
+            model_preferences: What the server values in a model; the client may choose otherwise.
+            system_prompt: Instructions to put before the conversation; the client may change or drop them.
+            include_context: Whose context to add; "none" when absent. Avoid "thisServer" and "allServers",
+                which are deprecated.
+            temperature: Randomness of the model's choice of words; higher values are more random.
+            stop_sequences: Strings that end the answer as soon as one is written.
+            metadata: Settings for the provider of the model, in the provider's own format.
+            tools: What the model may call while writing; an error unless the client declared it under
+                `sampling`.
+            tool_choice: Whether the model may, must or must not call something; "auto" when absent.
+            options: Timeouts and a progress callback for this call.
+        """
+        params = models.CreateMessageRequestParams(
+            messages=messages,
+            max_tokens=max_tokens,
+            model_preferences=model_preferences,
+            system_prompt=system_prompt,
+            include_context=include_context,
+            temperature=temperature,
+            stop_sequences=stop_sequences,
+            metadata=metadata,
+            tools=tools,
+            tool_choice=tool_choice,
+        )
+        return await self._caller.request(methods.SAMPLING_CREATE_MESSAGE, params, options)
 
     async def notify_cancelled(
         self,
@@ -163,8 +254,6 @@ class Server(stub.ServerHandlers):
             "resources/list": "list_resources",
             "resources/read": "read_resource",
             "resources/templates/list": "list_resource_templates",
-            "server/discover": "discover",
-            "subscriptions/listen": "subscriptions_listen",
             "tools/call": "call_tool",
             "tools/list": "list_tools",
             "notifications/cancelled": "on_cancelled",
@@ -200,16 +289,6 @@ class Server(stub.ServerHandlers):
     ) -> models.ListResourceTemplatesResult:
         """Asks for the URI patterns of the server, page by page (`resources/templates/list`)."""
         raise errors.MethodNotImplemented("resources/templates/list")
-
-    async def discover(self, params: models.RequestParams, ctx: Context) -> models.DiscoverResult:
-        """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
-        raise errors.MethodNotImplemented("server/discover")
-
-    async def subscriptions_listen(
-        self, params: models.SubscriptionsListenRequestParams, ctx: Context
-    ) -> models.SubscriptionsListenResult:
-        """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`)."""
-        raise errors.MethodNotImplemented("subscriptions/listen")
 
     async def call_tool(
         self, params: models.CallToolRequestParams, ctx: Context

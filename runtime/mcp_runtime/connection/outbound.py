@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from mcp_runtime.caller import CallOptions, Progress
 from mcp_runtime.connection.deadlines import Deadlines
+from mcp_runtime.connection.inputs import asker, carrier
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.reports import Reports
@@ -23,7 +24,7 @@ from mcp_runtime.errors import (
     RemoteProtocolError,
     RequestTimeout,
 )
-from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Progressed
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
@@ -35,6 +36,7 @@ from mcp_runtime.protocol.validation import Reader
 T = TypeVar("T")
 
 _NO_OPTIONS: Final = CallOptions()
+_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
 class _Pending:
@@ -77,6 +79,8 @@ class Outbound:
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
     ) -> T:
         """Send a request and wait for its result; see `Connection.request`."""
+        if method.direction is _EMBEDDED and self._link.requester.wire is None:
+            return await self._ask_inside(method, params, type_, options)
         id_, future = self._begin(method, params, type_, options or _NO_OPTIONS)
         # Wait for the answer, not for the transport: one that takes nothing any more would outlast every timeout.
         try:
@@ -114,6 +118,20 @@ class Outbound:
             self._deadlines.set(id_, link.loop.time() + timeout)
         link.send(data, line)
         return id_, future
+
+    async def _ask_inside(
+        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
+    ) -> T:
+        """Ask the client by the result of the request that is being handled."""
+        link = self._link
+        link.check_open()
+        requester = link.requester_for(CURRENT.get())
+        work = carrier(CURRENT.get(), method, requester)
+        if link.limits.check_capabilities:
+            self._check_capabilities(method, params, requester)
+        ask = asker(method, requester)
+        answer = await ask(work, method, self._encode_params(method, params, requester), options)
+        return requester.reader.read(type_, answer, method.name, text=jsonrpc.dump(answer))
 
     async def tell(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> None:
         """Send a notification; see `Connection.notify`."""

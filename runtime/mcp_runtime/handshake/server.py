@@ -9,7 +9,7 @@ from mcp_runtime.bridge.server import BridgedServer
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.feature import Feature
 from mcp_runtime.connection.transport import Channel, Transport
-from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
+from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.features.logs import Logging
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.handlers import ServerHandlers, answer_with, remember
@@ -84,9 +84,6 @@ def _by_revision(servers: Sequence[AnyServer]) -> dict[str, _Served]:
         binding = server.__binding__
         if binding.revision in found:
             raise ValueError(f"two servers speak {binding.revision}; one per revision is enough")
-        if INITIALIZE in server.implemented():
-            reason = f"{type(server).__name__} implements it, but the runtime answers it: put into options what it says"
-            raise LocalProtocolError(revision=binding.revision, method=INITIALIZE, pointer="", reason=reason)
         found[binding.revision] = _Served(server, bridges)
         for revision in bridges.revisions if bridges else ():
             bridged.setdefault(revision, _Served(server, bridges))

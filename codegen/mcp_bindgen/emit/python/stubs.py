@@ -16,12 +16,12 @@ from mcp_bindgen.emit.python.spelling import (
     type_of,
 )
 from mcp_bindgen.ir.facts import admits_null, is_constant, page_items, params_structs, result_struct
+from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.ir.nodes import ANY as ANYTHING
 from mcp_bindgen.ir.nodes import Direction, Field, MapOf, Method, Protocol, Ref, Struct, TypeRef, Union
 
 CLIENT_SENDS = (Direction.CLIENT_TO_SERVER, Direction.BOTH)
-SERVER_SENDS = (Direction.SERVER_TO_CLIENT, Direction.BOTH)
-CLIENT_ANSWERS = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
+SERVER_SENDS = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
 
 _META = "_meta"
 _OWN = frozenset(("self", "meta", "options", "result_type"))
@@ -68,14 +68,14 @@ class StubViews:
 
     def client(self) -> views.Side:
         """Return what a client sends and answers."""
-        return self._side(CLIENT_SENDS, CLIENT_ANSWERS)
+        return self._side(CLIENT_SENDS, SERVER_SENDS)
 
     def server(self) -> views.Side:
         """Return what a server sends and answers."""
         return self._side(SERVER_SENDS, CLIENT_SENDS)
 
     def _side(self, sends: Sequence[Direction], answers: Sequence[Direction]) -> views.Side:
-        methods = self._protocol.methods
+        methods = [method for method in self._protocol.methods if method.name not in RUNTIME_REQUESTS]
         return views.Side(
             calls=tuple(call for method in methods if method.direction in sends for call in self._calls(method)),
             handlers=tuple(self._handler(method) for method in methods if method.direction in answers),

@@ -17,21 +17,17 @@ from mcp_bindings.v2025_11_25 import (
 from mcp_bindings.v2025_11_25 import Tool as Function
 
 
-async def hello(client: Client) -> mcp.InitializeResult:  # impact: definition-removed
-    answer = await client.initialize(  # impact: request-method-removed
-        protocol_version=mcp.LATEST_PROTOCOL_VERSION,
-        capabilities=mcp.ClientCapabilities(
-            roots=mcp.ClientCapabilitiesRoots(list_changed=True),  # impact: definition-removed, object-undeclared
-            tasks=mcp.ClientCapabilitiesTasks(),  # impact: definition-removed, member-removed-optional
-        ),
-        client_info=mcp.Implementation(name="client", version="1"),
+async def hello(client: Client, answer: mcp.InitializeResult) -> mcp.ClientCapabilities:  # impact: definition-removed
+    own = mcp.ClientCapabilities(
+        roots=mcp.ClientCapabilitiesRoots(list_changed=True),  # impact: definition-removed, object-undeclared
+        tasks=mcp.ClientCapabilitiesTasks(),  # impact: definition-removed, member-removed-optional
     )
     await client.notify_initialized()  # impact: notification-method-removed
     if answer.capabilities.tasks:  # impact: member-removed-optional
         print("tasks are supported")
     if answer.capabilities.logging is not None:
         await client.set_level(level="warning")  # impact: request-method-removed
-    return answer
+    return own
 
 
 async def inventory(client: Client) -> dict[str, Function]:

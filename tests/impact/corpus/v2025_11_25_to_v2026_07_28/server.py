@@ -51,10 +51,9 @@ class Weather(Server):
         self.tools: list[Tool] = [FORECAST]
         self.last: CallToolResult | None = None
 
-    async def initialize(  # impact: request-method-removed
+    def introduction(
         self,
         params: InitializeRequestParams,  # impact: definition-removed
-        ctx: Context,
     ) -> InitializeResult:  # impact: definition-removed
         return InitializeResult(  # impact: definition-removed
             protocol_version=params.protocol_version,

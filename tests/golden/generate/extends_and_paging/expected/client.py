@@ -22,19 +22,6 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
-    async def initialize(
-        self, *, protocol_version: str, options: stub.CallOptions | None = None
-    ) -> models.InitializeResult:
-        """First request of a session: the client offers a protocol version and tells what it can do.
-
-        Args:
-            protocol_version: Newest revision of the protocol the client speaks; the server may answer with
-                another.
-            options: Timeouts and a progress callback for this call.
-        """
-        params = models.InitializeRequestParams(protocol_version=protocol_version)
-        return await self._caller.request(methods.INITIALIZE, params, options)
-
     async def list_moons(
         self, *, cursor: str | None = None, all: bool | None = None, options: stub.CallOptions | None = None
     ) -> models.ListMoonsResult:

@@ -45,14 +45,9 @@ class Server(stub.ServerHandlers):
     __peer__: ClassVar[type[stub.Stub]] = ConnectedClient
     __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "initialize": "initialize",
             "moons/list": "list_moons",
         }
     )
-
-    async def initialize(self, params: models.InitializeRequestParams, ctx: Context) -> models.InitializeResult:
-        """First request of a session: the client offers a protocol version and tells what it can do."""
-        raise errors.MethodNotImplemented("initialize")
 
     async def list_moons(self, params: models.PaginatedRequestParams | None, ctx: Context) -> models.ListMoonsResult:
         """Asks for moons."""

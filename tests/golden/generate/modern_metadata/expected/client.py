@@ -57,18 +57,6 @@ class Client(stub.ClientStub["ClientHandlers"]):
         params = self._given(methods.ORACLE_ASK, arguments)
         return await self._caller.request(methods.ORACLE_ASK, params, options)
 
-    async def discover(
-        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
-    ) -> models.DiscoverResult:
-        """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers.
-
-        Args:
-            meta: Extra data beside the method's own parameters, such as a `progressToken`.
-            options: Timeouts and a progress callback for this call.
-        """
-        params = models.RequestParams(meta=self._meta(models.RequestMetaObject, meta))
-        return await self._caller.request(methods.SERVER_DISCOVER, params, options)
-
 
 class ClientContext(stub.Context[Client]):
     """What a client's handler knows of the message it answers."""

@@ -41,14 +41,9 @@ class Server(stub.ServerHandlers):
     __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "oracle/ask": "ask",
-            "server/discover": "discover",
         }
     )
 
     async def ask(self, params: models.AskRequestParams, ctx: Context) -> models.AskResult:
         """Method ``oracle/ask``."""
         raise errors.MethodNotImplemented("oracle/ask")
-
-    async def discover(self, params: models.RequestParams, ctx: Context) -> models.DiscoverResult:
-        """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
-        raise errors.MethodNotImplemented("server/discover")

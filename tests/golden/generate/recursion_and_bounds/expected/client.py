@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from mcp_runtime import stub
 
-from . import methods, models
 from .binding import BINDING
 
 
@@ -21,19 +20,6 @@ class Client(stub.ClientStub["ClientHandlers"]):
     """A server, as a client sees it: one method for each that a server answers."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
-
-    async def initialize(
-        self, *, protocol_version: str, options: stub.CallOptions | None = None
-    ) -> models.InitializeResult:
-        """First request of a session: the client offers a protocol version and tells what it can do.
-
-        Args:
-            protocol_version: Newest revision of the protocol the client speaks; the server may answer with
-                another.
-            options: Timeouts and a progress callback for this call.
-        """
-        params = models.InitializeRequestParams(protocol_version=protocol_version)
-        return await self._caller.request(methods.INITIALIZE, params, options)
 
 
 class ClientContext(stub.Context[Client]):

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from mcp_runtime import errors, stub
+from mcp_runtime import stub
 
-from . import models
 from .binding import BINDING
 
 
@@ -38,12 +37,4 @@ class Server(stub.ServerHandlers):
     __binding__: ClassVar[stub.Binding] = BINDING
     __context__: ClassVar[type[stub.Context[Any]]] = Context
     __peer__: ClassVar[type[stub.Stub]] = ConnectedClient
-    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "initialize": "initialize",
-        }
-    )
-
-    async def initialize(self, params: models.InitializeRequestParams, ctx: Context) -> models.InitializeResult:
-        """First request of a session: the client offers a protocol version and tells what it can do."""
-        raise errors.MethodNotImplemented("initialize")
+    __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType({})

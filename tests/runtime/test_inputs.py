@@ -1,0 +1,132 @@
+"""What a server asks of its client by `ctx.client`: a request in the legacy era, part of a result in the modern one."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from mcp_runtime.errors import LocalProtocolError, MissingCapability
+from mcp_runtime.handshake.server import begin
+from mcp_runtime.method import RequestMethod
+from support.channels import Streams
+from support.roles import TEXT, made, make_handlers, make_server, returns
+from support.talk import LEGACY, talk
+
+MODERN = "2026-07-28"
+PREFIX = "io.modelcontextprotocol/"
+CLIENT: dict[str, dict[str, Any]] = {"elicitation": {}, "roots": {}, "sampling": {}}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "roots/list": {"roots": [{"uri": "file:///home"}]},
+    "sampling/createMessage": {"role": "assistant", "model": "m", "content": TEXT},
+    "elicitation/create": {"action": "accept", "content": {"cups": 2}},
+}
+
+
+async def ask_everything(self: Any, params: Any, ctx: Any) -> Any:
+    """Ask the client for all that it can answer."""
+    revision = self.__binding__.revision
+    question = made(revision, "SamplingMessage", role="user", content=TEXT)
+    found = [
+        (await ctx.client.list_roots()).roots[0].uri,
+        (await ctx.client.create_message(messages=[question], max_tokens=5)).model,
+    ]
+    if "elicitation/create" in self.__binding__.methods:
+        form: Any = {"type": "object", "properties": {"cups": {"type": "integer"}}}
+        found.append((await ctx.client.elicit(message="How many?", requested_schema=form)).action)
+    return made(revision, "CallToolResult", content=[{"type": "text", "text": " ".join(found)}], **complete(revision))
+
+
+def complete(revision: str) -> dict[str, Any]:
+    return {"resultType": "complete"} if revision == MODERN else {}
+
+
+class Modern:
+    """Sends single requests to a modern server, and returns what it answers."""
+
+    def __init__(self, **capabilities: Any) -> None:
+        self.meta = {f"{PREFIX}protocolVersion": MODERN, f"{PREFIX}clientCapabilities": capabilities}
+
+    async def ask(self, server: Any, method: str, **params: Any) -> Any:
+        streams = Streams()
+        connection = await begin(streams, server)
+        try:
+            return await streams.post(id=1, method=method, params={**params, "_meta": self.meta}).answer(1)
+        finally:
+            await connection.aclose()
+
+
+@pytest.mark.parametrize("revision", LEGACY)
+async def test_in_the_legacy_era_they_are_requests_of_their_own(revision: str) -> None:
+    asked = {
+        "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
+        "create_message": returns("CreateMessageResult", **ANSWERS["sampling/createMessage"]),
+    }
+    if revision >= "2025-06-18":
+        asked["elicit"] = returns("ElicitResult", **ANSWERS["elicitation/create"])
+    server = make_server(revision, call_tool=ask_everything)
+    async with talk(server, handlers=make_handlers(revision, **asked)) as both:
+        [text] = (await both.client.call_tool(name="x")).content
+    assert text.text == ("file:///home m accept" if "elicit" in asked else "file:///home m")
+
+
+async def test_in_the_modern_era_the_result_carries_them() -> None:
+    """What carries them is plugged in; here it answers at once, where a client would send its request again."""
+    carried: list[tuple[str, str, bytes | None]] = []
+
+    async def answer(work: Any, method: RequestMethod[Any, Any], params: bytes | None, options: Any) -> Any:
+        carried.append((work.method.name, method.name, params))
+        return ANSWERS[method.name]
+
+    async def plugged(self: Any, params: Any, ctx: Any) -> Any:
+        ctx.exchange.requester.answers.ask_inside = answer
+        return await ask_everything(self, params, ctx)
+
+    response = await Modern(**CLIENT).ask(make_server(MODERN, call_tool=plugged), "tools/call", name="x")
+    assert response["result"]["content"][0]["text"] == "file:///home m accept"
+    assert [(by, what) for by, what, _ in carried] == [("tools/call", name) for name in ANSWERS]
+    assert carried[2][2] == b'{"message":"How many?","requestedSchema":{"type":"object","properties":{"cups":' + (
+        b'{"type":"integer"}}}}'
+    )
+
+
+async def test_without_it_asking_fails_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    response = await Modern(**CLIENT).ask(make_server(MODERN, call_tool=ask_everything), "tools/call", name="x")
+    assert response["error"] == {"code": -32603, "message": "internal error"}
+    assert "roots/list of 2026-07-28: /: asking for input inside a result is not implemented yet" in caplog.text
+
+
+async def test_a_client_that_cannot_answer_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
+    response = await Modern().ask(make_server(MODERN, call_tool=ask_everything), "tools/call", name="x")
+    assert response["error"]["code"] == -32021
+    assert response["error"]["data"] == {"requiredCapabilities": {"roots": {}}}
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+async def test_most_results_can_carry_nothing() -> None:
+    raised: list[LocalProtocolError] = []
+
+    async def ask(self: Any, params: Any, ctx: Any) -> Any:
+        with pytest.raises(LocalProtocolError) as error:
+            await ctx.client.list_roots()
+        raised.append(error.value)
+        raise MissingCapability("client.roots", "the list")
+
+    await Modern(**CLIENT).ask(make_server(MODERN, list_tools=ask), "tools/list")
+    reason = "the result of tools/list cannot ask for input; that of prompts/get or resources/read or tools/call can"
+    assert [error.reason for error in raised] == [reason]
+
+
+async def test_outside_of_a_request_there_is_no_result_to_carry_anything() -> None:
+    held: list[Any] = []
+
+    async def keep(self: Any, params: Any, ctx: Any) -> Any:
+        held.append(ctx.client)
+        return made(MODERN, "CallToolResult", resultType="complete", content=[])
+
+    streams, server = Streams(), make_server(MODERN, call_tool=keep)
+    connection = await begin(streams, server)
+    params = {"name": "x", "_meta": Modern(**CLIENT).meta}
+    assert "result" in await streams.post(id=1, method="tools/call", params=params).answer(1)
+    with pytest.raises(LocalProtocolError, match="while it handles a request of it, and none is open here"):
+        await held[0].list_roots()
+    await connection.aclose()
