@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import revision_header
-from mcp_bindgen.emit.python.modules import settle_modules
+from mcp_bindgen.emit.python.modules import categories
 from mcp_bindgen.emit.python.package import package_pages, package_view
 from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.ingest.revisions import released
@@ -22,14 +22,14 @@ REVISION = "2099-01-01"
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "generate"
 
 
-SETTLED = settle_modules(load_released(revision) for revision in released())
+CATEGORIES = categories(load_released(revision) for revision in released())
 
 
 def emitted(
     protocol: Protocol, *, command: str = "mcp-bindgen generate", templates: Path | None = None
 ) -> dict[str, str]:
     """Emit the bindings of a revision."""
-    package = package_view(protocol, SETTLED, Diagnostics())
+    package = package_view(protocol, CATEGORIES, Diagnostics())
     return Templates(templates).render(package_pages(package), revision_header(protocol, command))
 
 

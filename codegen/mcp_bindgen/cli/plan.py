@@ -9,7 +9,7 @@ from mcp_bindgen.bridge.emit import emit_bridges
 from mcp_bindgen.cli.request import Request, stable_name
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.emit.header import revision_header
-from mcp_bindgen.emit.python.modules import settle_modules
+from mcp_bindgen.emit.python.modules import categories
 from mcp_bindgen.emit.python.package import TYPED, emit_root, package_pages, package_view, revision_folder
 from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.tree import Extent, Tree, packages_in
@@ -57,7 +57,7 @@ class _Planner:
         self._templates = Templates(request.templates, [extra.template for extra in request.extra])
         self._extra: dict[str, str] = {}
         self._released = [load_released(revision) for revision in released()]
-        self._settled = settle_modules(self._released)
+        self._categories = categories(self._released)
 
     def plan(self, step: Callable[[str], None]) -> Plan:
         protocols = [_named(protocol) for protocol in self._protocols()]
@@ -84,7 +84,7 @@ class _Planner:
 
     def _package(self, protocol: Protocol, folder: str) -> Package:
         header = revision_header(protocol, self._request.command(protocol.revision))
-        view = package_view(protocol, self._settled, self._diagnostics)
+        view = package_view(protocol, self._categories, self._diagnostics)
         files = self._templates.render(package_pages(view), header)
         for extra in self._request.extra:
             page = Page(path=extra.path_of(protocol.revision), template=str(extra.template), context={"package": view})

@@ -8,7 +8,7 @@
 
 from typing import Annotated as _Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Boolean, Integer, JsonNumber, LEFT_TO_RIGHT, OPEN, Tagged, WireModel
+from mcp_runtime.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 ProgressToken: TypeAlias = _Annotated[str | Integer, LEFT_TO_RIGHT]
@@ -45,18 +45,6 @@ class RequestParams(WireModel):
     """Extra data beside the method's own parameters, such as a `progressToken`."""
 
 
-class Request(WireModel):
-    """Base of all messages that want an answer: a method name and its parameters.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    method: str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: RequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
-
-
 class Result(WireModel):
     """Base of all answers to requests; members beyond the known ones are allowed.
 
@@ -67,116 +55,11 @@ class Result(WireModel):
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
-RequestId: TypeAlias = _Annotated[str | Integer, LEFT_TO_RIGHT]
-"""Pairs an answer with its request; a string or an integer, never null.
-
-See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-"""
-
-
-class JSONRPCRequest(Request):
-    """A message that must be answered, under the same id.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    jsonrpc: Literal["2.0"] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
-
-
 EmptyResult: TypeAlias = Result
 """An answer without content of its own: the request was carried out.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
-
-
-class ClientCapabilitiesRoots(WireModel):
-    """Present if the client can tell which directories servers may use (`roots/list`).
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    list_changed: Boolean | None = None
-    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
-
-
-class ClientCapabilities(WireModel):
-    """What a client can do for servers; names unknown to this revision may appear too.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
-    roots: ClientCapabilitiesRoots | None = None
-    """Present if the client can tell which directories servers may use (`roots/list`)."""
-    sampling: dict[str, Any] | None = None
-    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
-
-
-class ServerCapabilitiesPrompts(WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesResources(WireModel):
-    """Present if the server has something to read (`resources/read`).
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    subscribe: Boolean | None = None
-    """True if single resources can be watched with `resources/subscribe`; false when absent."""
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesTools(WireModel):
-    """Present if the server has functions for the model (`tools/call`).
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
-
-
-class ServerCapabilities(WireModel):
-    """What a server offers; names unknown to this revision may appear too.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
-    logging: dict[str, Any] | None = None
-    """Present if the server can send log messages (`notifications/message`)."""
-    prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
-    resources: ServerCapabilitiesResources | None = None
-    """Present if the server has something to read (`resources/read`)."""
-    tools: ServerCapabilitiesTools | None = None
-    """Present if the server has functions for the model (`tools/call`)."""
-
-
-class Implementation(WireModel):
-    """Name and version of a client or server program, as told by itself and not verified.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    name: str
-    """Name of the program, as used by programs and in logs."""
-    version: str
-    """Release of the program, in its own numbering."""
 
 
 class PaginatedRequestParams(WireModel):
@@ -189,18 +72,6 @@ class PaginatedRequestParams(WireModel):
     """Extra data beside the method's own parameters, such as a `progressToken`."""
     cursor: Cursor | None = None
     """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
-
-
-class PaginatedRequest(WireModel):
-    """Base of requests that read a long list in pieces.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    method: str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
 
 
 class PaginatedResult(Result):
@@ -220,192 +91,8 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 """
 
 
-class AnnotatedAnnotations(WireModel):
-    """Hints on who this is meant for and how important it is; may be ignored.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    audience: list[Role] | None = None
-    """Whom the content is meant for: the user, the model ("assistant"), or both."""
-    priority: _Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
-
-
-class Annotated(WireModel):
-    """Base of objects that may carry hints on their audience and their importance.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    annotations: AnnotatedAnnotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-
-
-class Resource(Annotated):
-    """Something the server can read out, such as a file or a record, known by its URI.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    uri: str
-    """Identifies the resource in `resources/read`."""
-    name: str
-    """What the resource is called; shown where no better label exists."""
-    description: str | None = None
-    """What it contains, to help the model decide whether to read it."""
-    mime_type: str | None = None
-    """Media type of the contents, if known."""
-    size: Integer | None = None
-    """Length of the contents in bytes, before base64 or tokens, if known."""
-
-
-class ResourceContents(WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    uri: str
-    """Where this piece was read from; may lie below the URI asked for."""
-    mime_type: str | None = None
-    """Media type of this piece, if known."""
-
-
-class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    text: str
-    """What was read; only for data that is not binary."""
-
-
-class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    blob: str
-    """The binary data, encoded as base64."""
-
-
-class EmbeddedResource(Annotated):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    type: Literal["resource"] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
-    resource: _Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
-
-
-class ToolInputSchema(WireModel):
-    """JSON Schema of the arguments; the top level is always an object.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    type: Literal["object"] = "object"
-    """Always "object", as arguments are passed by name."""
-    properties: dict[str, dict[str, Any]] | None = None
-    """JSON Schema of each argument, by name."""
-    required: list[str] | None = None
-    """Names of the arguments that cannot be left out."""
-
-
-class Tool(WireModel):
-    """A function of the server that a model may call, with the shape of its arguments.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    name: str
-    """Identifies the tool in `tools/call`; unique on its server."""
-    description: str | None = None
-    """What the tool does, for the model to decide when to use it."""
-    input_schema: ToolInputSchema
-    """JSON Schema of the arguments; the top level is always an object."""
-
-
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
-
-
-class TextContent(Annotated):
-    """Plain text as a content block.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    type: Literal["text"] = "text"
-    """Marks this block as written words; always "text"."""
-    text: str
-    """The words themselves, as an ordinary string."""
-
-
-class ImageContent(Annotated):
-    """A picture as a content block, base64-encoded.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    type: Literal["image"] = "image"
-    """Marks this block as a picture; always "image"."""
-    data: str
-    """The picture itself, encoded as base64."""
-    mime_type: str
-    """Media type of the picture, like "image/png"."""
-
-
-class SamplingMessage(WireModel):
-    """One message of a conversation with the client's language model.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    role: Role
-    """Who speaks: the user or the model."""
-    content: _Annotated[ImageContent | TextContent, Tagged("type")]
-    """What is said, as one block, such as text or a picture."""
-
-
-class CreateMessageResult(Result, SamplingMessage):
-    """What the client's language model wrote; the user should see it before the server does.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    model: str
-    """Which one wrote the answer, by the name its provider uses."""
-    stop_reason: _Annotated[Literal["endTurn", "stopSequence", "maxTokens"] | str, OPEN] | None = None
-    """Why the model went no further: "endTurn", "stopSequence", "maxTokens" or the provider's own word."""
-
-
-class Root(WireModel):
-    """A directory or file of the user's that servers may work on.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    uri: str
-    """Where the directory or file is; has to begin with "file://"."""
-    name: str | None = None
-    """What to call it in front of people."""
-
-
-class ListRootsResult(Result):
-    """The directories and files a client lets the server work on.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
-    """
-
-    roots: list[Root]
-    """The directories and files, all in one list without pages."""

@@ -6,12 +6,48 @@
 #   command:  mcp-bindgen generate 2024-11-05
 """Types of `initialize`. Revision 2024-11-05."""
 
-from typing import Annotated as _Annotated, Literal
+from typing import Annotated as _Annotated, Any, Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.model import Boolean, WireModel
 from pydantic import Field
 
-from .common import ClientCapabilities, Implementation, RequestParamsMeta, Result, ServerCapabilities
+from .common import RequestParamsMeta, Result
+
+
+class ClientCapabilitiesRoots(WireModel):
+    """Present if the client can tell which directories servers may use (`roots/list`).
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    list_changed: Boolean | None = None
+    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
+
+
+class ClientCapabilities(WireModel):
+    """What a client can do for servers; names unknown to this revision may appear too.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    experimental: dict[str, dict[str, Any]] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    roots: ClientCapabilitiesRoots | None = None
+    """Present if the client can tell which directories servers may use (`roots/list`)."""
+    sampling: dict[str, Any] | None = None
+    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
+
+
+class Implementation(WireModel):
+    """Name and version of a client or server program, as told by itself and not verified.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    name: str
+    """Name of the program, as used by programs and in logs."""
+    version: str
+    """Release of the program, in its own numbering."""
 
 
 class InitializeRequestParams(WireModel):
@@ -40,6 +76,56 @@ class InitializeRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: InitializeRequestParams
     """Data of the message; `method` decides what belongs here."""
+
+
+class ServerCapabilitiesPrompts(WireModel):
+    """Present if the server has templates to fetch (`prompts/get`).
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesResources(WireModel):
+    """Present if the server has something to read (`resources/read`).
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    subscribe: Boolean | None = None
+    """True if single resources can be watched with `resources/subscribe`; false when absent."""
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesTools(WireModel):
+    """Present if the server has functions for the model (`tools/call`).
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+
+
+class ServerCapabilities(WireModel):
+    """What a server offers; names unknown to this revision may appear too.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    experimental: dict[str, dict[str, Any]] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    logging: dict[str, Any] | None = None
+    """Present if the server can send log messages (`notifications/message`)."""
+    prompts: ServerCapabilitiesPrompts | None = None
+    """Present if the server has templates to fetch (`prompts/get`)."""
+    resources: ServerCapabilitiesResources | None = None
+    """Present if the server has something to read (`resources/read`)."""
+    tools: ServerCapabilitiesTools | None = None
+    """Present if the server has functions for the model (`tools/call`)."""
 
 
 class InitializeResult(Result):

@@ -15,38 +15,12 @@ if TYPE_CHECKING:
         Cursor as Cursor,
         RequestParamsMeta as RequestParamsMeta,
         RequestParams as RequestParams,
-        Request as Request,
         Result as Result,
-        RequestId as RequestId,
-        JSONRPCRequest as JSONRPCRequest,
         EmptyResult as EmptyResult,
-        ClientCapabilitiesRoots as ClientCapabilitiesRoots,
-        ClientCapabilities as ClientCapabilities,
-        ServerCapabilitiesPrompts as ServerCapabilitiesPrompts,
-        ServerCapabilitiesResources as ServerCapabilitiesResources,
-        ServerCapabilitiesTools as ServerCapabilitiesTools,
-        ServerCapabilities as ServerCapabilities,
-        Implementation as Implementation,
         PaginatedRequestParams as PaginatedRequestParams,
-        PaginatedRequest as PaginatedRequest,
         PaginatedResult as PaginatedResult,
         Role as Role,
-        AnnotatedAnnotations as AnnotatedAnnotations,
-        Annotated as Annotated,
-        Resource as Resource,
-        ResourceContents as ResourceContents,
-        TextResourceContents as TextResourceContents,
-        BlobResourceContents as BlobResourceContents,
-        EmbeddedResource as EmbeddedResource,
-        ToolInputSchema as ToolInputSchema,
-        Tool as Tool,
         LoggingLevel as LoggingLevel,
-        TextContent as TextContent,
-        ImageContent as ImageContent,
-        SamplingMessage as SamplingMessage,
-        CreateMessageResult as CreateMessageResult,
-        Root as Root,
-        ListRootsResult as ListRootsResult,
     )
     from .completion import (
         PromptReference as PromptReference,
@@ -57,17 +31,39 @@ if TYPE_CHECKING:
         CompleteResultCompletion as CompleteResultCompletion,
         CompleteResult as CompleteResult,
     )
+    from .content import (
+        ResourceContents as ResourceContents,
+        TextResourceContents as TextResourceContents,
+        BlobResourceContents as BlobResourceContents,
+        AnnotatedAnnotations as AnnotatedAnnotations,
+        Annotated as Annotated,
+        EmbeddedResource as EmbeddedResource,
+        TextContent as TextContent,
+        ImageContent as ImageContent,
+    )
     from .initialize import (
+        ClientCapabilitiesRoots as ClientCapabilitiesRoots,
+        ClientCapabilities as ClientCapabilities,
+        Implementation as Implementation,
         InitializeRequestParams as InitializeRequestParams,
         InitializeRequest as InitializeRequest,
+        ServerCapabilitiesPrompts as ServerCapabilitiesPrompts,
+        ServerCapabilitiesResources as ServerCapabilitiesResources,
+        ServerCapabilitiesTools as ServerCapabilitiesTools,
+        ServerCapabilities as ServerCapabilities,
         InitializeResult as InitializeResult,
     )
     from .logging import SetLevelRequestParams as SetLevelRequestParams, SetLevelRequest as SetLevelRequest
     from .messages import (
+        Request as Request,
+        JSONRPCRequest as JSONRPCRequest,
+        Notification as Notification,
+        JSONRPCNotification as JSONRPCNotification,
         JSONRPCResponse as JSONRPCResponse,
         JSONRPCErrorError as JSONRPCErrorError,
         JSONRPCError as JSONRPCError,
         JSONRPCMessage as JSONRPCMessage,
+        PaginatedRequest as PaginatedRequest,
         ClientRequest as ClientRequest,
         ClientNotification as ClientNotification,
         ClientResult as ClientResult,
@@ -77,8 +73,7 @@ if TYPE_CHECKING:
     )
     from .notifications import (
         NotificationParams as NotificationParams,
-        Notification as Notification,
-        JSONRPCNotification as JSONRPCNotification,
+        RequestId as RequestId,
         CancelledNotificationParams as CancelledNotificationParams,
         CancelledNotification as CancelledNotification,
         InitializedNotification as InitializedNotification,
@@ -106,6 +101,7 @@ if TYPE_CHECKING:
     )
     from .resources import (
         ListResourcesRequest as ListResourcesRequest,
+        Resource as Resource,
         ListResourcesResult as ListResourcesResult,
         ListResourceTemplatesRequest as ListResourceTemplatesRequest,
         ResourceTemplate as ResourceTemplate,
@@ -118,15 +114,19 @@ if TYPE_CHECKING:
         UnsubscribeRequestParams as UnsubscribeRequestParams,
         UnsubscribeRequest as UnsubscribeRequest,
     )
-    from .roots import ListRootsRequest as ListRootsRequest
+    from .roots import ListRootsRequest as ListRootsRequest, Root as Root, ListRootsResult as ListRootsResult
     from .sampling import (
+        SamplingMessage as SamplingMessage,
         ModelHint as ModelHint,
         ModelPreferences as ModelPreferences,
         CreateMessageRequestParams as CreateMessageRequestParams,
         CreateMessageRequest as CreateMessageRequest,
+        CreateMessageResult as CreateMessageResult,
     )
     from .tools import (
         ListToolsRequest as ListToolsRequest,
+        ToolInputSchema as ToolInputSchema,
+        Tool as Tool,
         ListToolsResult as ListToolsResult,
         CallToolResult as CallToolResult,
         CallToolRequestParams as CallToolRequestParams,

@@ -11,16 +11,8 @@ from typing import Annotated as _Annotated, Literal
 from mcp_runtime.model import Boolean, Tagged, WireModel
 from pydantic import Field
 
-from .common import (
-    EmbeddedResource,
-    ImageContent,
-    PaginatedRequestParams,
-    PaginatedResult,
-    RequestParamsMeta,
-    Result,
-    Role,
-    TextContent,
-)
+from .common import PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result, Role
+from .content import EmbeddedResource, ImageContent, TextContent
 
 
 class ListPromptsRequest(WireModel):

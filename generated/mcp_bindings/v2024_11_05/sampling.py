@@ -8,10 +8,23 @@
 
 from typing import Annotated as _Annotated, Any, Literal
 
-from mcp_runtime.model import Integer, JsonNumber, Number, WireModel
+from mcp_runtime.model import Integer, JsonNumber, Number, OPEN, Tagged, WireModel
 from pydantic import Field
 
-from .common import RequestParamsMeta, SamplingMessage
+from .common import RequestParamsMeta, Result, Role
+from .content import ImageContent, TextContent
+
+
+class SamplingMessage(WireModel):
+    """One message of a conversation with the client's language model.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    role: Role
+    """Who speaks: the user or the model."""
+    content: _Annotated[ImageContent | TextContent, Tagged("type")]
+    """What is said, as one block, such as text or a picture."""
 
 
 class ModelHint(WireModel):
@@ -76,3 +89,15 @@ class CreateMessageRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: CreateMessageRequestParams
     """Data of the message; `method` decides what belongs here."""
+
+
+class CreateMessageResult(Result, SamplingMessage):
+    """What the client's language model wrote; the user should see it before the server does.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    model: str
+    """Which one wrote the answer, by the name its provider uses."""
+    stop_reason: _Annotated[Literal["endTurn", "stopSequence", "maxTokens"] | str, OPEN] | None = None
+    """Why the model went no further: "endTurn", "stopSequence", "maxTokens" or the provider's own word."""

@@ -11,16 +11,8 @@ from typing import Annotated as _Annotated, Any, Literal
 from mcp_runtime.model import Boolean, Tagged, WireModel
 from pydantic import Field
 
-from .common import (
-    EmbeddedResource,
-    ImageContent,
-    PaginatedRequestParams,
-    PaginatedResult,
-    RequestParamsMeta,
-    Result,
-    TextContent,
-    Tool,
-)
+from .common import PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result
+from .content import EmbeddedResource, ImageContent, TextContent
 
 
 class ListToolsRequest(WireModel):
@@ -33,6 +25,34 @@ class ListToolsRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
+
+
+class ToolInputSchema(WireModel):
+    """JSON Schema of the arguments; the top level is always an object.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    type: Literal["object"] = "object"
+    """Always "object", as arguments are passed by name."""
+    properties: dict[str, dict[str, Any]] | None = None
+    """JSON Schema of each argument, by name."""
+    required: list[str] | None = None
+    """Names of the arguments that cannot be left out."""
+
+
+class Tool(WireModel):
+    """A function of the server that a model may call, with the shape of its arguments.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
+    """
+
+    name: str
+    """Identifies the tool in `tools/call`; unique on its server."""
+    description: str | None = None
+    """What the tool does, for the model to decide when to use it."""
+    input_schema: ToolInputSchema
+    """JSON Schema of the arguments; the top level is always an object."""
 
 
 class ListToolsResult(PaginatedResult):

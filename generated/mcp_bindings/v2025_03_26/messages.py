@@ -10,17 +10,18 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, Tagged, WireModel
 
-from .common import CreateMessageResult, EmptyResult, JSONRPCRequest, ListRootsResult, RequestId, Result
+from .common import EmptyResult, PaginatedRequestParams, RequestParams, Result
 from .completion import CompleteRequest, CompleteResult
 from .initialize import InitializeRequest, InitializeResult
 from .logging import SetLevelRequest
 from .notifications import (
     CancelledNotification,
     InitializedNotification,
-    JSONRPCNotification,
     LoggingMessageNotification,
+    NotificationParams,
     ProgressNotification,
     PromptListChangedNotification,
+    RequestId,
     ResourceListChangedNotification,
     ResourceUpdatedNotification,
     RootsListChangedNotification,
@@ -38,9 +39,56 @@ from .resources import (
     SubscribeRequest,
     UnsubscribeRequest,
 )
-from .roots import ListRootsRequest
-from .sampling import CreateMessageRequest
+from .roots import ListRootsRequest, ListRootsResult
+from .sampling import CreateMessageRequest, CreateMessageResult
 from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult
+
+
+class Request(WireModel):
+    """Base of all messages that want an answer: a method name and its parameters.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: RequestParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class JSONRPCRequest(Request):
+    """A message that must be answered, under the same id.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class Notification(WireModel):
+    """Base of all one-way messages: a method name and its data.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: NotificationParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class JSONRPCNotification(Notification):
+    """A one-way message: nobody answers it.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+
 
 JSONRPCBatchRequest: TypeAlias = list[Annotated[JSONRPCRequest | JSONRPCNotification, LEFT_TO_RIGHT]]
 """Several requests and notifications sent as one array; `initialize` must not be among them.
@@ -106,6 +154,18 @@ JSONRPCMessage: TypeAlias = Annotated[
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
 """
+
+
+class PaginatedRequest(WireModel):
+    """Base of requests that read a long list in pieces.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: PaginatedRequestParams | None = None
+    """Data of the message; `method` decides what belongs here."""
 
 
 ClientRequest: TypeAlias = Annotated[

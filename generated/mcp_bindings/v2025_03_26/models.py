@@ -15,39 +15,13 @@ if TYPE_CHECKING:
         Cursor as Cursor,
         RequestParamsMeta as RequestParamsMeta,
         RequestParams as RequestParams,
-        Request as Request,
         Result as Result,
-        RequestId as RequestId,
-        JSONRPCRequest as JSONRPCRequest,
         EmptyResult as EmptyResult,
-        ClientCapabilitiesRoots as ClientCapabilitiesRoots,
-        ClientCapabilities as ClientCapabilities,
-        ServerCapabilitiesPrompts as ServerCapabilitiesPrompts,
-        ServerCapabilitiesResources as ServerCapabilitiesResources,
-        ServerCapabilitiesTools as ServerCapabilitiesTools,
-        ServerCapabilities as ServerCapabilities,
-        Implementation as Implementation,
         PaginatedRequestParams as PaginatedRequestParams,
-        PaginatedRequest as PaginatedRequest,
         PaginatedResult as PaginatedResult,
         Role as Role,
-        Annotations as Annotations,
-        Resource as Resource,
-        ResourceContents as ResourceContents,
-        TextResourceContents as TextResourceContents,
-        BlobResourceContents as BlobResourceContents,
-        EmbeddedResource as EmbeddedResource,
-        ToolAnnotations as ToolAnnotations,
-        ToolInputSchema as ToolInputSchema,
-        Tool as Tool,
         LoggingLevel as LoggingLevel,
-        TextContent as TextContent,
-        ImageContent as ImageContent,
-        AudioContent as AudioContent,
-        SamplingMessage as SamplingMessage,
-        CreateMessageResult as CreateMessageResult,
-        Root as Root,
-        ListRootsResult as ListRootsResult,
+        Annotations as Annotations,
     )
     from .completion import (
         PromptReference as PromptReference,
@@ -58,19 +32,40 @@ if TYPE_CHECKING:
         CompleteResultCompletion as CompleteResultCompletion,
         CompleteResult as CompleteResult,
     )
+    from .content import (
+        ResourceContents as ResourceContents,
+        TextResourceContents as TextResourceContents,
+        BlobResourceContents as BlobResourceContents,
+        EmbeddedResource as EmbeddedResource,
+        TextContent as TextContent,
+        ImageContent as ImageContent,
+        AudioContent as AudioContent,
+    )
     from .initialize import (
+        ClientCapabilitiesRoots as ClientCapabilitiesRoots,
+        ClientCapabilities as ClientCapabilities,
+        Implementation as Implementation,
         InitializeRequestParams as InitializeRequestParams,
         InitializeRequest as InitializeRequest,
+        ServerCapabilitiesPrompts as ServerCapabilitiesPrompts,
+        ServerCapabilitiesResources as ServerCapabilitiesResources,
+        ServerCapabilitiesTools as ServerCapabilitiesTools,
+        ServerCapabilities as ServerCapabilities,
         InitializeResult as InitializeResult,
     )
     from .logging import SetLevelRequestParams as SetLevelRequestParams, SetLevelRequest as SetLevelRequest
     from .messages import (
+        Request as Request,
+        JSONRPCRequest as JSONRPCRequest,
+        Notification as Notification,
+        JSONRPCNotification as JSONRPCNotification,
         JSONRPCBatchRequest as JSONRPCBatchRequest,
         JSONRPCResponse as JSONRPCResponse,
         JSONRPCErrorError as JSONRPCErrorError,
         JSONRPCError as JSONRPCError,
         JSONRPCBatchResponse as JSONRPCBatchResponse,
         JSONRPCMessage as JSONRPCMessage,
+        PaginatedRequest as PaginatedRequest,
         ClientRequest as ClientRequest,
         ClientNotification as ClientNotification,
         ClientResult as ClientResult,
@@ -80,8 +75,7 @@ if TYPE_CHECKING:
     )
     from .notifications import (
         NotificationParams as NotificationParams,
-        Notification as Notification,
-        JSONRPCNotification as JSONRPCNotification,
+        RequestId as RequestId,
         CancelledNotificationParams as CancelledNotificationParams,
         CancelledNotification as CancelledNotification,
         InitializedNotification as InitializedNotification,
@@ -109,6 +103,7 @@ if TYPE_CHECKING:
     )
     from .resources import (
         ListResourcesRequest as ListResourcesRequest,
+        Resource as Resource,
         ListResourcesResult as ListResourcesResult,
         ListResourceTemplatesRequest as ListResourceTemplatesRequest,
         ResourceTemplate as ResourceTemplate,
@@ -121,15 +116,20 @@ if TYPE_CHECKING:
         UnsubscribeRequestParams as UnsubscribeRequestParams,
         UnsubscribeRequest as UnsubscribeRequest,
     )
-    from .roots import ListRootsRequest as ListRootsRequest
+    from .roots import ListRootsRequest as ListRootsRequest, Root as Root, ListRootsResult as ListRootsResult
     from .sampling import (
+        SamplingMessage as SamplingMessage,
         ModelHint as ModelHint,
         ModelPreferences as ModelPreferences,
         CreateMessageRequestParams as CreateMessageRequestParams,
         CreateMessageRequest as CreateMessageRequest,
+        CreateMessageResult as CreateMessageResult,
     )
     from .tools import (
         ListToolsRequest as ListToolsRequest,
+        ToolInputSchema as ToolInputSchema,
+        ToolAnnotations as ToolAnnotations,
+        Tool as Tool,
         ListToolsResult as ListToolsResult,
         CallToolResult as CallToolResult,
         CallToolRequestParams as CallToolRequestParams,

@@ -11,17 +11,8 @@ from typing import Annotated, Literal
 from mcp_runtime.model import Boolean, Tagged, WireModel
 from pydantic import Field
 
-from .common import (
-    AudioContent,
-    EmbeddedResource,
-    ImageContent,
-    PaginatedRequestParams,
-    PaginatedResult,
-    RequestParamsMeta,
-    Result,
-    Role,
-    TextContent,
-)
+from .common import PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result, Role
+from .content import AudioContent, EmbeddedResource, ImageContent, TextContent
 
 
 class ListPromptsRequest(WireModel):

@@ -8,19 +8,11 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import LEFT_TO_RIGHT, WireModel
+from mcp_runtime.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
-from .common import (
-    Annotations,
-    BlobResourceContents,
-    PaginatedRequestParams,
-    PaginatedResult,
-    RequestParamsMeta,
-    Resource,
-    Result,
-    TextResourceContents,
-)
+from .common import Annotations, PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result
+from .content import BlobResourceContents, TextResourceContents
 
 
 class ListResourcesRequest(WireModel):
@@ -33,6 +25,26 @@ class ListResourcesRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
+
+
+class Resource(WireModel):
+    """Something the server can read out, such as a file or a record, known by its URI.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    uri: str
+    """Identifies the resource in `resources/read`."""
+    name: str
+    """What the resource is called; shown where no better label exists."""
+    description: str | None = None
+    """What it contains, to help the model decide whether to read it."""
+    mime_type: str | None = None
+    """Media type of the contents, if known."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    size: Integer | None = None
+    """Length of the contents in bytes, before base64 or tokens, if known."""
 
 
 class ListResourcesResult(PaginatedResult):

@@ -10,7 +10,7 @@ from typing import Literal
 
 from mcp_runtime.model import WireModel
 
-from .common import RequestParams
+from .common import RequestParams, Result
 
 
 class ListRootsRequest(WireModel):
@@ -23,3 +23,25 @@ class ListRootsRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: RequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
+
+
+class Root(WireModel):
+    """A directory or file of the user's that servers may work on.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    uri: str
+    """Where the directory or file is; has to begin with "file://"."""
+    name: str | None = None
+    """What to call it in front of people."""
+
+
+class ListRootsResult(Result):
+    """The directories and files a client lets the server work on.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    roots: list[Root]
+    """The directories and files, all in one list without pages."""

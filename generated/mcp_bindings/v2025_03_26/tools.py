@@ -11,17 +11,8 @@ from typing import Annotated, Any, Literal
 from mcp_runtime.model import Boolean, Tagged, WireModel
 from pydantic import Field
 
-from .common import (
-    AudioContent,
-    EmbeddedResource,
-    ImageContent,
-    PaginatedRequestParams,
-    PaginatedResult,
-    RequestParamsMeta,
-    Result,
-    TextContent,
-    Tool,
-)
+from .common import PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result
+from .content import AudioContent, EmbeddedResource, ImageContent, TextContent
 
 
 class ListToolsRequest(WireModel):
@@ -34,6 +25,56 @@ class ListToolsRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
+
+
+class ToolInputSchema(WireModel):
+    """JSON Schema of the arguments; the top level is always an object.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    type: Literal["object"] = "object"
+    """Always "object", as arguments are passed by name."""
+    properties: dict[str, dict[str, Any]] | None = None
+    """JSON Schema of each argument, by name."""
+    required: list[str] | None = None
+    """Names of the arguments that cannot be left out."""
+
+
+class ToolAnnotations(WireModel):
+    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    title: str | None = None
+    """Label for people, used if the tool itself has none."""
+    read_only_hint: Boolean | None = None
+    """True if running it changes nothing; false when absent."""
+    destructive_hint: Boolean | None = None
+    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
+    idempotent_hint: Boolean | None = None
+    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
+    read-only tool.
+    """
+    open_world_hint: Boolean | None = None
+    """True if it deals with things outside its control, like the web; true when absent."""
+
+
+class Tool(WireModel):
+    """A function of the server that a model may call, with the shape of its arguments.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
+    """
+
+    name: str
+    """Identifies the tool in `tools/call`; unique on its server."""
+    description: str | None = None
+    """What the tool does, for the model to decide when to use it."""
+    input_schema: ToolInputSchema
+    """JSON Schema of the arguments; the top level is always an object."""
+    annotations: ToolAnnotations | None = None
+    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
 
 
 class ListToolsResult(PaginatedResult):

@@ -8,7 +8,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Boolean, Integer, JsonNumber, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
+from mcp_runtime.model import Integer, JsonNumber, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
@@ -45,18 +45,6 @@ class RequestParams(WireModel):
     """Extra data beside the method's own parameters, such as a `progressToken`."""
 
 
-class Request(WireModel):
-    """Base of all messages that want an answer: a method name and its parameters.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
-    """
-
-    method: str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: RequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
-
-
 class Result(WireModel):
     """Base of all answers to requests; members beyond the known ones are allowed.
 
@@ -67,108 +55,11 @@ class Result(WireModel):
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
-RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
-"""Pairs an answer with its request; a string or an integer, never null.
-
-See https://modelcontextprotocol.io/specification/2025-06-18/schema#requestid
-"""
-
-
-class JSONRPCRequest(Request):
-    """A message that must be answered, under the same id.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcrequest
-    """
-
-    jsonrpc: Literal["2.0"] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
-
-
 EmptyResult: TypeAlias = Result
 """An answer without content of its own: the request was carried out.
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#emptyresult
 """
-
-
-class ClientCapabilitiesRoots(WireModel):
-    """Present if the client can tell which directories servers may use (`roots/list`).
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#clientcapabilities
-    """
-
-    list_changed: Boolean | None = None
-    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
-
-
-class ClientCapabilities(WireModel):
-    """What a client can do for servers; names unknown to this revision may appear too.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#clientcapabilities
-    """
-
-    experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
-    roots: ClientCapabilitiesRoots | None = None
-    """Present if the client can tell which directories servers may use (`roots/list`)."""
-    sampling: dict[str, Any] | None = None
-    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
-    elicitation: dict[str, Any] | None = None
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
-
-
-class ServerCapabilitiesPrompts(WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
-    """
-
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesResources(WireModel):
-    """Present if the server has something to read (`resources/read`).
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
-    """
-
-    subscribe: Boolean | None = None
-    """True if single resources can be watched with `resources/subscribe`; false when absent."""
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesTools(WireModel):
-    """Present if the server has functions for the model (`tools/call`).
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
-    """
-
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
-
-
-class ServerCapabilities(WireModel):
-    """What a server offers; names unknown to this revision may appear too.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
-    """
-
-    experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
-    logging: dict[str, Any] | None = None
-    """Present if the server can send log messages (`notifications/message`)."""
-    completions: dict[str, Any] | None = None
-    """Present if the server suggests values while the user is typing (`completion/complete`)."""
-    prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
-    resources: ServerCapabilitiesResources | None = None
-    """Present if the server has something to read (`resources/read`)."""
-    tools: ServerCapabilitiesTools | None = None
-    """Present if the server has functions for the model (`tools/call`)."""
 
 
 class BaseMetadata(WireModel):
@@ -183,54 +74,17 @@ class BaseMetadata(WireModel):
     """Label for people, free of jargon; without it the `name` is shown."""
 
 
-class Implementation(BaseMetadata):
-    """Name and version of a client or server program, as told by itself and not verified.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#implementation
-    """
-
-    version: str
-    """Release of the program, in its own numbering."""
-
-
-class PaginatedRequestParams(WireModel):
-    """Parameters of a request for one page of a list.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
-    """
-
-    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
-    """Extra data beside the method's own parameters, such as a `progressToken`."""
-    cursor: Cursor | None = None
-    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
-
-
-class PaginatedRequest(WireModel):
-    """Base of requests that read a long list in pieces.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
-    """
-
-    method: str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class PaginatedResult(Result):
-    """Base of results that hold one page of a list.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
-    """
-
-    next_cursor: Cursor | None = None
-    """Where the following page starts, to be sent back as it is; absent on the last page."""
-
-
 Role: TypeAlias = Literal["user", "assistant"]
 """Whose side of a conversation something is on: the human ("user") or the model ("assistant").
 
 See https://modelcontextprotocol.io/specification/2025-06-18/schema#role
+"""
+
+
+LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+"""How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
+
+See https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel
 """
 
 
@@ -246,277 +100,3 @@ class Annotations(WireModel):
     """Importance from 0 (can be left out) to 1 (practically needed)."""
     last_modified: str | None = None
     """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
-
-
-class Resource(BaseMetadata):
-    """Something the server can read out, such as a file or a record, known by its URI.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#resource
-    """
-
-    uri: str
-    """Identifies the resource in `resources/read`."""
-    description: str | None = None
-    """What it contains, to help the model decide whether to read it."""
-    mime_type: str | None = None
-    """Media type of the contents, if known."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    size: Integer | None = None
-    """Length of the contents in bytes, before base64 or tokens, if known."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ResourceContents(WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
-    """
-
-    uri: str
-    """Where this piece was read from; may lie below the URI asked for."""
-    mime_type: str | None = None
-    """Media type of this piece, if known."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#textresourcecontents
-    """
-
-    text: str
-    """What was read; only for data that is not binary."""
-
-
-class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#blobresourcecontents
-    """
-
-    blob: str
-    """The binary data, encoded as base64."""
-
-
-class ResourceLink(Resource):
-    """Points at something the server can read out; it need not show up in `resources/list`.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#resourcelink
-    """
-
-    type: Literal["resource_link"] = "resource_link"
-    """Marks this block as a pointer to something readable; always "resource_link"."""
-
-
-class EmbeddedResource(WireModel):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#embeddedresource
-    """
-
-    type: Literal["resource"] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
-    resource: Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ToolAnnotations(WireModel):
-    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#toolannotations
-    """
-
-    title: str | None = None
-    """Label for people, used if the tool itself has none."""
-    read_only_hint: Boolean | None = None
-    """True if running it changes nothing; false when absent."""
-    destructive_hint: Boolean | None = None
-    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
-    idempotent_hint: Boolean | None = None
-    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
-    read-only tool.
-    """
-    open_world_hint: Boolean | None = None
-    """True if it deals with things outside its control, like the web; true when absent."""
-
-
-class ToolInputSchema(WireModel):
-    """JSON Schema of the arguments; the top level is always an object.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#tool
-    """
-
-    type: Literal["object"] = "object"
-    """Always "object", as arguments are passed by name."""
-    properties: dict[str, dict[str, Any]] | None = None
-    """JSON Schema of each argument, by name."""
-    required: list[str] | None = None
-    """Names of the arguments that cannot be left out."""
-
-
-class ToolOutputSchema(WireModel):
-    """JSON Schema that `structuredContent` has to fit; the top level is an object.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#tool
-    """
-
-    type: Literal["object"] = "object"
-    """Always "object": the output consists of named members."""
-    properties: dict[str, dict[str, Any]] | None = None
-    """JSON Schema of each member of the output, by name."""
-    required: list[str] | None = None
-    """Names of the members that are always there."""
-
-
-class Tool(BaseMetadata):
-    """A function of the server that a model may call, with the shape of its arguments.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#tool
-    """
-
-    description: str | None = None
-    """What the tool does, for the model to decide when to use it."""
-    input_schema: ToolInputSchema
-    """JSON Schema of the arguments; the top level is always an object."""
-    output_schema: ToolOutputSchema | None = None
-    """JSON Schema that `structuredContent` has to fit; the top level is an object."""
-    annotations: ToolAnnotations | None = None
-    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-"""How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
-
-See https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel
-"""
-
-
-class TextContent(WireModel):
-    """Plain text as a content block.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#textcontent
-    """
-
-    type: Literal["text"] = "text"
-    """Marks this block as written words; always "text"."""
-    text: str
-    """The words themselves, as an ordinary string."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ImageContent(WireModel):
-    """A picture as a content block, base64-encoded.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#imagecontent
-    """
-
-    type: Literal["image"] = "image"
-    """Marks this block as a picture; always "image"."""
-    data: str
-    """The picture itself, encoded as base64."""
-    mime_type: str
-    """Media type of the picture, like "image/png"."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class AudioContent(WireModel):
-    """Sound as a content block, base64-encoded.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#audiocontent
-    """
-
-    type: Literal["audio"] = "audio"
-    """Marks this block as sound; always "audio"."""
-    data: str
-    """The sound itself, encoded as base64."""
-    mime_type: str
-    """Media type of the sound, like "audio/wav"."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class SamplingMessage(WireModel):
-    """One message of a conversation with the client's language model.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#samplingmessage
-    """
-
-    role: Role
-    """Who speaks: the user or the model."""
-    content: Annotated[ImageContent | AudioContent | TextContent, Tagged("type")]
-    """What is said, as one block, such as text or a picture."""
-
-
-class CreateMessageResult(Result, SamplingMessage):
-    """What the client's language model wrote; the user should see it before the server does.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessageresult
-    """
-
-    model: str
-    """Which one wrote the answer, by the name its provider uses."""
-    stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens"] | str, OPEN] | None = None
-    """Why the model went no further: "endTurn", "stopSequence", "maxTokens" or the provider's own word."""
-
-
-ContentBlock: TypeAlias = Annotated[
-    ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, Tagged("type")
-]
-"""One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
-
-See https://modelcontextprotocol.io/specification/2025-06-18/schema#contentblock
-"""
-
-
-class Root(WireModel):
-    """A directory or file of the user's that servers may work on.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#root
-    """
-
-    uri: str
-    """Where the directory or file is; has to begin with "file://"."""
-    name: str | None = None
-    """What to call it in front of people."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ListRootsResult(Result):
-    """The directories and files a client lets the server work on.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsresult
-    """
-
-    roots: list[Root]
-    """The directories and files, all in one list without pages."""
-
-
-class ElicitResult(Result):
-    """What the user did with the question, and the answers of an accepted form.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult
-    """
-
-    action: Literal["accept", "decline", "cancel"]
-    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
-    content: dict[str, Annotated[str | Boolean | Number, LEFT_TO_RIGHT]] | None = None
-    """Answers by field name; present only for an accepted form."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from mcp_runtime.model import Boolean, Integer, LEFT_TO_RIGHT, Number, WireModel
 from pydantic import Field
 
-from .common import RequestParamsMeta
+from .common import RequestParamsMeta, Result
 
 
 class StringSchema(WireModel):
@@ -133,3 +133,15 @@ class ElicitRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: ElicitRequestParams
     """Data of the message; `method` decides what belongs here."""
+
+
+class ElicitResult(Result):
+    """What the user did with the question, and the answers of an accepted form.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#elicitresult
+    """
+
+    action: Literal["accept", "decline", "cancel"]
+    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
+    content: dict[str, Annotated[str | Boolean | Number, LEFT_TO_RIGHT]] | None = None
+    """Answers by field name; present only for an accepted form."""

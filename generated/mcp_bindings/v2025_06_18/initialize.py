@@ -6,12 +6,48 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `initialize`. Revision 2025-06-18."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.model import Boolean, WireModel
 from pydantic import Field
 
-from .common import ClientCapabilities, Implementation, RequestParamsMeta, Result, ServerCapabilities
+from .common import BaseMetadata, RequestParamsMeta, Result
+
+
+class ClientCapabilitiesRoots(WireModel):
+    """Present if the client can tell which directories servers may use (`roots/list`).
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#clientcapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
+
+
+class ClientCapabilities(WireModel):
+    """What a client can do for servers; names unknown to this revision may appear too.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#clientcapabilities
+    """
+
+    experimental: dict[str, dict[str, Any]] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    roots: ClientCapabilitiesRoots | None = None
+    """Present if the client can tell which directories servers may use (`roots/list`)."""
+    sampling: dict[str, Any] | None = None
+    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
+    elicitation: dict[str, Any] | None = None
+    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
+
+
+class Implementation(BaseMetadata):
+    """Name and version of a client or server program, as told by itself and not verified.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#implementation
+    """
+
+    version: str
+    """Release of the program, in its own numbering."""
 
 
 class InitializeRequestParams(WireModel):
@@ -40,6 +76,58 @@ class InitializeRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: InitializeRequestParams
     """Data of the message; `method` decides what belongs here."""
+
+
+class ServerCapabilitiesPrompts(WireModel):
+    """Present if the server has templates to fetch (`prompts/get`).
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesResources(WireModel):
+    """Present if the server has something to read (`resources/read`).
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
+    """
+
+    subscribe: Boolean | None = None
+    """True if single resources can be watched with `resources/subscribe`; false when absent."""
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesTools(WireModel):
+    """Present if the server has functions for the model (`tools/call`).
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+
+
+class ServerCapabilities(WireModel):
+    """What a server offers; names unknown to this revision may appear too.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#servercapabilities
+    """
+
+    experimental: dict[str, dict[str, Any]] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    logging: dict[str, Any] | None = None
+    """Present if the server can send log messages (`notifications/message`)."""
+    completions: dict[str, Any] | None = None
+    """Present if the server suggests values while the user is typing (`completion/complete`)."""
+    prompts: ServerCapabilitiesPrompts | None = None
+    """Present if the server has templates to fetch (`prompts/get`)."""
+    resources: ServerCapabilitiesResources | None = None
+    """Present if the server has something to read (`resources/read`)."""
+    tools: ServerCapabilitiesTools | None = None
+    """Present if the server has functions for the model (`tools/call`)."""
 
 
 class InitializeResult(Result):

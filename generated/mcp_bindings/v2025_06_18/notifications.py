@@ -6,12 +6,12 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `notifications`. Revision 2025-06-18."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Number, WireModel
+from mcp_runtime.model import Integer, LEFT_TO_RIGHT, Number, WireModel
 from pydantic import Field
 
-from .common import LoggingLevel, ProgressToken, RequestId
+from .common import LoggingLevel, ProgressToken
 
 
 class NotificationParams(WireModel):
@@ -24,26 +24,11 @@ class NotificationParams(WireModel):
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
-class Notification(WireModel):
-    """Base of all one-way messages: a method name and its data.
+RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
+"""Pairs an answer with its request; a string or an integer, never null.
 
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
-    """
-
-    method: str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: NotificationParams | None = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class JSONRPCNotification(Notification):
-    """A one-way message: nobody answers it.
-
-    See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcnotification
-    """
-
-    jsonrpc: Literal["2.0"] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
+See https://modelcontextprotocol.io/specification/2025-06-18/schema#requestid
+"""
 
 
 class CancelledNotificationParams(WireModel):

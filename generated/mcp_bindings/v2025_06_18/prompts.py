@@ -11,7 +11,9 @@ from typing import Annotated, Any, Literal
 from mcp_runtime.model import Boolean, WireModel
 from pydantic import Field
 
-from .common import BaseMetadata, ContentBlock, PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result, Role
+from .common import BaseMetadata, RequestParamsMeta, Result, Role
+from .content import ContentBlock
+from .resources import PaginatedRequestParams, PaginatedResult
 
 
 class ListPromptsRequest(WireModel):

@@ -8,20 +8,32 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import LEFT_TO_RIGHT, WireModel
+from mcp_runtime.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
-from .common import (
-    Annotations,
-    BaseMetadata,
-    BlobResourceContents,
-    PaginatedRequestParams,
-    PaginatedResult,
-    RequestParamsMeta,
-    Resource,
-    Result,
-    TextResourceContents,
-)
+from .common import Annotations, BaseMetadata, Cursor, RequestParamsMeta, Result
+
+
+class PaginatedRequestParams(WireModel):
+    """Parameters of a request for one page of a list.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
+    """
+
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
+    """Extra data beside the method's own parameters, such as a `progressToken`."""
+    cursor: Cursor | None = None
+    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
+
+
+class PaginatedResult(Result):
+    """Base of results that hold one page of a list.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
+    """
+
+    next_cursor: Cursor | None = None
+    """Where the following page starts, to be sent back as it is; absent on the last page."""
 
 
 class ListResourcesRequest(WireModel):
@@ -34,6 +46,26 @@ class ListResourcesRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
+
+
+class Resource(BaseMetadata):
+    """Something the server can read out, such as a file or a record, known by its URI.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#resource
+    """
+
+    uri: str
+    """Identifies the resource in `resources/read`."""
+    description: str | None = None
+    """What it contains, to help the model decide whether to read it."""
+    mime_type: str | None = None
+    """Media type of the contents, if known."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    size: Integer | None = None
+    """Length of the contents in bytes, before base64 or tokens, if known."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListResourcesResult(PaginatedResult):
@@ -108,6 +140,40 @@ class ReadResourceRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: ReadResourceRequestParams
     """Data of the message; `method` decides what belongs here."""
+
+
+class ResourceContents(WireModel):
+    """Base of what a read returns: the URI and the media type of one piece.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
+    """
+
+    uri: str
+    """Where this piece was read from; may lie below the URI asked for."""
+    mime_type: str | None = None
+    """Media type of this piece, if known."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class TextResourceContents(ResourceContents):
+    """One piece of what was read, as a string rather than binary data.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#textresourcecontents
+    """
+
+    text: str
+    """What was read; only for data that is not binary."""
+
+
+class BlobResourceContents(ResourceContents):
+    """One piece of what was read, as binary data encoded in base64.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#blobresourcecontents
+    """
+
+    blob: str
+    """The binary data, encoded as base64."""
 
 
 class ReadResourceResult(Result):

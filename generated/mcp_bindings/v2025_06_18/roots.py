@@ -6,11 +6,12 @@
 #   command:  mcp-bindgen generate 2025-06-18
 """Types of `roots`. Revision 2025-06-18."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from mcp_runtime.model import WireModel
+from pydantic import Field
 
-from .common import RequestParams
+from .common import RequestParams, Result
 
 
 class ListRootsRequest(WireModel):
@@ -23,3 +24,27 @@ class ListRootsRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: RequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
+
+
+class Root(WireModel):
+    """A directory or file of the user's that servers may work on.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#root
+    """
+
+    uri: str
+    """Where the directory or file is; has to begin with "file://"."""
+    name: str | None = None
+    """What to call it in front of people."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ListRootsResult(Result):
+    """The directories and files a client lets the server work on.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#listrootsresult
+    """
+
+    roots: list[Root]
+    """The directories and files, all in one list without pages."""

@@ -8,10 +8,23 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import Integer, JsonNumber, Number, WireModel
+from mcp_runtime.model import Integer, JsonNumber, Number, OPEN, Tagged, WireModel
 from pydantic import Field
 
-from .common import RequestParamsMeta, SamplingMessage
+from .common import RequestParamsMeta, Result, Role
+from .content import AudioContent, ImageContent, TextContent
+
+
+class SamplingMessage(WireModel):
+    """One message of a conversation with the client's language model.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#samplingmessage
+    """
+
+    role: Role
+    """Who speaks: the user or the model."""
+    content: Annotated[ImageContent | AudioContent | TextContent, Tagged("type")]
+    """What is said, as one block, such as text or a picture."""
 
 
 class ModelHint(WireModel):
@@ -76,3 +89,15 @@ class CreateMessageRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: CreateMessageRequestParams
     """Data of the message; `method` decides what belongs here."""
+
+
+class CreateMessageResult(Result, SamplingMessage):
+    """What the client's language model wrote; the user should see it before the server does.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#createmessageresult
+    """
+
+    model: str
+    """Which one wrote the answer, by the name its provider uses."""
+    stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens"] | str, OPEN] | None = None
+    """Why the model went no further: "endTurn", "stopSequence", "maxTokens" or the provider's own word."""

@@ -11,7 +11,9 @@ from typing import Annotated, Any, Literal
 from mcp_runtime.model import Boolean, WireModel
 from pydantic import Field
 
-from .common import ContentBlock, PaginatedRequestParams, PaginatedResult, RequestParamsMeta, Result, Tool
+from .common import BaseMetadata, RequestParamsMeta, Result
+from .content import ContentBlock
+from .resources import PaginatedRequestParams, PaginatedResult
 
 
 class ListToolsRequest(WireModel):
@@ -24,6 +26,72 @@ class ListToolsRequest(WireModel):
     """Says what kind of message this is, and with that what `params` holds."""
     params: PaginatedRequestParams | None = None
     """Data of the message; `method` decides what belongs here."""
+
+
+class ToolInputSchema(WireModel):
+    """JSON Schema of the arguments; the top level is always an object.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#tool
+    """
+
+    type: Literal["object"] = "object"
+    """Always "object", as arguments are passed by name."""
+    properties: dict[str, dict[str, Any]] | None = None
+    """JSON Schema of each argument, by name."""
+    required: list[str] | None = None
+    """Names of the arguments that cannot be left out."""
+
+
+class ToolOutputSchema(WireModel):
+    """JSON Schema that `structuredContent` has to fit; the top level is an object.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#tool
+    """
+
+    type: Literal["object"] = "object"
+    """Always "object": the output consists of named members."""
+    properties: dict[str, dict[str, Any]] | None = None
+    """JSON Schema of each member of the output, by name."""
+    required: list[str] | None = None
+    """Names of the members that are always there."""
+
+
+class ToolAnnotations(WireModel):
+    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#toolannotations
+    """
+
+    title: str | None = None
+    """Label for people, used if the tool itself has none."""
+    read_only_hint: Boolean | None = None
+    """True if running it changes nothing; false when absent."""
+    destructive_hint: Boolean | None = None
+    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
+    idempotent_hint: Boolean | None = None
+    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
+    read-only tool.
+    """
+    open_world_hint: Boolean | None = None
+    """True if it deals with things outside its control, like the web; true when absent."""
+
+
+class Tool(BaseMetadata):
+    """A function of the server that a model may call, with the shape of its arguments.
+
+    See https://modelcontextprotocol.io/specification/2025-06-18/schema#tool
+    """
+
+    description: str | None = None
+    """What the tool does, for the model to decide when to use it."""
+    input_schema: ToolInputSchema
+    """JSON Schema of the arguments; the top level is always an object."""
+    output_schema: ToolOutputSchema | None = None
+    """JSON Schema that `structuredContent` has to fit; the top level is an object."""
+    annotations: ToolAnnotations | None = None
+    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListToolsResult(PaginatedResult):

@@ -6,10 +6,9 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `common`. Revision 2025-11-25."""
 
-from builtins import list as _list
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Boolean, Integer, JsonNumber, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
+from mcp_runtime.model import Integer, JsonNumber, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 ProgressToken: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
@@ -68,18 +67,6 @@ class TaskAugmentedRequestParams(RequestParams):
     """
 
 
-class Request(WireModel):
-    """Base of all messages that want an answer: a method name and its parameters.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    method: str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: dict[str, Any] | None = None
-    """Data of the message; `method` decides what belongs here."""
-
-
 class Result(WireModel):
     """Base of all answers to requests; members beyond the known ones are allowed.
 
@@ -97,209 +84,11 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#requestid
 """
 
 
-class JSONRPCRequest(Request):
-    """A message that must be answered, under the same id.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrequest
-    """
-
-    jsonrpc: Literal["2.0"] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
-
-
 EmptyResult: TypeAlias = Result
 """An answer without content of its own: the request was carried out.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult
 """
-
-
-class ClientCapabilitiesRoots(WireModel):
-    """Present if the client can tell which directories servers may use (`roots/list`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    list_changed: Boolean | None = None
-    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
-
-
-class ClientCapabilitiesSampling(WireModel):
-    """Present if servers may have the client's model write messages (`sampling/createMessage`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    context: dict[str, Any] | None = None
-    """Present if `includeContext` may have values other than "none"."""
-    tools: dict[str, Any] | None = None
-    """Present if the model may be given `tools` and a `toolChoice`; servers must not send them otherwise."""
-
-
-class ClientCapabilitiesElicitation(WireModel):
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    form: dict[str, Any] | None = None
-    """Present if the client can show forms; settings inside are left open."""
-    url: dict[str, Any] | None = None
-    """Present if the client can send the user to a web page."""
-
-
-class ClientCapabilitiesTasksRequestsSampling(WireModel):
-    """Which messages about the client's model can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    create_message: dict[str, Any] | None = None
-    """Present if `sampling/createMessage` may be sent with a `task` member."""
-
-
-class ClientCapabilitiesTasksRequestsElicitation(WireModel):
-    """Which questions to the user can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    create: dict[str, Any] | None = None
-    """Present if `elicitation/create` may be sent with a `task` member."""
-
-
-class ClientCapabilitiesTasksRequests(WireModel):
-    """Kinds of messages the client can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    sampling: ClientCapabilitiesTasksRequestsSampling | None = None
-    """Which messages about the client's model can run in the background."""
-    elicitation: ClientCapabilitiesTasksRequestsElicitation | None = None
-    """Which questions to the user can run in the background."""
-
-
-class ClientCapabilitiesTasks(WireModel):
-    """Present if the client can run some of the server's requests in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    list: dict[str, Any] | None = None
-    """Present if the client answers `tasks/list`."""
-    cancel: dict[str, Any] | None = None
-    """Present if the client answers `tasks/cancel`."""
-    requests: ClientCapabilitiesTasksRequests | None = None
-    """Kinds of messages the client can run in the background."""
-
-
-class ClientCapabilities(WireModel):
-    """What a client can do for servers; names unknown to this revision may appear too.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
-    """
-
-    experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
-    roots: ClientCapabilitiesRoots | None = None
-    """Present if the client can tell which directories servers may use (`roots/list`)."""
-    sampling: ClientCapabilitiesSampling | None = None
-    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
-    elicitation: ClientCapabilitiesElicitation | None = None
-    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
-    tasks: ClientCapabilitiesTasks | None = None
-    """Present if the client can run some of the server's requests in the background."""
-
-
-class ServerCapabilitiesPrompts(WireModel):
-    """Present if the server has templates to fetch (`prompts/get`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesResources(WireModel):
-    """Present if the server has something to read (`resources/read`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    subscribe: Boolean | None = None
-    """True if single resources can be watched with `resources/subscribe`; false when absent."""
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/resources/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesTools(WireModel):
-    """Present if the server has functions for the model (`tools/call`).
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    list_changed: Boolean | None = None
-    """True if the server can send `notifications/tools/list_changed`; false when absent."""
-
-
-class ServerCapabilitiesTasksRequestsTools(WireModel):
-    """Which messages about the server's functions can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    call: dict[str, Any] | None = None
-    """Present if `tools/call` may be sent with a `task` member."""
-
-
-class ServerCapabilitiesTasksRequests(WireModel):
-    """Kinds of messages the server can run in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    tools: ServerCapabilitiesTasksRequestsTools | None = None
-    """Which messages about the server's functions can run in the background."""
-
-
-class ServerCapabilitiesTasks(WireModel):
-    """Present if the server can run some of the client's requests in the background.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    list: dict[str, Any] | None = None
-    """Present if the server answers `tasks/list`."""
-    cancel: dict[str, Any] | None = None
-    """Present if the server answers `tasks/cancel`."""
-    requests: ServerCapabilitiesTasksRequests | None = None
-    """Kinds of messages the server can run in the background."""
-
-
-class ServerCapabilities(WireModel):
-    """What a server offers; names unknown to this revision may appear too.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
-    """
-
-    experimental: dict[str, dict[str, Any]] | None = None
-    """Features outside the standard, by name; both sides have to know them."""
-    logging: dict[str, Any] | None = None
-    """Present if the server can send log messages (`notifications/message`)."""
-    completions: dict[str, Any] | None = None
-    """Present if the server suggests values while the user is typing (`completion/complete`)."""
-    prompts: ServerCapabilitiesPrompts | None = None
-    """Present if the server has templates to fetch (`prompts/get`)."""
-    resources: ServerCapabilitiesResources | None = None
-    """Present if the server has something to read (`resources/read`)."""
-    tools: ServerCapabilitiesTools | None = None
-    """Present if the server has functions for the model (`tools/call`)."""
-    tasks: ServerCapabilitiesTasks | None = None
-    """Present if the server can run some of the client's requests in the background."""
 
 
 class Icon(WireModel):
@@ -312,7 +101,7 @@ class Icon(WireModel):
     """Where the picture is: an HTTP(S) address or a "data:" URI; only trusted sources should be shown."""
     mime_type: str | None = None
     """Media type of the picture, where the source itself tells none or a vague one."""
-    sizes: _list[str] | None = None
+    sizes: list[str] | None = None
     """Sizes it suits, like "48x48", or "any" for scalable pictures; all sizes when absent."""
     theme: Literal["light", "dark"] | None = None
     """Background it was drawn for, "light" or "dark"; either one when absent."""
@@ -324,7 +113,7 @@ class Icons(WireModel):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
 
-    icons: _list[Icon] | None = None
+    icons: list[Icon] | None = None
     """Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients that show any."""
 
 
@@ -340,20 +129,6 @@ class BaseMetadata(WireModel):
     """Label for people, free of jargon; without it the `name` is shown."""
 
 
-class Implementation(BaseMetadata, Icons):
-    """Name and version of a client or server program, as told by itself and not verified.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation
-    """
-
-    version: str
-    """Release of the program, in its own numbering."""
-    description: str | None = None
-    """What the program is for, in words for people."""
-    website_url: str | None = None
-    """Home page of the program."""
-
-
 class PaginatedRequestParams(RequestParams):
     """Parameters of a request for one page of a list.
 
@@ -362,22 +137,6 @@ class PaginatedRequestParams(RequestParams):
 
     cursor: Cursor | None = None
     """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
-
-
-class PaginatedRequest(WireModel):
-    """Base of requests that read a long list in pieces.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    method: str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: PaginatedRequestParams | None = None
-    """Data of the message; `method` decides what belongs here."""
-    jsonrpc: Literal["2.0"] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
-    id: RequestId
-    """Chosen by the sender to recognise the answer; never the one of a request still open."""
 
 
 class PaginatedResult(Result):
@@ -397,214 +156,6 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#role
 """
 
 
-class Annotations(WireModel):
-    """Hints on who some content is meant for and how much it matters; a client is free to ignore them.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations
-    """
-
-    audience: _list[Role] | None = None
-    """Whom the content is meant for: the user, the model ("assistant"), or both."""
-    priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
-    """Importance from 0 (can be left out) to 1 (practically needed)."""
-    last_modified: str | None = None
-    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""
-
-
-class Resource(BaseMetadata, Icons):
-    """Something the server can read out, such as a file or a record, known by its URI.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#resource
-    """
-
-    uri: str
-    """Identifies the resource in `resources/read`."""
-    description: str | None = None
-    """What it contains, to help the model decide whether to read it."""
-    mime_type: str | None = None
-    """Media type of the contents, if known."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    size: Integer | None = None
-    """Length of the contents in bytes, before base64 or tokens, if known."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ResourceContents(WireModel):
-    """Base of what a read returns: the URI and the media type of one piece.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
-    """
-
-    uri: str
-    """Where this piece was read from; may lie below the URI asked for."""
-    mime_type: str | None = None
-    """Media type of this piece, if known."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class TextResourceContents(ResourceContents):
-    """One piece of what was read, as a string rather than binary data.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents
-    """
-
-    text: str
-    """What was read; only for data that is not binary."""
-
-
-class BlobResourceContents(ResourceContents):
-    """One piece of what was read, as binary data encoded in base64.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents
-    """
-
-    blob: str
-    """The binary data, encoded as base64."""
-
-
-class ResourceLink(Resource):
-    """Points at something the server can read out; it need not show up in `resources/list`.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelink
-    """
-
-    type: Literal["resource_link"] = "resource_link"
-    """Marks this block as a pointer to something readable; always "resource_link"."""
-
-
-class EmbeddedResource(WireModel):
-    """A resource carried whole inside a prompt or a tool's output; the client decides how to show it.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#embeddedresource
-    """
-
-    type: Literal["resource"] = "resource"
-    """Marks this block as holding contents from the server; always "resource"."""
-    resource: Annotated[TextResourceContents | BlobResourceContents, LEFT_TO_RIGHT]
-    """What is held inside, as text or as binary data."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ToolAnnotations(WireModel):
-    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
-    """
-
-    title: str | None = None
-    """Label for people, used if the tool itself has none."""
-    read_only_hint: Boolean | None = None
-    """True if running it changes nothing; false when absent."""
-    destructive_hint: Boolean | None = None
-    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
-    idempotent_hint: Boolean | None = None
-    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
-    read-only tool.
-    """
-    open_world_hint: Boolean | None = None
-    """True if it deals with things outside its control, like the web; true when absent."""
-
-
-class ToolExecution(WireModel):
-    """How a tool wants to be run.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
-    """
-
-    task_support: Literal["forbidden", "optional", "required"] | None = None
-    """Whether calls may ("optional"), must ("required") or cannot ("forbidden", the default) run in the
-    background.
-    """
-
-
-class ToolInputSchema(WireModel):
-    """JSON Schema of the arguments; the top level is always an object.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
-    """
-
-    schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
-    type: Literal["object"] = "object"
-    """Always "object", as arguments are passed by name."""
-    properties: dict[str, dict[str, Any]] | None = None
-    """JSON Schema of each argument, by name."""
-    required: _list[str] | None = None
-    """Names of the arguments that cannot be left out."""
-
-
-class ToolOutputSchema(WireModel):
-    """JSON Schema that `structuredContent` has to fit; the top level is an object.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
-    """
-
-    schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
-    type: Literal["object"] = "object"
-    """Always "object": the output consists of named members."""
-    properties: dict[str, dict[str, Any]] | None = None
-    """JSON Schema of each member of the output, by name."""
-    required: _list[str] | None = None
-    """Names of the members that are always there."""
-
-
-class Tool(BaseMetadata, Icons):
-    """A function of the server that a model may call, with the shape of its arguments.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
-    """
-
-    description: str | None = None
-    """What the tool does, for the model to decide when to use it."""
-    input_schema: ToolInputSchema
-    """JSON Schema of the arguments; the top level is always an object."""
-    execution: ToolExecution | None = None
-    """How the tool may be run, in the background or not."""
-    output_schema: ToolOutputSchema | None = None
-    """JSON Schema that `structuredContent` has to fit; the top level is an object."""
-    annotations: ToolAnnotations | None = None
-    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
-"""Where a background request stands; "completed", "failed" and "cancelled" are final, the others may still
-change.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
-"""
-
-
-class Task(WireModel):
-    """A request that goes on in the background, with its state and how long that is kept.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#task
-    """
-
-    task_id: str
-    """Identifies the task; a unique string made up by the side that runs it."""
-    status: TaskStatus
-    """Where the work stands; it starts as "working"."""
-    status_message: str | None = None
-    """More on the current state in words, such as why it failed."""
-    created_at: str
-    """Time at which the work was accepted, in ISO 8601."""
-    last_updated_at: str
-    """Time of the latest change of state, in ISO 8601."""
-    ttl: Annotated[Integer | None, LEFT_TO_RIGHT]
-    """How long the work and its outcome are kept, in milliseconds since `createdAt`; null means without limit."""
-    poll_interval: Integer | None = None
-    """Milliseconds the requester should wait between two calls of `tasks/get`."""
-
-
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 """How serious a log message is: the eight syslog severities of RFC 5424, from "debug" to "emergency".
 
@@ -612,173 +163,15 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#logginglevel
 """
 
 
-class TextContent(WireModel):
-    """Plain text as a content block.
+class Annotations(WireModel):
+    """Hints on who some content is meant for and how much it matters; a client is free to ignore them.
 
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#textcontent
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#annotations
     """
 
-    type: Literal["text"] = "text"
-    """Marks this block as written words; always "text"."""
-    text: str
-    """The words themselves, as an ordinary string."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ImageContent(WireModel):
-    """A picture as a content block, base64-encoded.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#imagecontent
-    """
-
-    type: Literal["image"] = "image"
-    """Marks this block as a picture; always "image"."""
-    data: str
-    """The picture itself, encoded as base64."""
-    mime_type: str
-    """Media type of the picture, like "image/png"."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class AudioContent(WireModel):
-    """Sound as a content block, base64-encoded.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#audiocontent
-    """
-
-    type: Literal["audio"] = "audio"
-    """Marks this block as sound; always "audio"."""
-    data: str
-    """The sound itself, encoded as base64."""
-    mime_type: str
-    """Media type of the sound, like "audio/wav"."""
-    annotations: Annotations | None = None
-    """Hints on who this is meant for and how important it is; may be ignored."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ToolUseContent(WireModel):
-    """The model's wish to run a tool; must be answered with a `ToolResultContent`.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent
-    """
-
-    type: Literal["tool_use"] = "tool_use"
-    """Marks this block as a call the model wants made; always "tool_use"."""
-    id: str
-    """Names this call; its outcome refers to it."""
-    name: str
-    """Which function to run, out of those offered in the request."""
-    input: dict[str, Any]
-    """Arguments for the function, by name; they should fit its `inputSchema`."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data on the call; keep it in later messages, as the model's provider may use it for caching."""
-
-
-ContentBlock: TypeAlias = Annotated[
-    ImageContent | AudioContent | ResourceLink | TextContent | EmbeddedResource, Tagged("type")
-]
-"""One piece of content for a model or a user: text, image, audio, or a resource linked or held inside.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock
-"""
-
-
-class ToolResultContent(WireModel):
-    """Outcome of a tool the model asked for, handed back in the next user message.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolresultcontent
-    """
-
-    type: Literal["tool_result"] = "tool_result"
-    """Marks this block as the outcome of a call; always "tool_result"."""
-    tool_use_id: str
-    """The `id` of the `ToolUseContent` that is answered here."""
-    content: _list[ContentBlock]
-    """Output for the model to read, as a list of blocks like in `CallToolResult`."""
-    structured_content: dict[str, Any] | None = None
-    """Output for programs, as a JSON object; should fit the `outputSchema` of the tool, if there is one."""
-    is_error: Boolean | None = None
-    """True if the call failed, with the reason in `content`; false when absent."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data on the outcome; keep it in later messages, as the model's provider may use it for caching."""
-
-
-SamplingMessageContentBlock: TypeAlias = Annotated[
-    ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, Tagged("type")
-]
-"""Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
-
-See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessagecontentblock
-"""
-
-
-class SamplingMessage(WireModel):
-    """One message of a conversation with the client's language model.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage
-    """
-
-    role: Role
-    """Who speaks: the user or the model."""
-    content: Annotated[SamplingMessageContentBlock | _list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
-    """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class CreateMessageResult(Result, SamplingMessage):
-    """What the client's language model wrote; the user should see it before the server does.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult
-    """
-
-    model: str
-    """Which one wrote the answer, by the name its provider uses."""
-    stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | str, OPEN] | None = None
-    """Why the model went no further: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own
-    word.
-    """
-
-
-class Root(WireModel):
-    """A directory or file of the user's that servers may work on.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#root
-    """
-
-    uri: str
-    """Where the directory or file is; has to begin with "file://"."""
-    name: str | None = None
-    """What to call it in front of people."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
-
-
-class ListRootsResult(Result):
-    """The directories and files a client lets the server work on.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult
-    """
-
-    roots: _list[Root]
-    """The directories and files, all in one list without pages."""
-
-
-class ElicitResult(Result):
-    """What the user did with the question, and the answers of an accepted form.
-
-    See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
-    """
-
-    action: Literal["accept", "decline", "cancel"]
-    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
-    content: dict[str, Annotated[str | Boolean | Number | _list[str], LEFT_TO_RIGHT]] | None = None
-    """Answers by field name; present only for an accepted form."""
+    audience: list[Role] | None = None
+    """Whom the content is meant for: the user, the model ("assistant"), or both."""
+    priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
+    """Importance from 0 (can be left out) to 1 (practically needed)."""
+    last_modified: str | None = None
+    """Time of the latest change, in ISO 8601, like "2025-06-18T09:30:00Z"."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from mcp_runtime.model import Boolean, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Number, WireModel
 from pydantic import Field
 
-from .common import RequestId, TaskAugmentedRequestParams
+from .common import RequestId, Result, TaskAugmentedRequestParams
 
 
 class StringSchema(WireModel):
@@ -332,3 +332,15 @@ class ElicitRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class ElicitResult(Result):
+    """What the user did with the question, and the answers of an accepted form.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
+    """
+
+    action: Literal["accept", "decline", "cancel"]
+    """What the user did: "accept", "decline" (an explicit no) or "cancel" (closed without choosing)."""
+    content: dict[str, Annotated[str | Boolean | Number | list[str], LEFT_TO_RIGHT]] | None = None
+    """Answers by field name; present only for an accepted form."""

@@ -6,11 +6,123 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `initialize`. Revision 2025-11-25."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.model import Boolean, WireModel
 
-from .common import ClientCapabilities, Implementation, RequestId, RequestParams, Result, ServerCapabilities
+from .common import BaseMetadata, Icons, RequestId, RequestParams, Result
+
+
+class ClientCapabilitiesRoots(WireModel):
+    """Present if the client can tell which directories servers may use (`roots/list`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the client sends `notifications/roots/list_changed` whenever they change; false when absent."""
+
+
+class ClientCapabilitiesSampling(WireModel):
+    """Present if servers may have the client's model write messages (`sampling/createMessage`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    context: dict[str, Any] | None = None
+    """Present if `includeContext` may have values other than "none"."""
+    tools: dict[str, Any] | None = None
+    """Present if the model may be given `tools` and a `toolChoice`; servers must not send them otherwise."""
+
+
+class ClientCapabilitiesElicitation(WireModel):
+    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    form: dict[str, Any] | None = None
+    """Present if the client can show forms; settings inside are left open."""
+    url: dict[str, Any] | None = None
+    """Present if the client can send the user to a web page."""
+
+
+class ClientCapabilitiesTasksRequestsSampling(WireModel):
+    """Which messages about the client's model can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    create_message: dict[str, Any] | None = None
+    """Present if `sampling/createMessage` may be sent with a `task` member."""
+
+
+class ClientCapabilitiesTasksRequestsElicitation(WireModel):
+    """Which questions to the user can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    create: dict[str, Any] | None = None
+    """Present if `elicitation/create` may be sent with a `task` member."""
+
+
+class ClientCapabilitiesTasksRequests(WireModel):
+    """Kinds of messages the client can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    sampling: ClientCapabilitiesTasksRequestsSampling | None = None
+    """Which messages about the client's model can run in the background."""
+    elicitation: ClientCapabilitiesTasksRequestsElicitation | None = None
+    """Which questions to the user can run in the background."""
+
+
+class ClientCapabilitiesTasks(WireModel):
+    """Present if the client can run some of the server's requests in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    list: dict[str, Any] | None = None
+    """Present if the client answers `tasks/list`."""
+    cancel: dict[str, Any] | None = None
+    """Present if the client answers `tasks/cancel`."""
+    requests: ClientCapabilitiesTasksRequests | None = None
+    """Kinds of messages the client can run in the background."""
+
+
+class ClientCapabilities(WireModel):
+    """What a client can do for servers; names unknown to this revision may appear too.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#clientcapabilities
+    """
+
+    experimental: dict[str, dict[str, Any]] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    roots: ClientCapabilitiesRoots | None = None
+    """Present if the client can tell which directories servers may use (`roots/list`)."""
+    sampling: ClientCapabilitiesSampling | None = None
+    """Present if servers may have the client's model write messages (`sampling/createMessage`)."""
+    elicitation: ClientCapabilitiesElicitation | None = None
+    """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
+    tasks: ClientCapabilitiesTasks | None = None
+    """Present if the client can run some of the server's requests in the background."""
+
+
+class Implementation(BaseMetadata, Icons):
+    """Name and version of a client or server program, as told by itself and not verified.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation
+    """
+
+    version: str
+    """Release of the program, in its own numbering."""
+    description: str | None = None
+    """What the program is for, in words for people."""
+    website_url: str | None = None
+    """Home page of the program."""
 
 
 class InitializeRequestParams(RequestParams):
@@ -41,6 +153,94 @@ class InitializeRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class ServerCapabilitiesPrompts(WireModel):
+    """Present if the server has templates to fetch (`prompts/get`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesResources(WireModel):
+    """Present if the server has something to read (`resources/read`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    subscribe: Boolean | None = None
+    """True if single resources can be watched with `resources/subscribe`; false when absent."""
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesTools(WireModel):
+    """Present if the server has functions for the model (`tools/call`).
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesTasksRequestsTools(WireModel):
+    """Which messages about the server's functions can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    call: dict[str, Any] | None = None
+    """Present if `tools/call` may be sent with a `task` member."""
+
+
+class ServerCapabilitiesTasksRequests(WireModel):
+    """Kinds of messages the server can run in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    tools: ServerCapabilitiesTasksRequestsTools | None = None
+    """Which messages about the server's functions can run in the background."""
+
+
+class ServerCapabilitiesTasks(WireModel):
+    """Present if the server can run some of the client's requests in the background.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    list: dict[str, Any] | None = None
+    """Present if the server answers `tasks/list`."""
+    cancel: dict[str, Any] | None = None
+    """Present if the server answers `tasks/cancel`."""
+    requests: ServerCapabilitiesTasksRequests | None = None
+    """Kinds of messages the server can run in the background."""
+
+
+class ServerCapabilities(WireModel):
+    """What a server offers; names unknown to this revision may appear too.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#servercapabilities
+    """
+
+    experimental: dict[str, dict[str, Any]] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    logging: dict[str, Any] | None = None
+    """Present if the server can send log messages (`notifications/message`)."""
+    completions: dict[str, Any] | None = None
+    """Present if the server suggests values while the user is typing (`completion/complete`)."""
+    prompts: ServerCapabilitiesPrompts | None = None
+    """Present if the server has templates to fetch (`prompts/get`)."""
+    resources: ServerCapabilitiesResources | None = None
+    """Present if the server has something to read (`resources/read`)."""
+    tools: ServerCapabilitiesTools | None = None
+    """Present if the server has functions for the model (`tools/call`)."""
+    tasks: ServerCapabilitiesTasks | None = None
+    """Present if the server can run some of the client's requests in the background."""
 
 
 class InitializeResult(Result):

@@ -10,25 +10,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Tagged, WireModel
 
-from .common import (
-    CreateMessageResult,
-    ElicitResult,
-    EmptyResult,
-    JSONRPCRequest,
-    ListRootsResult,
-    RequestId,
-    Result,
-    Task,
-)
+from .common import EmptyResult, PaginatedRequestParams, RequestId, Result
 from .completion import CompleteRequest, CompleteResult
-from .elicitation import ElicitRequest, ElicitRequestURLParams
+from .elicitation import ElicitRequest, ElicitRequestURLParams, ElicitResult
 from .initialize import InitializeRequest, InitializeResult
 from .logging import SetLevelRequest
 from .notifications import (
     CancelledNotification,
     ElicitationCompleteNotification,
     InitializedNotification,
-    JSONRPCNotification,
     LoggingMessageNotification,
     ProgressNotification,
     PromptListChangedNotification,
@@ -50,8 +40,8 @@ from .resources import (
     SubscribeRequest,
     UnsubscribeRequest,
 )
-from .roots import ListRootsRequest
-from .sampling import CreateMessageRequest
+from .roots import ListRootsRequest, ListRootsResult
+from .sampling import CreateMessageRequest, CreateMessageResult
 from .tasks import (
     CancelTaskRequest,
     CancelTaskResult,
@@ -61,8 +51,55 @@ from .tasks import (
     GetTaskResult,
     ListTasksRequest,
     ListTasksResult,
+    Task,
 )
 from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult
+
+
+class Request(WireModel):
+    """Base of all messages that want an answer: a method name and its parameters.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: dict[str, Any] | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class JSONRPCRequest(Request):
+    """A message that must be answered, under the same id.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcrequest
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class Notification(WireModel):
+    """Base of all one-way messages: a method name and its data.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: dict[str, Any] | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class JSONRPCNotification(Notification):
+    """A one-way message: nobody answers it.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcnotification
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
 
 
 class JSONRPCResultResponse(WireModel):
@@ -159,6 +196,22 @@ class URLElicitationRequiredError(WireModel):
     """Copied from the request that failed; absent if that could not be read."""
     error: URLElicitationRequiredErrorError
     """Details with the code -32042 and the web pages to visit."""
+
+
+class PaginatedRequest(WireModel):
+    """Base of requests that read a long list in pieces.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: PaginatedRequestParams | None = None
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
 
 
 class RelatedTaskMetadata(WireModel):

@@ -11,17 +11,8 @@ from typing import Annotated, Any, Literal
 from mcp_runtime.model import Boolean, WireModel
 from pydantic import Field
 
-from .common import (
-    BaseMetadata,
-    ContentBlock,
-    Icons,
-    PaginatedRequestParams,
-    PaginatedResult,
-    RequestId,
-    RequestParams,
-    Result,
-    Role,
-)
+from .common import BaseMetadata, Icons, PaginatedRequestParams, PaginatedResult, RequestId, RequestParams, Result, Role
+from .content import ContentBlock
 
 
 class ListPromptsRequest(WireModel):

@@ -8,21 +8,18 @@
 
 from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import LEFT_TO_RIGHT, WireModel
+from mcp_runtime.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
 from .common import (
     Annotations,
     BaseMetadata,
-    BlobResourceContents,
     Icons,
     PaginatedRequestParams,
     PaginatedResult,
     RequestId,
     RequestParams,
-    Resource,
     Result,
-    TextResourceContents,
 )
 
 
@@ -40,6 +37,26 @@ class ListResourcesRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class Resource(BaseMetadata, Icons):
+    """Something the server can read out, such as a file or a record, known by its URI.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#resource
+    """
+
+    uri: str
+    """Identifies the resource in `resources/read`."""
+    description: str | None = None
+    """What it contains, to help the model decide whether to read it."""
+    mime_type: str | None = None
+    """Media type of the contents, if known."""
+    annotations: Annotations | None = None
+    """Hints on who this is meant for and how important it is; may be ignored."""
+    size: Integer | None = None
+    """Length of the contents in bytes, before base64 or tokens, if known."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListResourcesResult(PaginatedResult):
@@ -127,6 +144,40 @@ class ReadResourceRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class ResourceContents(WireModel):
+    """Base of what a read returns: the URI and the media type of one piece.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
+    """
+
+    uri: str
+    """Where this piece was read from; may lie below the URI asked for."""
+    mime_type: str | None = None
+    """Media type of this piece, if known."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class TextResourceContents(ResourceContents):
+    """One piece of what was read, as a string rather than binary data.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#textresourcecontents
+    """
+
+    text: str
+    """What was read; only for data that is not binary."""
+
+
+class BlobResourceContents(ResourceContents):
+    """One piece of what was read, as binary data encoded in base64.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#blobresourcecontents
+    """
+
+    blob: str
+    """The binary data, encoded as base64."""
 
 
 class ReadResourceResult(Result):

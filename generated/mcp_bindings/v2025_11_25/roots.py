@@ -6,11 +6,12 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `roots`. Revision 2025-11-25."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from mcp_runtime.model import WireModel
+from pydantic import Field
 
-from .common import RequestId, RequestParams
+from .common import RequestId, RequestParams, Result
 
 
 class ListRootsRequest(WireModel):
@@ -27,3 +28,27 @@ class ListRootsRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class Root(WireModel):
+    """A directory or file of the user's that servers may work on.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#root
+    """
+
+    uri: str
+    """Where the directory or file is; has to begin with "file://"."""
+    name: str | None = None
+    """What to call it in front of people."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class ListRootsResult(Result):
+    """The directories and files a client lets the server work on.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#listrootsresult
+    """
+
+    roots: list[Root]
+    """The directories and files, all in one list without pages."""

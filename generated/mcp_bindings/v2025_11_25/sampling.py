@@ -6,11 +6,75 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `sampling`. Revision 2025-11-25."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Integer, JsonNumber, Number, WireModel
+from mcp_runtime.model import Boolean, Integer, JsonNumber, LEFT_TO_RIGHT, Number, OPEN, Tagged, WireModel
+from pydantic import Field
 
-from .common import RequestId, SamplingMessage, TaskAugmentedRequestParams, Tool
+from .common import RequestId, Result, Role, TaskAugmentedRequestParams
+from .content import AudioContent, ContentBlock, ImageContent, TextContent
+from .tools import Tool
+
+
+class ToolUseContent(WireModel):
+    """The model's wish to run a tool; must be answered with a `ToolResultContent`.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent
+    """
+
+    type: Literal["tool_use"] = "tool_use"
+    """Marks this block as a call the model wants made; always "tool_use"."""
+    id: str
+    """Names this call; its outcome refers to it."""
+    name: str
+    """Which function to run, out of those offered in the request."""
+    input: dict[str, Any]
+    """Arguments for the function, by name; they should fit its `inputSchema`."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data on the call; keep it in later messages, as the model's provider may use it for caching."""
+
+
+class ToolResultContent(WireModel):
+    """Outcome of a tool the model asked for, handed back in the next user message.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolresultcontent
+    """
+
+    type: Literal["tool_result"] = "tool_result"
+    """Marks this block as the outcome of a call; always "tool_result"."""
+    tool_use_id: str
+    """The `id` of the `ToolUseContent` that is answered here."""
+    content: list[ContentBlock]
+    """Output for the model to read, as a list of blocks like in `CallToolResult`."""
+    structured_content: dict[str, Any] | None = None
+    """Output for programs, as a JSON object; should fit the `outputSchema` of the tool, if there is one."""
+    is_error: Boolean | None = None
+    """True if the call failed, with the reason in `content`; false when absent."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data on the outcome; keep it in later messages, as the model's provider may use it for caching."""
+
+
+SamplingMessageContentBlock: TypeAlias = Annotated[
+    ToolUseContent | ImageContent | AudioContent | ToolResultContent | TextContent, Tagged("type")
+]
+"""Content a conversation with a model may hold: text, image, audio, a tool's use or its outcome.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessagecontentblock
+"""
+
+
+class SamplingMessage(WireModel):
+    """One message of a conversation with the client's language model.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#samplingmessage
+    """
+
+    role: Role
+    """Who speaks: the user or the model."""
+    content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
+    """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ModelHint(WireModel):
@@ -95,3 +159,17 @@ class CreateMessageRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class CreateMessageResult(Result, SamplingMessage):
+    """What the client's language model wrote; the user should see it before the server does.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#createmessageresult
+    """
+
+    model: str
+    """Which one wrote the answer, by the name its provider uses."""
+    stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | str, OPEN] | None = None
+    """Why the model went no further: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own
+    word.
+    """

@@ -6,12 +6,41 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `tasks`. Revision 2025-11-25."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.model import Integer, LEFT_TO_RIGHT, WireModel
 from pydantic import Field
 
-from .common import PaginatedRequestParams, PaginatedResult, RequestId, RequestParamsMeta, Result, Task
+from .common import PaginatedRequestParams, PaginatedResult, RequestId, RequestParamsMeta, Result
+
+TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
+"""Where a background request stands; "completed", "failed" and "cancelled" are final, the others may still
+change.
+
+See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
+"""
+
+
+class Task(WireModel):
+    """A request that goes on in the background, with its state and how long that is kept.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#task
+    """
+
+    task_id: str
+    """Identifies the task; a unique string made up by the side that runs it."""
+    status: TaskStatus
+    """Where the work stands; it starts as "working"."""
+    status_message: str | None = None
+    """More on the current state in words, such as why it failed."""
+    created_at: str
+    """Time at which the work was accepted, in ISO 8601."""
+    last_updated_at: str
+    """Time of the latest change of state, in ISO 8601."""
+    ttl: Annotated[Integer | None, LEFT_TO_RIGHT]
+    """How long the work and its outcome are kept, in milliseconds since `createdAt`; null means without limit."""
+    poll_interval: Integer | None = None
+    """Milliseconds the requester should wait between two calls of `tasks/get`."""
 
 
 class GetTaskRequestParams(WireModel):

@@ -6,19 +6,21 @@
 #   command:  mcp-bindgen generate 2025-11-25
 """Types of `tools`. Revision 2025-11-25."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from mcp_runtime.model import Boolean, WireModel
+from pydantic import Field
 
 from .common import (
-    ContentBlock,
+    BaseMetadata,
+    Icons,
     PaginatedRequestParams,
     PaginatedResult,
     RequestId,
     Result,
     TaskAugmentedRequestParams,
-    Tool,
 )
+from .content import ContentBlock
 
 
 class ListToolsRequest(WireModel):
@@ -35,6 +37,90 @@ class ListToolsRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class ToolInputSchema(WireModel):
+    """JSON Schema of the arguments; the top level is always an object.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
+    """
+
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
+    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+    type: Literal["object"] = "object"
+    """Always "object", as arguments are passed by name."""
+    properties: dict[str, dict[str, Any]] | None = None
+    """JSON Schema of each argument, by name."""
+    required: list[str] | None = None
+    """Names of the arguments that cannot be left out."""
+
+
+class ToolExecution(WireModel):
+    """How a tool wants to be run.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
+    """
+
+    task_support: Literal["forbidden", "optional", "required"] | None = None
+    """Whether calls may ("optional"), must ("required") or cannot ("forbidden", the default) run in the
+    background.
+    """
+
+
+class ToolOutputSchema(WireModel):
+    """JSON Schema that `structuredContent` has to fit; the top level is an object.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
+    """
+
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
+    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+    type: Literal["object"] = "object"
+    """Always "object": the output consists of named members."""
+    properties: dict[str, dict[str, Any]] | None = None
+    """JSON Schema of each member of the output, by name."""
+    required: list[str] | None = None
+    """Names of the members that are always there."""
+
+
+class ToolAnnotations(WireModel):
+    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
+    """
+
+    title: str | None = None
+    """Label for people, used if the tool itself has none."""
+    read_only_hint: Boolean | None = None
+    """True if running it changes nothing; false when absent."""
+    destructive_hint: Boolean | None = None
+    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
+    idempotent_hint: Boolean | None = None
+    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
+    read-only tool.
+    """
+    open_world_hint: Boolean | None = None
+    """True if it deals with things outside its control, like the web; true when absent."""
+
+
+class Tool(BaseMetadata, Icons):
+    """A function of the server that a model may call, with the shape of its arguments.
+
+    See https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
+    """
+
+    description: str | None = None
+    """What the tool does, for the model to decide when to use it."""
+    input_schema: ToolInputSchema
+    """JSON Schema of the arguments; the top level is always an object."""
+    execution: ToolExecution | None = None
+    """How the tool may be run, in the background or not."""
+    output_schema: ToolOutputSchema | None = None
+    """JSON Schema that `structuredContent` has to fit; the top level is an object."""
+    annotations: ToolAnnotations | None = None
+    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListToolsResult(PaginatedResult):

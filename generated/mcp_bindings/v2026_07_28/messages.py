@@ -10,12 +10,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Tagged, WireModel
 
-from .common import ClientCapabilities, EmptyResult, JSONRPCRequest, RequestId, Result
+from .common import ClientCapabilities, PaginatedRequestParams, RequestId, Result
 from .completion import CompleteRequest, CompleteResult
 from .elicitation import ElicitRequest
 from .notifications import (
     CancelledNotification,
-    JSONRPCNotification,
     LoggingMessageNotification,
     ProgressNotification,
     PromptListChangedNotification,
@@ -38,6 +37,52 @@ from .sampling import CreateMessageRequest
 from .server_ import DiscoverRequest, DiscoverResult
 from .subscriptions import SubscriptionsListenRequest, SubscriptionsListenResult
 from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsResult
+
+
+class Request(WireModel):
+    """Base of all messages that want an answer: a method name and its parameters.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: dict[str, Any] | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class JSONRPCRequest(Request):
+    """A message that must be answered, under the same id.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcrequest
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class Notification(WireModel):
+    """Base of all one-way messages: a method name and its data.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: dict[str, Any] | None = None
+    """Data of the message; `method` decides what belongs here."""
+
+
+class JSONRPCNotification(Notification):
+    """A one-way message: nobody answers it.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcnotification
+    """
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
 
 
 class JSONRPCResultResponse(WireModel):
@@ -274,6 +319,13 @@ class MissingRequiredClientCapabilityError(WireModel):
     """Details with the code -32021 and what the client would have to declare."""
 
 
+EmptyResult: TypeAlias = Result
+"""An answer without content of its own: the request was carried out.
+
+See https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult
+"""
+
+
 InputRequest: TypeAlias = Annotated[CreateMessageRequest | ElicitRequest | ListRootsRequest, Tagged("method")]
 """One question a server puts to the client inside an `InputRequiredResult`.
 
@@ -312,6 +364,22 @@ class DiscoverResultResponse(WireModel):
     """Copied from the request being answered, to pair the two."""
     result: DiscoverResult
     """What the request produced; its shape depends on the method."""
+
+
+class PaginatedRequest(WireModel):
+    """Base of requests that read a long list in pieces.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
+    """
+
+    method: str
+    """Says what kind of message this is, and with that what `params` holds."""
+    params: PaginatedRequestParams
+    """Data of the message; `method` decides what belongs here."""
+    jsonrpc: Literal["2.0"] = "2.0"
+    """Version of JSON-RPC, always "2.0"."""
+    id: RequestId
+    """Chosen by the sender to recognise the answer; never the one of a request still open."""
 
 
 class ListResourcesResultResponse(WireModel):

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from mcp_runtime.model import Number, WireModel
 from pydantic import Field
 
-from .common import LoggingLevel, ProgressToken, RequestId, SubscriptionFilter
+from .common import LoggingLevel, ProgressToken, RequestId
+from .subscriptions import SubscriptionFilter
 
 
 class NotificationMetaObject(WireModel):
@@ -32,28 +33,6 @@ class NotificationParams(WireModel):
 
     meta: Annotated[NotificationMetaObject | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; on a subscription stream it names the stream."""
-
-
-class Notification(WireModel):
-    """Base of all one-way messages: a method name and its data.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
-    """
-
-    method: str
-    """Says what kind of message this is, and with that what `params` holds."""
-    params: dict[str, Any] | None = None
-    """Data of the message; `method` decides what belongs here."""
-
-
-class JSONRPCNotification(Notification):
-    """A one-way message: nobody answers it.
-
-    See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcnotification
-    """
-
-    jsonrpc: Literal["2.0"] = "2.0"
-    """Version of JSON-RPC, always "2.0"."""
 
 
 class CancelledNotificationParams(NotificationParams):

@@ -14,9 +14,7 @@ from pydantic import Field
 from .common import (
     BaseMetadata,
     CacheableResult,
-    ContentBlock,
     Icons,
-    InputResponseRequestParams,
     MetaObject,
     PaginatedRequestParams,
     PaginatedResult,
@@ -24,6 +22,8 @@ from .common import (
     Result,
     Role,
 )
+from .content import ContentBlock
+from .multi_round_trip import InputResponseRequestParams
 
 
 class ListPromptsRequest(WireModel):

@@ -14,18 +14,16 @@ from pydantic import Field
 from .common import (
     Annotations,
     BaseMetadata,
-    BlobResourceContents,
     CacheableResult,
     Icons,
-    InputResponseRequestParams,
     MetaObject,
     PaginatedRequestParams,
     PaginatedResult,
     RequestId,
     RequestParams,
-    Resource,
-    TextResourceContents,
 )
+from .content import BlobResourceContents, Resource, TextResourceContents
+from .multi_round_trip import InputResponseRequestParams
 
 
 class ListResourcesRequest(WireModel):

@@ -10,7 +10,9 @@ from typing import Annotated, Literal
 
 from mcp_runtime.model import Integer, JsonNumber, Number, WireModel
 
-from .common import JSONObject, SamplingMessage, Tool
+from .common import JSONObject
+from .multi_round_trip import SamplingMessage
+from .tools import Tool
 
 
 class ModelHint(WireModel):

@@ -8,9 +8,9 @@
 
 from typing import Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.model import Boolean, WireModel
 
-from .common import CacheableResult, RequestId, RequestParams, ServerCapabilities
+from .common import CacheableResult, JSONObject, RequestId, RequestParams
 
 
 class DiscoverRequest(WireModel):
@@ -27,6 +27,63 @@ class DiscoverRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class ServerCapabilitiesPrompts(WireModel):
+    """Present if the server has templates to fetch (`prompts/get`).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/prompts/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesResources(WireModel):
+    """Present if the server has something to read (`resources/read`).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    """
+
+    subscribe: Boolean | None = None
+    """True if single resources can be watched with `subscriptions/listen`; false when absent."""
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/resources/list_changed`; false when absent."""
+
+
+class ServerCapabilitiesTools(WireModel):
+    """Present if the server has functions for the model (`tools/call`).
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    """
+
+    list_changed: Boolean | None = None
+    """True if the server can send `notifications/tools/list_changed`; false when absent."""
+
+
+class ServerCapabilities(WireModel):
+    """What a server offers; names unknown to this revision may appear too.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#servercapabilities
+    """
+
+    experimental: dict[str, JSONObject] | None = None
+    """Features outside the standard, by name; both sides have to know them."""
+    logging: JSONObject | None = None
+    """Present if the server can send log messages (`notifications/message`).
+
+    Deprecated in revision 2026-07-28.
+    """
+    completions: JSONObject | None = None
+    """Present if the server suggests values while the user is typing (`completion/complete`)."""
+    prompts: ServerCapabilitiesPrompts | None = None
+    """Present if the server has templates to fetch (`prompts/get`)."""
+    resources: ServerCapabilitiesResources | None = None
+    """Present if the server has something to read (`resources/read`)."""
+    tools: ServerCapabilitiesTools | None = None
+    """Present if the server has functions for the model (`tools/call`)."""
+    extensions: dict[str, JSONObject] | None = None
+    """Supported additions to the protocol, by prefixed identifier; an empty object stands for no settings."""
 
 
 class DiscoverResult(CacheableResult):

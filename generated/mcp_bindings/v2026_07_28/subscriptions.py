@@ -8,10 +8,26 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import WireModel
+from mcp_runtime.model import Boolean, WireModel
 from pydantic import Field
 
-from .common import RequestId, RequestParams, ResultMetaObject, ResultType, SubscriptionFilter
+from .common import RequestId, RequestParams, ResultMetaObject, ResultType
+
+
+class SubscriptionFilter(WireModel):
+    """Kinds of notifications a client wants; nothing outside this choice may be sent to it.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionfilter
+    """
+
+    tools_list_changed: Boolean | None = None
+    """True to receive `notifications/tools/list_changed`; not sent otherwise."""
+    prompts_list_changed: Boolean | None = None
+    """True to receive `notifications/prompts/list_changed`; not sent otherwise."""
+    resources_list_changed: Boolean | None = None
+    """True to receive `notifications/resources/list_changed`; not sent otherwise."""
+    resource_subscriptions: list[str] | None = None
+    """URIs whose changes are reported with `notifications/resources/updated`."""
 
 
 class SubscriptionsListenRequestParams(RequestParams):

@@ -6,20 +6,23 @@
 #   command:  mcp-bindgen generate 2026-07-28
 """Types of `tools`. Revision 2026-07-28."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from mcp_runtime.model import ABSENT, Absent, Boolean, WireModel
+from pydantic import Field
 
 from .common import (
+    BaseMetadata,
     CacheableResult,
-    ContentBlock,
-    InputResponseRequestParams,
+    Icons,
+    MetaObject,
     PaginatedRequestParams,
     PaginatedResult,
     RequestId,
     Result,
-    Tool,
 )
+from .content import ContentBlock
+from .multi_round_trip import InputResponseRequestParams
 
 
 class ListToolsRequest(WireModel):
@@ -36,6 +39,66 @@ class ListToolsRequest(WireModel):
     """Version of JSON-RPC, always "2.0"."""
     id: RequestId
     """Chosen by the sender to recognise the answer; never the one of a request still open."""
+
+
+class ToolInputSchema(WireModel):
+    """JSON Schema of the arguments; the top level is always an object.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
+    """
+
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
+    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+    type: Literal["object"] = "object"
+    """Always "object", as arguments are passed by name."""
+
+
+class ToolOutputSchema(WireModel):
+    """JSON Schema that `structuredContent` has to fit; any type is allowed at the top level.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
+    """
+
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
+    """URI of the JSON Schema dialect in use; 2020-12 when absent."""
+
+
+class ToolAnnotations(WireModel):
+    """Claims about how a tool behaves; they are hints, not to be trusted unless the server is.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#toolannotations
+    """
+
+    title: str | None = None
+    """Label for people, used if the tool itself has none."""
+    read_only_hint: Boolean | None = None
+    """True if running it changes nothing; false when absent."""
+    destructive_hint: Boolean | None = None
+    """False if it only ever adds things; true when absent, and without meaning for a read-only tool."""
+    idempotent_hint: Boolean | None = None
+    """True if a second run with equal arguments makes no difference; false when absent, without meaning for a
+    read-only tool.
+    """
+    open_world_hint: Boolean | None = None
+    """True if it deals with things outside its control, like the web; true when absent."""
+
+
+class Tool(BaseMetadata, Icons):
+    """A function of the server that a model may call, with the shape of its arguments.
+
+    See https://modelcontextprotocol.io/specification/2026-07-28/schema#tool
+    """
+
+    description: str | None = None
+    """What the tool does, for the model to decide when to use it."""
+    input_schema: ToolInputSchema
+    """JSON Schema of the arguments; the top level is always an object."""
+    output_schema: ToolOutputSchema | None = None
+    """JSON Schema that `structuredContent` has to fit; any type is allowed at the top level."""
+    annotations: ToolAnnotations | None = None
+    """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
+    meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListToolsResult(PaginatedResult, CacheableResult):

@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterator, Mapping
 
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.inheritance import Inheritance
-from mcp_bindgen.emit.python.modules import dependencies
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, Speller, constant, either
 from mcp_bindgen.ir.facts import admits_null, is_constant
 from mcp_bindgen.ir.names import references
-from mcp_bindgen.ir.nodes import Alias, Definition, Field, Literal, Protocol, Struct
+from mcp_bindgen.ir.nodes import Definition, Field, Literal, Protocol, Struct, TypeRef
 from mcp_bindgen.ir.spell import is_any
 
 SITE = "https://modelcontextprotocol.io/specification"
@@ -44,7 +43,7 @@ class ClassViews:
                 return
             if self._is_recursive(name):
                 done[name] = None
-            for other in self._mentioned(self._protocol.definitions[name]):
+            for other in self._inheritance.needs(self._protocol.definitions[name]):
                 visit(other, path | {name})
             done[name] = None
 
@@ -64,19 +63,6 @@ class ClassViews:
             pending += fresh
         return name in found
 
-    def _mentioned(self, definition: Definition) -> Iterator[str]:
-        """Iterate over what the Python statement of a definition names: types, and the bases that it inherits."""
-        if not isinstance(definition, Struct):
-            yield from dependencies(definition)
-            return
-        yield from self._inheritance.bases(definition)
-        own = self._inheritance.own_fields(definition)
-        for field in definition.fields:
-            if field.wire_name in own:
-                yield from references(field.type)
-        if definition.extra is not None:
-            yield from references(definition.extra)
-
     def _definition(self, name: str, pending: Collection[str]) -> views.Class | views.Alias:
         definition = self._protocol.definitions[name]
         if isinstance(definition, Struct):
@@ -87,7 +73,7 @@ class ClassViews:
             type=self._speller.annotation(definition.type),
             plain=self._speller.static(definition.type),
             schema_type=definition.type,
-            is_forward=self._is_forward(definition, pending),
+            is_forward=self._is_forward(definition.type, pending),
             doc=definition.doc,
             link=self._link(definition),
             is_deprecated=definition.deprecated,
@@ -133,13 +119,13 @@ class ClassViews:
             is_constant=is_constant(field),
             is_nullable=nullable,
             needs_alias=self._names.needs_alias(struct, field.wire_name),
-            is_forward=self._is_forward(Alias(name="", type=field.type), pending),
+            is_forward=self._is_forward(field.type, pending),
             doc=field.doc,
             is_deprecated=field.deprecated,
         )
 
-    def _is_forward(self, alias: Alias, pending: Collection[str]) -> bool:
-        return any(name in pending for name in dependencies(alias))
+    def _is_forward(self, type_: TypeRef, pending: Collection[str]) -> bool:
+        return any(name in pending for name in references(type_))
 
     def _link(self, definition: Definition) -> str:
         """Link to the official page of a definition, or to its schema.ts where the page leaves it out.

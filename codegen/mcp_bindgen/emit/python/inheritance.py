@@ -4,10 +4,11 @@ schema.ts narrows inherited properties, which type checkers rightly reject. So a
 whose every field it takes as it is, as far as Python finds an order for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mcp_bindgen.emit.python.names import Names
-from mcp_bindgen.ir.nodes import Protocol, Struct
+from mcp_bindgen.ir.names import references
+from mcp_bindgen.ir.nodes import Definition, Protocol, Struct
 
 
 class Inheritance:
@@ -29,6 +30,19 @@ class Inheritance:
         parents = (self._struct(base) for base in self.bases(struct))
         inherited = {field.wire_name for parent in parents if parent for field in parent.fields}
         return tuple(field.wire_name for field in struct.fields if field.wire_name not in inherited)
+
+    def needs(self, definition: Definition) -> Iterator[str]:
+        """Iterate over what the Python statement of a definition names: types, and the bases that it inherits."""
+        if not isinstance(definition, Struct):
+            yield from references(definition.type)
+            return
+        yield from self.bases(definition)
+        own = self.own_fields(definition)
+        for field in definition.fields:
+            if field.wire_name in own:
+                yield from references(field.type)
+        if definition.extra is not None:
+            yield from references(definition.extra)
 
     def _find_bases(self, struct: Struct) -> tuple[str, ...]:
         found: list[str] = []

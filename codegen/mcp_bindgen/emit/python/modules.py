@@ -1,90 +1,186 @@
-"""Decide which module of a generated package holds a definition.
+"""Decide which module of a generated package holds a definition: where a reader looks for it.
 
-A definition belongs to the feature whose methods reach it: the first segment of their names. What the methods of
-several features reach is `common`, what none reaches is `messages`: the frames, and the unions over all messages. So
-the modules depend on each other in one direction: messages on features, features on common.
+1. An inline object goes with the definition that holds it.
+2. What no method reaches goes to `messages`: the frames, and the unions over all messages.
+3. What the methods of one feature reach goes to the feature's module: the first segment of their names.
+4. What several features reach goes where its `@category` says (``tools/list`` to `tools`, ``Content`` to `content`),
+   unless that names a feature that does not reach it itself.
+
+Modules never import each other in a cycle. So whatever has no place by these rules, or would close a cycle there, goes
+to the lowest module that uses it, else to `common`, else to the highest module that it needs. What fewer features reach
+is placed first: the rest is shared in any case. See docs/decisions/0003.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 
-from mcp_bindgen.emit.python.names import identifier, snake
-from mcp_bindgen.ir.names import references
-from mcp_bindgen.ir.nodes import Definition, Protocol, Struct
+from mcp_bindgen.emit.python.names import MAX_LENGTH, identifier, snake
+from mcp_bindgen.ir.nodes import Definition, Direction, Protocol, Struct
 
 COMMON = "common"
 MESSAGES = "messages"
 RESERVED = frozenset((COMMON, MESSAGES, "binding", "client", "constants", "errors", "methods", "models", "server"))
 
+Needs = Mapping[str, Sequence[str]]
+"""What the Python statement of each definition names."""
 
-def assign_modules(protocol: Protocol, settled: Mapping[str, str]) -> dict[str, str]:
+
+def categories(protocols: Iterable[Protocol]) -> dict[str, str]:
+    """Return the `@category` of each definition, as the first of some protocols that has one states it."""
+    found: dict[str, str] = {}
+    for definition in chain.from_iterable(protocol.definitions.values() for protocol in protocols):
+        if definition.category:
+            found.setdefault(definition.name, definition.category)
+    return found
+
+
+def assign_modules(protocol: Protocol, needs: Needs, released: Mapping[str, str]) -> dict[str, str]:
     """Name the module of every definition of a protocol.
 
-    The same definition is in the same module in every revision, so what the released revisions have `settled` goes
-    first.
+    `released` are the categories of the released revisions, for what the protocol itself puts into none.
     """
-    fresh = settle_modules([protocol])
-    shared = {name: settled.get(name, module) for name, module in fresh.items()}
-    return _layered(protocol, shared)
+    areas = _areas(protocol, needs)
+    features = frozenset(chain.from_iterable(areas.values()))
+    wishes = {name: _wish(name, protocol.definitions, areas, features, released) for name in needs}
+
+    def precedence(name: str) -> tuple[int, int]:
+        wish, reach = wishes[name], len(areas[name])
+        return (0, 0) if reach < 2 else (reach, 0 if wish == COMMON else 1 if wish in features else 2)
+
+    users_first = _users_first(needs)
+    layout = _Layout(needs, users_first)
+    for name in sorted(users_first, key=precedence):
+        if wishes[name] and layout.fits(name, wishes[name]):
+            layout.put(name, wishes[name])
+    for name in reversed(users_first):
+        if name not in layout.modules:
+            layout.put(name, next(module for module in layout.others(name) if layout.fits(name, module)))
+    return {name: layout.modules[name] for name in protocol.definitions}
 
 
-def settle_modules(protocols: Iterable[Protocol]) -> dict[str, str]:
-    """Name the module of every definition of some protocols by the methods that reach it in any of them."""
-    areas: dict[str, set[str]] = {}
-    for protocol in protocols:
-        for name in protocol.definitions:
-            areas.setdefault(name, set())
-        for method in protocol.methods:
-            # Other results are rare: what only they reach is loaded when one of them comes.
-            roots = {root for root in (method.message, method.params, method.result) if root}
-            module = _module(method.name)
-            for name in _reached(roots, protocol.definitions):
-                areas[name].add(module)
-    return {name: _of(found) for name, found in areas.items()}
+def _areas(protocol: Protocol, needs: Needs) -> dict[str, set[str]]:
+    """Return the features whose methods reach each definition."""
+    areas: dict[str, set[str]] = {name: set() for name in needs}
+    for method in protocol.methods:
+        # Other results are rare: what only they reach is loaded when one of them comes. What answers a request that
+        # is embedded in a result goes into the params of another request.
+        result = None if method.direction is Direction.EMBEDDED else method.result
+        roots = {root for root in (method.message, method.params, result) if root}
+        for name in _reached(roots, needs):
+            areas[name].add(_module(method.name))
+    return areas
 
 
-def _of(areas: set[str]) -> str:
-    return MESSAGES if not areas else next(iter(areas)) if len(areas) == 1 else COMMON
+def _wish(
+    name: str,
+    definitions: Mapping[str, Definition],
+    areas: Mapping[str, set[str]],
+    features: Collection[str],
+    released: Mapping[str, str],
+) -> str:
+    """Return the module in which a reader looks for a definition; empty if nothing says so."""
+    definition = definitions[name]
+    holder = definition.holder.partition(".")[0] if isinstance(definition, Struct) else ""
+    if holder in definitions:
+        return _wish(holder, definitions, areas, features, released)
+    if len(areas[name]) < 2:
+        return next(iter(areas[name]), MESSAGES)
+    category = definition.category or released.get(name, "")
+    home = _module(category, {COMMON}) if category else ""
+    return home if home in areas[name] or home not in features else ""
 
 
-def _module(method: str) -> str:
-    name = identifier(snake(method.partition("/")[0]))
-    return f"{name}_" if name in RESERVED else name
+def _module(path: str, known: Iterable[str] = ()) -> str:
+    """Name a module after the first segment of a method or of a category; every module is one of types."""
+    name = identifier(snake(path.partition("/")[0][:MAX_LENGTH]).removesuffix("_types"))
+    return f"{name}_" if name in RESERVED.difference(known) else name
 
 
-def _reached(roots: set[str], definitions: Mapping[str, Definition]) -> set[str]:
+def _reached(roots: Iterable[str], needs: Needs) -> set[str]:
     found = set(roots)
-    pending = list(roots)
+    pending = list(found)
     while pending:
-        fresh = set(dependencies(definitions[pending.pop()])) - found
+        fresh = set(needs[pending.pop()]) - found
         found |= fresh
         pending += fresh
     return found
 
 
-def dependencies(definition: Definition) -> Iterable[str]:
-    """Iterate over the definitions that a definition names, its bases included."""
-    if isinstance(definition, Struct):
-        yield from (base.name for base in definition.bases)
-        for field in definition.fields:
-            yield from references(field.type)
-        if definition.extra is not None:
-            yield from references(definition.extra)
-    else:
-        yield from references(definition.type)
+def _users_first(needs: Needs) -> list[str]:
+    """Sort definitions so that each comes before what it needs, as far as they do not need each other."""
+    done: list[str] = []
+    seen: set[str] = set()
+    pending = [(name, False) for name in needs]
+    while pending:
+        name, is_left = pending.pop()
+        if is_left:
+            done.append(name)
+        elif name not in seen:
+            seen.add(name)
+            pending += [(name, True), *((other, False) for other in needs[name])]
+    return done[::-1]
 
 
-def _layered(protocol: Protocol, modules: dict[str, str]) -> dict[str, str]:
-    """Lift what a module may not hold, because something beneath it needs it.
+class _Layout:
+    """The modules of the definitions placed so far, and which of them need which."""
 
-    A revision of the user's may refer to a definition in a way that no released revision does.
-    """
-    changed = True
-    while changed:
-        changed = False
-        for name, definition in protocol.definitions.items():
-            for needed in dependencies(definition):
-                ours, theirs = modules[name], modules[needed]
-                if theirs not in (ours, COMMON) and ours != MESSAGES:
-                    modules[needed] = COMMON
-                    changed = True
-    return modules
+    def __init__(self, needs: Needs, users_first: Sequence[str]) -> None:
+        users: dict[str, list[str]] = {name: [] for name in needs}
+        for name, needed in needs.items():
+            for other in needed:
+                users[other].append(name)
+        self.modules: dict[str, str] = {}
+        self._bits = {name: 1 << number for number, name in enumerate(needs)}
+        self._needed = self._closure(needs, users_first[::-1])
+        self._using = self._closure(users, users_first)
+        self._members: dict[str, int] = {COMMON: 0}
+        self._under: dict[str, set[str]] = {COMMON: set()}
+
+    def _closure(self, edges: Needs, order: Sequence[str]) -> dict[str, int]:
+        """Return what each definition reaches, itself included; in that order one pass does, but for cycles."""
+        reached = dict(self._bits)
+        changed = True
+        while changed:
+            changed = False
+            for name in order:
+                found = reached[name]
+                for other in edges[name]:
+                    found |= reached[other]
+                changed = changed or found != reached[name]
+                reached[name] = found
+        return reached
+
+    def _holding(self, definitions: int) -> set[str]:
+        return {module for module, members in self._members.items() if members & definitions}
+
+    def fits(self, name: str, module: str) -> bool:
+        """Whether a definition can be in a module without two modules needing each other."""
+        above = self._holding(self._using[name]) - {module}
+        below = self._holding(self._needed[name]) - {module}
+        if above & below or COMMON in above or (module == COMMON and below):
+            return False
+        return not self._under.get(module, set()) & above and not any(module in self._under[one] for one in below)
+
+    def put(self, name: str, module: str) -> None:
+        """Place a definition in a module in which it fits."""
+        self._under.setdefault(module, set())
+        above = self._holding(self._using[name]) - {module}
+        below = self._holding(self._needed[name]) - {module}
+        under = below.union(*(self._under[one] for one in below))
+        self._under[module] |= under
+        for other, others in self._under.items():
+            if other in above or module in others or others & above:
+                others.update({module}, self._under[module])
+        self._members[module] = self._members.get(module, 0) | self._bits[name]
+        self.modules[name] = module
+
+    def others(self, name: str) -> list[str]:
+        """List modules for a definition that has no place by its name: at least one of them fits."""
+        above = self._holding(self._using[name])
+        below = self._holding(self._needed[name])
+        lowest = [one for one in self._members if one in above and above <= {one} | self._over(one)]
+        highest = [one for one in self._members if one in below and not below & self._over(one)]
+        return [*lowest, COMMON, *highest]
+
+    def _over(self, module: str) -> set[str]:
+        return {other for other, under in self._under.items() if module in under}

@@ -41,12 +41,12 @@ def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dic
     return {**templates.render([page], header(command)), **TYPED}
 
 
-def package_view(protocol: Protocol, settled: Mapping[str, str], diagnostics: Diagnostics) -> views.Package:
+def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: Diagnostics) -> views.Package:
     """Return the views of everything that is emitted for one revision.
 
     Args:
         protocol: the revision.
-        settled: the modules of definitions in the released revisions; they are in the same ones here.
+        released: the categories of definitions in the released revisions, for what this one puts into none.
         diagnostics: takes what a reader of the schema should know.
 
     Raises:
@@ -54,9 +54,11 @@ def package_view(protocol: Protocol, settled: Mapping[str, str], diagnostics: Di
     """
     names = Names(protocol, protocol.sources[0].name, diagnostics)
     diagnostics.raise_errors()
-    modules = assign_modules(protocol, settled)
+    inheritance = Inheritance(protocol, names)
+    needs = {name: tuple(inheritance.needs(definition)) for name, definition in protocol.definitions.items()}
+    modules = assign_modules(protocol, needs, released)
     speller = Speller(protocol, names, modules)
-    classes = ClassViews(protocol, names, speller, Inheritance(protocol, names), modules)
+    classes = ClassViews(protocol, names, speller, inheritance, modules)
     stubs = StubViews(protocol, names, speller)
     constants = constant_views(protocol, names)
     errors = tuple(error_views(protocol, names))

@@ -44,12 +44,12 @@ else:
         "MoonMissingError": "errors",
         "MoonRoseNotification": "notifications",
         "MoonRoseNotificationParams": "notifications",
-        "PaginatedRequestParams": "common",
-        "PaginatedResult": "common",
-        "Result": "common",
+        "PaginatedRequestParams": "moons",
+        "PaginatedResult": "moons",
+        "Result": "moons",
         "Server": "server",
         "ServerNotification": "messages",
-        "Thing": "moons",
+        "Thing": "messages",
     }
     __all__ = ["REVISION", *_HOMES]
 

@@ -7,7 +7,7 @@
 
 from typing import Annotated, TypeAlias
 
-from mcp_runtime.model import Tagged
+from mcp_runtime.model import Tagged, WireModel
 
 from .initialize import InitializeRequest
 from .moons import ListMoonsRequest
@@ -18,6 +18,16 @@ ClientRequest: TypeAlias = Annotated[InitializeRequest | ListMoonsRequest, Tagge
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """
+
+
+class Thing(WireModel):
+    """A moon that narrows what it extends.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    kind: str
+    name: str | None = None
 
 
 ServerNotification: TypeAlias = MoonRoseNotification

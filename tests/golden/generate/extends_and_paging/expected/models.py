@@ -9,22 +9,19 @@ from sys import modules
 from typing import Any, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .common import (
-        Result as Result,
-        PaginatedResult as PaginatedResult,
-        PaginatedRequestParams as PaginatedRequestParams,
-    )
     from .initialize import (
         InitializeRequestParams as InitializeRequestParams,
         InitializeRequest as InitializeRequest,
         InitializeResult as InitializeResult,
     )
-    from .messages import ClientRequest as ClientRequest, ServerNotification as ServerNotification
+    from .messages import ClientRequest as ClientRequest, Thing as Thing, ServerNotification as ServerNotification
     from .moons import (
+        Result as Result,
+        PaginatedResult as PaginatedResult,
+        PaginatedRequestParams as PaginatedRequestParams,
         ListMoonsRequest as ListMoonsRequest,
         Moon as Moon,
         ListMoonsResult as ListMoonsResult,
-        Thing as Thing,
     )
     from .notifications import (
         MoonRoseNotificationParams as MoonRoseNotificationParams,

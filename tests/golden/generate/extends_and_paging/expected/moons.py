@@ -5,11 +5,41 @@
 #   command:  mcp-bindgen generate
 """Types of `moons`. Revision 2099-01-01."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from mcp_runtime.model import Integer, OPEN, WireModel
+from mcp_runtime.model import Boolean, Integer, OPEN, WireModel
+from pydantic import Field
 
-from .common import PaginatedRequestParams, PaginatedResult
+
+class Result(WireModel):
+    """What every answer has.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+
+class PaginatedResult(Result):
+    """An answer in pages.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    next_cursor: str | None = None
+    """Where the following page starts, to be sent back as it is; absent on the last page."""
+
+
+class PaginatedRequestParams(WireModel):
+    """Parameters of a request for one page of a list.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    cursor: str | None = None
+    """Where to go on, copied from the `nextCursor` before; leave it out for the first page."""
+    all: Boolean | None = None
 
 
 class ListMoonsRequest(WireModel):
@@ -45,13 +75,3 @@ class ListMoonsResult(PaginatedResult):
     """
 
     moons: list[Moon]
-
-
-class Thing(WireModel):
-    """A moon that narrows what it extends.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
-    """
-
-    kind: str
-    name: str | None = None

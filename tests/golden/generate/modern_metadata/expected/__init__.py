@@ -39,7 +39,7 @@ else:
         "DiscoverResult": "server_",
         "METHODS": "methods",
         "RequestMetaObject": "common",
-        "RequestParams": "common",
+        "RequestParams": "server_",
         "Server": "server",
     }
     __all__ = ["REVISION", *_HOMES]

@@ -5,10 +5,7 @@
 #   command:  mcp-bindgen generate
 """Types of `common`. Revision 2099-01-01."""
 
-from typing import Annotated
-
 from mcp_runtime.model import WireModel
-from pydantic import Field
 
 
 class RequestMetaObject(WireModel):
@@ -18,13 +15,3 @@ class RequestMetaObject(WireModel):
     """
 
     protocol_version: str
-
-
-class RequestParams(WireModel):
-    """Base of the parameters of requests: room for metadata.
-
-    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
-    """
-
-    meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Extra data beside the method's own parameters, such as a `progressToken`."""

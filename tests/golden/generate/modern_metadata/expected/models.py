@@ -9,7 +9,7 @@ from sys import modules
 from typing import Any, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .common import RequestMetaObject as RequestMetaObject, RequestParams as RequestParams
+    from .common import RequestMetaObject as RequestMetaObject
     from .messages import ClientRequest as ClientRequest
     from .oracle import (
         AskByText as AskByText,
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
         AskRequest as AskRequest,
         AskResult as AskResult,
     )
-    from .server_ import DiscoverRequest as DiscoverRequest, DiscoverResult as DiscoverResult
+    from .server_ import (
+        RequestParams as RequestParams,
+        DiscoverRequest as DiscoverRequest,
+        DiscoverResult as DiscoverResult,
+    )
 else:
 
     def __getattr__(name: str) -> Any:

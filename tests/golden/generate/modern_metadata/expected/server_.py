@@ -5,11 +5,22 @@
 #   command:  mcp-bindgen generate
 """Types of `server_`. Revision 2099-01-01."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from mcp_runtime.model import WireModel
+from pydantic import Field
 
-from .common import RequestParams
+from .common import RequestMetaObject
+
+
+class RequestParams(WireModel):
+    """Base of the parameters of requests: room for metadata.
+
+    See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
+    """
+
+    meta: Annotated[RequestMetaObject, Field(alias="_meta")]
+    """Extra data beside the method's own parameters, such as a `progressToken`."""
 
 
 class DiscoverRequest(WireModel):
