@@ -134,7 +134,7 @@ class TestCheck:
         assert "error tool-input-narrowed" in out
         assert "say.arguments.text" in out
         everything = cli("tools", "check", "--from", path, "--all", expect=1).out
-        assert '{"method": "tools/call", "params": {"name": "say", "arguments": {"text": "x"}}}' in everything
+        assert '{"method": "tools/call", "params": {"name": "say", "arguments": {"text": "example"}}}' in everything
         cli("tools", "check", "--from", path, "--fail-on", "never")
 
     def test_what_nobody_knows_fails_until_it_is_accepted(self, tmp_path: Path, cli: Cli) -> None:

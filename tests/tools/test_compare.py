@@ -110,9 +110,9 @@ class TestArguments:
     def test_each_change_is_a_finding_of_its_own(self) -> None:
         old, new = objects({"a": I, "b": S}), objects({"a": {**I, "maximum": 5}, "b": S}, "b")
         found = findings([tool("t", old)], [tool("t", new)])
-        assert [finding.place for finding in found] == ["t.arguments.b", "t.arguments.a"]
-        assert found[0].witnesses[Pair.OLD_CLIENT]["params"]["arguments"].get("b") is None
-        assert found[1].witnesses[Pair.OLD_CLIENT]["params"]["arguments"]["a"] > 5
+        assert [finding.place for finding in found] == ["t.arguments.a", "t.arguments.b"]
+        assert found[0].witnesses[Pair.OLD_CLIENT]["params"]["arguments"]["a"] > 5
+        assert found[1].witnesses[Pair.OLD_CLIENT]["params"]["arguments"].get("b") is None
         assert len({finding.fingerprint for finding in found}) == 2
 
 

@@ -171,6 +171,31 @@ class TestReferences:
         assert time.process_time() - begun < 20
 
 
+    @pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf", "properties"])
+    def test_definitions_that_lead_to_each_other_many_times_over(self, keyword: str) -> None:
+        defs: dict[str, Any] = {"d60": STRING, "e60": {**STRING, "minLength": 1}}
+        for n in range(60):
+            refs = [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/e{n + 1}"}]
+            both = objects({"a": refs[0], "b": refs[1]}, "a", "b") if keyword == "properties" else {keyword: refs}
+            defs |= {f"d{n}": both, f"e{n}": both}
+        schema = {**objects({"a": {"$ref": "#/$defs/d0"}}, "a"), "$defs": defs}
+        begun = time.process_time()
+        text_of([tool("it", schema)])
+        gaps(schema, objects({"a": {"type": "integer"}}))
+        gaps(objects({"a": STRING}), schema)
+        assert time.process_time() - begun < 20
+
+    def test_a_net_of_objects(self) -> None:
+        def net(types: dict[str, Any]) -> dict[str, Any]:
+            nodes = {f"d{n}": {f"p{m}": {"$ref": f"#/$defs/d{(n * m + 1) % 60}"} for m in range(60)} for n in range(60)}
+            defs = {name: objects({**properties, **types}) for name, properties in nodes.items()}
+            return {**objects({"a": {"$ref": "#/$defs/d0"}}), "$defs": defs}
+
+        begun = time.process_time()
+        assert [gap.is_proven for gap in gaps(net({}), net({"p3": STRING}))] == [False]
+        assert time.process_time() - begun < 20
+
+
 class TestSize:
     def test_a_pattern_that_backtracks_forever(self, tmp_path: Path) -> None:
         schema = objects({"a": {**STRING, "pattern": "^(a+)+$"}})

@@ -24,10 +24,11 @@ class Places:
         for container in containers:
             for name, node in cast(Node, root[container]).items():
                 if name not in self._nodes:
-                    self._add(name, f"/{escape_pointer(container)}/{escape_pointer(name)}", node)
+                    self.add(name, f"/{escape_pointer(container)}/{escape_pointer(name)}", node)
         self._defined = len(self._nodes)
 
-    def _add(self, name: str, pointer: str, node: object) -> None:
+    def add(self, name: str, pointer: str, node: object) -> None:
+        """Name the schema at a pointer."""
         self._names[pointer] = name
         self._nodes[name] = (pointer, node)
 
@@ -42,7 +43,7 @@ class Places:
     def name(self, target: str) -> str | None:
         """Return the name of the schema that a reference in this file leads to, or None."""
         if not target.startswith("#/"):
-            return None
+            return self._names.get("") if target == "#" else None
         pointer = target[1:]
         if pointer not in self._names:
             pointer = unquote(pointer)
@@ -56,7 +57,7 @@ class Places:
         name, number = wanted, 2
         while name in self._nodes:
             name, number = f"{wanted}{number}", number + 1
-        self._add(name, pointer, node)
+        self.add(name, pointer, node)
         return name
 
     def _find(self, pointer: str) -> Node | bool | None:

@@ -96,6 +96,14 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
     return SchemaDocument(source=source, container=containers[0], declarations=reader.read(), dialect=stated)
 
 
+def read_type(schema: object, name: str, source: str, diagnostics: Diagnostics) -> Mapping[str, Declaration]:
+    """Read a schema that stands alone, as that of a tool's arguments does, and what it refers to within itself."""
+    root = cast(Node, schema) if isinstance(schema, dict) else {}
+    places = Places(root, [])
+    places.add(name, "", schema)
+    return _Reader(source, places, DRAFT_07 in str(root.get("$schema")), diagnostics).read()
+
+
 class _Reader:
     """Turns the definitions of one file into declarations."""
 

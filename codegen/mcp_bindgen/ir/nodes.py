@@ -49,6 +49,7 @@ __all__ = [
     "Struct",
     "TypeRef",
     "Union",
+    "protocol_of",
 ]
 
 
@@ -251,3 +252,8 @@ class Protocol:
                 return definition
             type_ = definition.type
         return type_
+
+
+def protocol_of(definitions: Mapping[str, Definition]) -> Protocol:
+    """Return definitions alone as a protocol: one that has no messages."""
+    return Protocol(revision="", era=Era.LEGACY, definitions=definitions, methods=(), constants=(), sources=())

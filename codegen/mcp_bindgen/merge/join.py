@@ -123,7 +123,7 @@ class _Place:
         """Join the members of an intersection."""
         parts: list[Shape] = []
         opaque: Opaque | None = None
-        for part in self._flattened(members, frozenset()):
+        for part in self._flattened(members, set()):
             if is_any(part) and not is_never(part) and not _has_bounds(part):
                 opaque = both(opaque, part.opaque)
             elif part not in parts or part.opaque:
@@ -132,16 +132,15 @@ class _Place:
             return with_opaque(self.shape(parts[0]) if parts else ANY, opaque)
         return with_opaque(self._several(parts), opaque)
 
-    def _flattened(self, members: Iterable[Shape], seen: frozenset[str]) -> Iterator[Shape]:
-        """Iterate over the members of nested intersections, named ones included unless they are objects."""
+    def _flattened(self, members: Iterable[Shape], seen: set[str]) -> Iterator[Shape]:
+        """Iterate over the members of nested intersections, named ones included unless they are objects, each once."""
         for member in members:
-            name = member.name if isinstance(member, Ref) else ""
-            target = resolve(member, self._declarations) if name not in seen else member
-            if isinstance(target, AllOf) and not (name and self._flatten(member)):
-                inner = self._flattened(target.members, seen | {name} if name else seen)
-                yield from (with_opaque(part, target.opaque) for part in inner)
-            else:
+            target = resolve(member, self._declarations)
+            if not isinstance(target, AllOf) or (isinstance(member, Ref) and self._flatten(member)):
                 yield member
+            elif not (isinstance(member, Ref) and member.name in seen):
+                seen |= {member.name} if isinstance(member, Ref) else set()
+                yield from (with_opaque(part, target.opaque) for part in self._flattened(target.members, seen))
 
     def _several(self, parts: list[Shape]) -> Shape:
         forms = [self._forms(part) for part in parts]

@@ -8,10 +8,13 @@ from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Subject, Trav
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.tool_clients.contract import Contract, Tool
 from mcp_bindgen.tool_clients.hints import HINTS
-from mcp_bindgen.tool_clients.narrowing import Gap, gaps, is_same, spell
-from mcp_bindgen.tool_clients.probes import ANY, sample
+from mcp_bindgen.tool_clients.narrowing import Gap, gaps, meaning, smallest
 
 METHOD = "tools/call"
+MAX_TEXT = 200
+"""How much of a schema a reading shows, in characters."""
+_CALLER = Pair.OLD_CLIENT
+"""Whom a change breaks: who calls the tools as the contract has them."""
 _CARRIERS = {
     "inputSchema": Carrier(METHOD, "params", Travel.TO_SERVER),
     "outputSchema": Carrier(METHOD, "result", Travel.TO_CLIENT),
@@ -35,14 +38,14 @@ def compare(old: Contract, new: Contract) -> Iterator[Finding]:
 
 def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
     found = [
-        *_gaps("tool-input-narrowed", "inputSchema", old, old.input_schema, new.input_schema),
-        *_gaps("tool-output-widened", "outputSchema", old, new.output_schema, old.output_schema),
+        *_gaps("inputSchema", old, old.input_schema, new.input_schema),
+        *_gaps("outputSchema", old, new.output_schema, old.output_schema),
     ]
     yield from found
-    for member in ("inputSchema", "outputSchema"):
-        first, second = old.raw.get(member), new.raw.get(member)
-        if not is_same(first, second) and not any(member in finding.pointer for finding in found):
-            yield _finding("tool-changed", old, member, spell(first), spell(second))
+    for member in _CARRIERS:
+        was, is_ = (meaning(tool.raw.get(member)) for tool in (old, new))
+        if was != is_ and not any(member in finding.pointer for finding in found):
+            yield _finding("tool-changed", old, member, _clip(was), _clip(is_))
     if old.task != new.task:
         yield _task(old, new)
     for hint in HINTS:
@@ -55,39 +58,29 @@ def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
         yield _finding("tool-description-changed", old, "", old.description or "-", new.description or "-")
 
 
-def _gaps(rule: str, member: str, tool: Tool, sent: Any, taken: Any) -> Iterator[Finding]:
+def _gaps(member: str, tool: Tool, sent: Any, taken: Any) -> Iterator[Finding]:
     """Iterate over the gaps in one half of a tool; for its arguments, callers send what the old schema allows."""
     is_output = member == "outputSchema"
     if is_output and taken is None:
         return
     for gap in gaps(True if sent is None else sent, True if taken is None else taken):
-        yield _gap(rule, member, tool, gap, is_output=is_output)
+        yield _gap(member, tool, gap, is_output=is_output)
 
 
-def _gap(rule: str, member: str, tool: Tool, gap: Gap, *, is_output: bool) -> Finding:
-    carrier = _CARRIERS[member]
+def _gap(member: str, tool: Tool, gap: Gap, *, is_output: bool) -> Finding:
     within = "structuredContent" if is_output else "arguments"
-    steps = tuple(
-        Step("property", name) if isinstance(name, str) and name != ANY else Step("item") for name in gap.path
-    )
     call: dict[str, Any] = {"method": METHOD, "params": {"name": tool.name, within: gap.witness}}
     answer: dict[str, Any] = {"result": {"content": [], within: gap.witness}}
-    message = answer if is_output else call
-    place = ".".join([tool.name, within, *(_spell_step(step) for step in gap.path)])
-    pair = Pair.OLD_CLIENT
     old, new = (gap.taken, gap.sent) if is_output else (gap.sent, gap.taken)
-    return Finding(
-        rule=RULES[rule],
-        place=place,
-        old=old or "-",
-        new=new or "-",
-        before=Subject(definition=tool.name, member=within),
-        after=Subject(definition=tool.name, member=within),
+    path = "".join(str(step) for step in gap.way if step.kind != "member")
+    finding = _finding("tool-output-widened" if is_output else "tool-input-narrowed", tool, within, old, new)
+    return replace(
+        finding,
+        place=f"{finding.place}{path}",
         pointer=f"{tool.where.pointer}/{member}",
-        carriers={carrier: (Step("property", within), *steps)},
-        witnesses={pair: message} if gap.is_proven else {},
-        unproven=frozenset() if gap.is_proven else frozenset((pair,)),
-        why_unproven={} if gap.is_proven else {pair: gap.why},
+        carriers={_CARRIERS[member]: (Step("field", within), *gap.way)},
+        witnesses={_CALLER: answer if is_output else call} if gap.is_proven else {},
+        **({} if gap.is_proven else _unproven(gap.why)),
     )
 
 
@@ -100,25 +93,22 @@ def _task(old: Tool, new: Tool) -> Finding:
     return replace(
         _finding(rule, old, "execution", *readings),
         carriers={_CARRIERS["inputSchema"]: ()},
-        unproven=frozenset((Pair.OLD_CLIENT,)),
-        why_unproven={Pair.OLD_CLIENT: RULES[rule].unprovable},
+        **_unproven(RULES[rule].unprovable),
     )
 
 
 def _removed(tool: Tool) -> Finding:
-    arguments = sample(tool.input_schema, tool.input_schema)
-    params: dict[str, Any] = {"name": tool.name, "arguments": arguments if arguments else {}}
-    message = {"method": METHOD, "params": params}
-    return Finding(
-        rule=RULES["tool-removed"],
-        place=tool.name,
-        old=tool.name,
-        new="-",
-        before=Subject(definition=tool.name),
-        pointer=tool.where.pointer,
+    message = {"method": METHOD, "params": {"name": tool.name, "arguments": smallest(tool.input_schema)}}
+    return replace(
+        _finding("tool-removed", tool, "", tool.name, "-"),
+        after=None,
         carriers={_CARRIERS["inputSchema"]: ()},
-        witnesses={Pair.OLD_CLIENT: message},
+        witnesses={_CALLER: message},
     )
+
+
+def _unproven(why: str) -> dict[str, Any]:
+    return {"unproven": frozenset((_CALLER,)), "why_unproven": {_CALLER: why}}
 
 
 def _finding(rule: str, tool: Tool, member: str, old: str, new: str) -> Finding:
@@ -138,5 +128,5 @@ def _word(value: bool | None) -> str:
     return "-" if value is None else "true" if value else "false"
 
 
-def _spell_step(step: str | int) -> str:
-    return "[]" if step == 0 else "{}" if step == ANY else str(step)
+def _clip(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics
-from mcp_bindgen.ir.nodes import ANY, Definition, Era, MapOf, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.nodes import ANY, Definition, MapOf, Protocol, Ref, Struct, TypeRef, protocol_of
 from mcp_bindgen.tool_clients.contract import Contract, Tool, dump
 from mcp_bindgen.tool_clients.engine import types_of
 from mcp_bindgen.tool_clients.kinds import is_object
@@ -89,10 +89,7 @@ class _Planner:
             )
             for tool in self._contract.tools
         )
-        types = Protocol(
-            revision="", era=Era.LEGACY, definitions=self._definitions, methods=(), constants=(), sources=()
-        )
-        return Plan(tools=tools, types=types, defaults=self._defaults)
+        return Plan(tools=tools, types=protocol_of(self._definitions), defaults=self._defaults)
 
     def _shape(self, tool: Tool, member: str, wanted: str) -> None:
         """Find the shape of a half, or what it is without one."""

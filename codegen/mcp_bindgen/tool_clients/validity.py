@@ -16,6 +16,8 @@ from mcp_bindgen.tool_clients.kinds import is_object
 
 MAX_STEPS = 20_000
 """How many keywords one validation evaluates."""
+MAX_ALL_STEPS = 2_000_000
+"""How many keywords all validations by one schema evaluate, a few seconds' worth; what comes later is undecided."""
 MAX_ERRORS = 50
 _UNBOUNDED = frozenset(("patternProperties", "unevaluatedItems", "unevaluatedProperties"))
 
@@ -25,14 +27,14 @@ class Undecidable(Exception):
 
 
 class Validity:
-    """Judges values by one schema, in the dialect that it names, else 2020-12.
+    """Judges values by one schema, in the dialect that it names, 2020-12 if it names none.
 
     Raises:
         Undecidable: it is no schema, or in a dialect that is not known.
     """
 
     def __init__(self, schema: Any) -> None:
-        self._steps = 0
+        self._steps = self._all_steps = 0
         plain = {name: value for name, value in schema.items() if name != "$schema"} if is_object(schema) else schema
         dialect = schema.get("$schema") if is_object(schema) else None
         known: Any = Draft202012Validator
@@ -49,38 +51,25 @@ class Validity:
             raise Undecidable(f"no valid schema: {type(error).__name__}") from None
 
     def accepts(self, value: Any) -> bool:
-        """Whether a value is valid.
+        """Whether a value is certainly valid."""
+        return self._errors(value, 1) == []
 
-        Raises:
-            Undecidable: that cannot be said.
-        """
+    def errors(self, value: Any) -> list[ValidationError]:
+        """Return why a value is certainly invalid; nothing if that cannot be said."""
+        return self._errors(value, MAX_ERRORS) or []
+
+    def _errors(self, value: Any, limit: int) -> list[ValidationError] | None:
         self._steps = 0
         try:
-            return bool(self._validator.is_valid(value))
-        except Undecidable:
-            raise
-        except Exception as error:  # A reference that leads nowhere, bounds that are no numbers, and so on.
-            raise Undecidable(type(error).__name__) from None
-
-    def refusals(self, value: Any) -> list[tuple[str, tuple[Any, ...]]]:
-        """Return why a value is invalid: the keywords that refuse it, each with the path to what it refuses.
-
-        Raises:
-            Undecidable: that cannot be said.
-        """
-        self._steps = 0
-        try:
-            errors = islice(self._validator.iter_errors(value), MAX_ERRORS)
-            return [(str(error.validator), tuple(error.absolute_path)) for error in errors]
-        except Undecidable:
-            raise
-        except Exception as error:
-            raise Undecidable(type(error).__name__) from None
+            return list(islice(self._validator.iter_errors(value), limit))
+        except Exception:  # Too many steps, a reference that leads nowhere, bounds that are no numbers, and so on.
+            return None
 
     def _counted(self, keyword: Callable[..., Any]) -> Callable[..., Any]:
         def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
             self._steps += 1
-            if self._steps > MAX_STEPS:
+            self._all_steps += 1
+            if self._steps > MAX_STEPS or self._all_steps > MAX_ALL_STEPS:
                 raise Undecidable("too many steps")
             return keyword(validator, value, instance, schema)
 

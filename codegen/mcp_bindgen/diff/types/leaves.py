@@ -23,14 +23,22 @@ from mcp_bindgen.ir.nodes import (
 
 
 def leaves(type_: TypeRef, protocol: Protocol) -> Iterator[TypeRef]:
-    """Iterate over the members of a union, through the aliases in it; a struct stays a reference."""
+    """Iterate over the members of a union, through the aliases in it, each once; a struct stays a reference."""
+    yield from _leaves(type_, protocol, set())
+
+
+def _leaves(type_: TypeRef, protocol: Protocol, seen: set[TypeRef]) -> Iterator[TypeRef]:
+    if isinstance(type_, Ref):
+        if type_ in seen:  # Aliases that refer to each other many times over would lead to as many ways.
+            return
+        seen.add(type_)
     target = protocol.resolve(type_)
     if isinstance(target, Union):
         if is_json_value(target, protocol):
             yield ANY
             return
         for member in target.members:
-            yield from leaves(member, protocol)
+            yield from _leaves(member, protocol, seen)
     elif isinstance(target, Struct):
         yield Ref(name=target.name)
     else:

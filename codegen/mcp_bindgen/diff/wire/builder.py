@@ -53,6 +53,7 @@ class Builder:
     def __init__(self, protocol: Protocol, numbers: Sequence[float]) -> None:
         self._protocol = protocol
         self._numbers = sorted({number + more for number in numbers for more in (-1, -0.5, 0, 0.5, 1)})
+        self._made: dict[tuple[TypeRef, int, str], Any] = {}
         self._sizes = [int(n) for n in self._numbers if n == int(n) and 0 <= n <= MAX_LENGTH]
 
     def along(self, type_: TypeRef, way: tuple[Step, ...]) -> Iterator[Any]:
@@ -75,8 +76,9 @@ class Builder:
                 case Struct(extra=extra) if step.kind == "value" and extra is not None:
                     smallest = self.smallest(leaf)
                     yield from ({**smallest, ANY_KEY: value} for value in self.along(extra, rest))
-                case ListOf(item=item) if step.kind == "item":
-                    yield from ([value] for value in self.along(item, rest))
+                case ListOf(item=item, bounds=bounds) if step.kind == "item":
+                    size = max(1, min(bounds.min_items or 1, 100))
+                    yield from ([value] * size for value in self.along(item, rest))
                 case MapOf(value=inner) if step.kind in ("value", "field"):
                     key = ANY_KEY if step.kind == "value" else step.name
                     yield from ({key: value} for value in self.along(inner, rest))
@@ -132,6 +134,13 @@ class Builder:
             depth: how deep within a value it is.
             name: the property that holds it (``Tool.name``), which may suggest a value.
         """
+        # The same part of a value is made once: types that hold each other twice over would need as many of them.
+        key = (type_, depth, name)
+        if key not in self._made:
+            self._made[key] = self._smallest(type_, depth, name)
+        return self._made[key]
+
+    def _smallest(self, type_: TypeRef, depth: int, name: str) -> Any:
         options = list(leaves(type_, self._protocol))
         example = self._example(name)
         if example is not None and any(_admits(leaf, example) for leaf in options):
@@ -148,7 +157,7 @@ class Builder:
                 return self._scalar(scalar, name)
             case ListOf(item=item, bounds=bounds):
                 size = min(bounds.min_items or 0, 100) if depth < MAX_DEPTH else 0
-                return [self.smallest(item, depth + 1) for _ in range(size)]
+                return [self.smallest(item, depth + 1)] * size if size else []
             case MapOf(value=value, bounds=bounds):
                 size = min(bounds.min_properties or 0, 100) if depth < MAX_DEPTH else 0
                 return {f"{ANY_KEY}{n}": self.smallest(value, depth + 1) for n in range(size)}

@@ -5,7 +5,7 @@ of its answer is that of the request that repeats the first one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from jsonschema import Draft202012Validator
@@ -13,9 +13,10 @@ from jsonschema.protocols import Validator
 
 from mcp_bindgen.diff.finding import FRAMES, Carrier, Step
 from mcp_bindgen.diff.types.leaves import leaves
-from mcp_bindgen.diff.wire.builder import ANY_KEY, Builder
+from mcp_bindgen.diff.wire.builder import Builder
 from mcp_bindgen.diff.wire.compare import TRAVELS
 from mcp_bindgen.diff.wire.frames import FRAME
+from mcp_bindgen.diff.wire.proof import path
 from mcp_bindgen.emit.json_schema import json_schema, reference
 from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref, Struct, TypeRef, Union
 
@@ -144,9 +145,9 @@ class Exchange:
             host = self._host(method, carrier.part)
             if host is not None:
                 inner = (*host.way, Step("field", "params")) if carrier.part == "params" else host.way
-                path = (host.part, *_path(inner))
+                steps = (host.part, *path(inner))
                 for payload in builder.along(Ref(name=host.type), (*inner, *way)):
-                    yield Message({**self._envelope(host.method, host.part), host.part: payload}, path)
+                    yield Message({**self._envelope(host.method, host.part), host.part: payload}, steps)
             return
         envelope = self._envelope(method, carrier.part)
         if carrier.part == "params" and not way:
@@ -216,25 +217,6 @@ class Exchange:
                     case _:
                         continue
         return None
-
-
-def turned(step: Step) -> Step:
-    """Return a step by the names of the other side."""
-    return replace(step, name=step.was, was=step.name) if step.was else step
-
-
-def _path(way: tuple[Step, ...]) -> Iterator[str | int]:
-    """Iterate over the steps of a way as the keys and indexes of JSON values."""
-    for step in way:
-        if step.kind == "item":
-            yield 0
-        elif step.kind != "member":
-            yield step.name if step.kind == "field" else ANY_KEY
-
-
-def path(way: tuple[Step, ...]) -> list[str | int]:
-    """Return a way as the keys and indexes of JSON values."""
-    return list(_path(way))
 
 
 def _forms(method: Method, part: str) -> tuple[str, ...]:

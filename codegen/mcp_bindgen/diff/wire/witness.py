@@ -5,29 +5,20 @@ sender's schema allows, and judged by `jsonschema` against the schemas of both s
 another reason than the change proves nothing about it.
 """
 
-import re
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Any
-
-from jsonschema import ValidationError
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Travel, breaks
 from mcp_bindgen.diff.rules.properties import PROPERTY_MOVED
 from mcp_bindgen.diff.types.methods import settle
-from mcp_bindgen.diff.wire.builder import ANY_KEY
 from mcp_bindgen.diff.wire.compare import renamed_methods
-from mcp_bindgen.diff.wire.exchange import Exchange, Message, path, turned
+from mcp_bindgen.diff.wire.exchange import Exchange, Message
 from mcp_bindgen.diff.wire.frames import FRAME
+from mcp_bindgen.diff.wire.proof import Proof, are_about, numbers_in, prove, turned
 from mcp_bindgen.ir.nodes import Protocol
-
-MAX_CANDIDATES = 200
 
 _ELSEWHERE = (PROPERTY_MOVED,)
 """Rules whose change is refused at another place than where the way leads."""
-
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class Witnesses:
@@ -57,26 +48,29 @@ class Witnesses:
 
     def _witness(self, finding: Finding, pair: Pair) -> tuple[Message | None, int]:
         """Return a message that proves the break, or None and how many its sender could send in vain."""
-        numbers = tuple(float(number) for number in _NUMBER.findall(f"{finding.old} {finding.new}")[:10])
         valid = 0
         # A message of its own says more than one inside another, and the shortest way most.
         carriers = sorted(finding.carriers.items(), key=lambda item: (self._embeds(item[0]), len(item[1]), item[0]))
         for carrier, way in carriers:
-            if pair not in breaks(finding.change, carrier.travel):
-                continue
-            from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
-            sender, receiver = (self._old, self._new) if from_old else (self._new, self._old)
-            steps = tuple(map(turned, way)) if from_old else way
-            for message in islice(sender.messages(carrier, steps, numbers), MAX_CANDIDATES):
-                if sender.sends(carrier, message):
-                    valid += 1
-                    if finding.is_about_method:
-                        refused = not (receiver.takes_frame(carrier, message) and receiver.takes(carrier, message))
-                    else:
-                        refused = _refuses(receiver, carrier, message, () if finding.rule in _ELSEWHERE else steps)
-                    if refused:
-                        return message, valid
+            if pair in breaks(finding.change, carrier.travel):
+                from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
+                proof = self._proof(finding, carrier, way, from_old=from_old)
+                valid += proof.sent
+                if proof.value is not None:
+                    return proof.value, valid
         return None, valid
+
+    def _proof(self, finding: Finding, carrier: Carrier, way: tuple[Step, ...], *, from_old: bool) -> Proof[Message]:
+        sender, receiver = (self._old, self._new) if from_old else (self._new, self._old)
+        steps = tuple(map(turned, way)) if from_old else way
+
+        def refuses(message: Message) -> bool:
+            if finding.is_about_method:
+                return not (receiver.takes_frame(carrier, message) and receiver.takes(carrier, message))
+            return _refuses(receiver, carrier, message, () if finding.rule in _ELSEWHERE else steps)
+
+        candidates = sender.messages(carrier, steps, numbers_in(finding.old, finding.new))
+        return prove(candidates, sends=lambda message: sender.sends(carrier, message), refuses=refuses)
 
     def _embeds(self, carrier: Carrier) -> bool:
         return self._old.embeds(carrier) or self._new.embeds(carrier)
@@ -89,7 +83,7 @@ def _refuses(receiver: Exchange, carrier: Carrier, message: Message, way: tuple[
     form = turned(way[0]).name if way and way[0].kind == "member" else ""
     validator = receiver.judge(carrier, form)
     payload = message.frame if carrier.part == FRAME else message.payload()
-    return validator is not None and any(_is_about(error, way) for error in _all(validator.iter_errors(payload)))
+    return validator is not None and are_about(validator.iter_errors(payload), way)
 
 
 def _reason(finding: Finding, tried: int, has_forms: bool) -> str:
@@ -99,31 +93,3 @@ def _reason(finding: Finding, tried: int, has_forms: bool) -> str:
     steps = {step.kind for way in finding.carriers.values() for step in way}
     why = ", as another form that it knows" if has_forms or "member" in steps else ""
     return f"the receiver takes {messages} that the sender was found to be able to send there{why}"
-
-
-def _all(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
-    """Iterate over errors, and over those of the branches of a union."""
-    for error in errors:
-        yield error
-        yield from _all(error.context or ())
-
-
-def _is_about(error: ValidationError, way: tuple[Step, ...]) -> bool:
-    """Whether an error is at the end of the way or below it, or at the object that lacks or refuses the member."""
-    there = path(way)
-    at = list(error.absolute_path)
-    if at[: len(there)] == there:
-        return True
-    is_of_object = error.validator in ("required", "additionalProperties")
-    return is_of_object and at == there[:-1] and any(f"'{name}'" in error.message for name in _names(way))
-
-
-def _names(way: tuple[Step, ...]) -> Iterator[str]:
-    """Iterate over the names that the last member of the way may have."""
-    for step in reversed(way):
-        if step.kind == "field":
-            yield from (step.name, step.was)
-            return
-        if step.kind == "value":
-            yield ANY_KEY
-            return
