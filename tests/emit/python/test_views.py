@@ -132,7 +132,7 @@ def test_notifications_and_handlers(package: views.Package) -> None:
     (sent,) = package.server.calls
     assert (sent.kind, sent.name, str(sent.signature.result)) == ("notification", "notify_moon_rose", "None")
     assert [handler.name for handler in package.client.handlers] == ["on_moon_rose"]
-    assert {handler.name for handler in package.server.handlers} == {"initialize", "list_moons"}
+    assert {handler.name for handler in package.server.handlers} == {"list_moons"}
     (params,) = next(h for h in package.server.handlers if h.name == "list_moons").signature.parameters
     assert str(params.type) == "ListMoonsRequestParams | None"
 
