@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.protocol.misnamed import check_names
 
 if TYPE_CHECKING:
     from mcp_runtime.connection.connection import Connection, Exchange
@@ -80,6 +81,11 @@ class Handlers:
     __peer__: ClassVar[type[Any]]
     __handlers__: ClassVar[Mapping[str, str]] = {}
     """Method -> the name of the Python method that handles it."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if cls.__handlers__ and "__handlers__" not in cls.__dict__:
+            check_names(cls, cls.__handlers__)
 
     @classmethod
     def implemented(cls) -> frozenset[str]:

@@ -7,7 +7,7 @@ import pytest
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_runtime.client import open_any
 from mcp_runtime.connection import Connection
-from mcp_runtime.errors import ConnectionClosed, LocalProtocolError, PeerError
+from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.transports.memory import connect_memory
 from support.tools_server import Tools, text_result
 
@@ -64,15 +64,3 @@ async def test_a_server_that_fails_at_a_new_connection(caplog: pytest.LogCapture
         with caplog.at_level(logging.ERROR), pytest.raises(PeerError, match="internal error") as caught:
             await v2025_11_25.Client.open(peer)
         assert caught.value.code == -32603 and "secret" in caplog.text
-
-
-async def test_a_server_that_answers_initialize_itself() -> None:
-    class Own(Tools):
-        async def initialize(
-            self, params: v2025_11_25.InitializeRequestParams, ctx: v2025_11_25.Context
-        ) -> v2025_11_25.InitializeResult:
-            raise NotImplementedError
-
-    with pytest.raises(LocalProtocolError, match="the runtime answers it"):
-        async with connect_memory(Own()):
-            pass

@@ -138,6 +138,14 @@ class TestResolving:
             assert raised.value.code == -32602
             assert str(tree) not in str(raised.value)
 
+    @pytest.mark.parametrize("asked", ["a" * 300, "a/" * 3_000, "x" * 300 + "/../y", "\u00fc" * 200])
+    async def test_what_no_file_system_takes_is_refused(self, tree: Path, asked: str) -> None:
+        async with talk(Empty(), roots=[f"file://{tree}/one"]) as both:
+            roots = Roots.of(both.server)
+            for path in (asked, f"{tree}/one/{asked}"):
+                with pytest.raises(PathRefused):
+                    await roots.resolve(path)
+
     async def test_a_loop_cannot_be_opened(self, tree: Path) -> None:
         async with talk(Empty(), roots=[f"file://{tree}/one"]) as both:
             with pytest.raises(OSError, match="symbolic links"):
@@ -289,7 +297,19 @@ class TestKeeping:
             uris = [{"uri": uri} for uri in [*wrong, "file:///good"]]
             line.tell(id=line.got[-1]["id"], result={"roots": uris})
             assert [root.uri for root in await asking] == ["file:///good"]
-            assert len(line.errors) == len(wrong)
+            (error,) = line.errors
+            assert "5 roots were left out: this is no file URI" in str(error)
+
+    async def test_too_many_are_left_out(self) -> None:
+        async with raw(Empty()) as line:
+            await line.shake_hands("2025-11-25", roots={})
+            asking = asyncio.create_task(Roots.of(line.server).list())
+            await asyncio.sleep(0.01)
+            line.tell(id=line.got[-1]["id"], result={"roots": [{"uri": f"file:///{n}"} for n in range(100_000)]})
+            assert len(await asking) == 1_000
+            assert [str(error) for error in line.errors] == [
+                "roots/list of 2025-11-25: /roots: 99000 roots were left out: there are more than 1,000"
+            ]
 
     async def test_a_client_without_roots_is_not_asked(self) -> None:
         async with talk(Empty()) as both:

@@ -4,6 +4,7 @@ A client answers ``roots/list`` and says when its roots change; a server keeps t
 """
 
 import asyncio
+import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from mcp_runtime.protocol.names import NOTIFICATIONS_ROOTS_LIST_CHANGED, ROOTS_L
 
 MAX_TRIES: Final = 3
 """How often the roots are asked for anew because they changed meanwhile."""
+MAX_ROOTS: Final = 1_000
+"""How many roots of a client are taken."""
 _FEATURE: Final = "roots"
 
 
@@ -148,7 +151,7 @@ class Roots:
         connection.handle(binding.methods[NOTIFICATIONS_ROOTS_LIST_CHANGED], changed)
 
     async def list(self, options: CallOptions | None = None) -> tuple[Root, ...]:
-        """Return the roots; those that are no proper file URIs are left out and reported.
+        """Return the roots; those that are no proper file URIs, or too many, are left out and reported.
 
         Raises:
             MissingCapability: the client has no roots.
@@ -163,7 +166,7 @@ class Roots:
             for _ in range(MAX_TRIES):
                 changes = self._changes
                 result = await self._connection.request(self._method, None, options)
-                roots = tuple(root for each in result.roots if (root := self._read(each)) is not None)
+                roots = self._read(result.roots)
                 # What changed while the answer was on its way may not be in it.
                 if changes == self._changes:
                     break
@@ -191,21 +194,31 @@ class Roots:
             named = read_path(path)
         except UnsafePath as error:
             raise PathRefused(INVALID_PARAMS, str(error)) from error
-        found = inside(Path(named), [root.path for root in await self.list(options)])
+        try:
+            found = inside(Path(named), [root.path for root in await self.list(options)])
+        except OSError as error:
+            reason = f"the path cannot be resolved: {error.strerror}"
+            raise PathRefused(INVALID_PARAMS, reason) from error
         if found is None:
             raise PathRefused(INVALID_PARAMS, "the path is not inside the roots")
         return found
 
-    def _read(self, root: Any) -> Root | None:
-        try:
-            return Root(uri=root.uri, path=Path(read_uri(root.uri)), name=root.name)
-        except UnsafePath as error:
+    def _read(self, listed: Sequence[Any]) -> tuple[Root, ...]:
+        roots: list[Root] = []
+        reason = f"there are more than {MAX_ROOTS:,}" if len(listed) > MAX_ROOTS else ""
+        for each in listed[:MAX_ROOTS]:
+            try:
+                roots.append(Root(uri=each.uri, path=Path(read_uri(each.uri)), name=each.name))
+            except UnsafePath as error:
+                reason = reason or str(error)
+        if reason:
+            left_out = len(listed) - len(roots)
+            reason = f"{left_out} root{'s were' if left_out > 1 else ' was'} left out: {reason}"
             revision = self._connection.revision
-            reason = f"a root was left out: {error}"
             self._connection.report_error(
                 RemoteProtocolError(revision=revision, method=ROOTS_LIST, pointer="/roots", reason=reason)
             )
-            return None
+        return tuple(roots)
 
 
 def inside(path: Path, roots: Sequence[Path]) -> Path | None:
@@ -214,16 +227,32 @@ def inside(path: Path, roots: Sequence[Path]) -> Path | None:
     Args:
         path: an absolute path, or one relative to any of the roots.
         roots: absolute paths of directories and files.
+
+    Raises:
+        OSError: the path is none that this system can look up, such as one with a name that is too long.
     """
     real_roots = [_real(root) for root in roots]
     if path.is_absolute():
         real = _real(path)
-        return real if any(real.is_relative_to(root) for root in real_roots) else None
-    led = [(_real(root / path), root) for root in real_roots if not root.is_file()]
-    candidates = [real for real, root in led if real.is_relative_to(root)]
-    # What does not exist yet gets no place beside a link of the same name that leads out.
-    new = candidates[0] if candidates and len(candidates) == len(led) else None
-    return next((real for real in candidates if real.exists()), new)
+        candidates = [real] if any(real.is_relative_to(root) for root in real_roots) else []
+        new = real if candidates else None
+    else:
+        led = [(_real(root / path), root) for root in real_roots if not os.path.isfile(root)]
+        candidates = [real for real, root in led if real.is_relative_to(root)]
+        # What does not exist yet gets no place beside a link of the same name that leads out.
+        new = candidates[0] if candidates and len(candidates) == len(led) else None
+    return next(filter(_exists, candidates), new)
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is something at a path; unlike `Path.exists`, it raises in every release if none can be there."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return False
+        raise
+    return True
 
 
 def _real(path: Path) -> Path:

@@ -166,10 +166,8 @@ def _singular(word: str) -> str:
 
 def _name_of(pair: dict[str, Any]) -> str | None:
     """Return the name of a pair of a name and a value, as lists of headers and variables hold them."""
-    for name in ("name", "key", "header"):
-        if "value" in pair and isinstance(pair.get(name), str):
-            return pair[name]
-    return None
+    names = [pair.get(name) for name in ("name", "key", "header")] if "value" in pair else []
+    return next((name for name in names if isinstance(name, str)), None)
 
 
 def _without_password(match: re.Match[str]) -> str:

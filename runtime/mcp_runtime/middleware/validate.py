@@ -20,10 +20,11 @@ from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.middleware.catalogue import Catalogue
-from mcp_runtime.protocol.json_schema import MAX_STEPS, Check, Mismatch, UnusableSchema
+from mcp_runtime.protocol.json_schema import Check, Mismatch, UnusableSchema
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
+from mcp_runtime.protocol.schema_cost import MAX_STEPS
 from mcp_runtime.protocol.text import clipped
 
 INVALID_INPUT_IN_RESULT: Final = "2025-11-25"
@@ -92,7 +93,7 @@ class Validate:
         ask: whether a client asks for the list of tools if it does not know the one that it called.
         invalid_input: how a server answers invalid arguments: with a ``result`` that has ``isError``, or an ``error``
             with the code -32602; by default as the revision wants it.
-        max_steps: how many keywords one validation evaluates at most.
+        max_steps: how many steps one validation takes at most, each a few microseconds long.
     """
 
     def __init__(

@@ -3,6 +3,8 @@
 import asyncio
 import ipaddress
 import secrets
+import socket
+import unicodedata
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
@@ -171,7 +173,7 @@ def look_at_url(url: str) -> UrlView:
         raise ValueError("this is no URL") from None
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError("this is no URL of a web page (https://host/...)")
-    if len(url) > MAX_URL or parts.username is not None or "\\" in url or any(c.isspace() for c in url):
+    if len(url) > MAX_URL or parts.username is not None or "%" in host or "\\" in url or any(map(str.isspace, url)):
         raise ValueError("this URL could hide where it leads")
     if not url.isprintable():
         raise ValueError("this URL has characters that cannot be shown")
@@ -188,9 +190,14 @@ def look_at_url(url: str) -> UrlView:
 
 
 def _is_address(host: str) -> bool:
+    """Whether a host is an address, in any spelling that a browser takes for one: ``127.1``, ``0x7f000001``."""
+    host = unicodedata.normalize("NFKC", host).replace("\u3002", ".").removesuffix(".")
     try:
-        ipaddress.ip_address(host)
-    except ValueError:
+        if ":" in host:
+            ipaddress.IPv6Address(host)
+        else:
+            socket.inet_aton(host)
+    except (OSError, ValueError):
         return False
     return True
 

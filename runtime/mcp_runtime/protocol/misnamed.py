@@ -1,0 +1,54 @@
+"""Methods of a handler class that look as if they handled something, and do not."""
+
+import warnings
+from collections.abc import Collection, Mapping
+from types import FunctionType
+from typing import Any, Final
+
+OWN: Final[Mapping[str, str]] = {
+    "initialize": "initialize",
+    "discover": "server/discover",
+    "serverdiscover": "server/discover",
+    "subscriptionslisten": "subscriptions/listen",
+}
+"""Names of methods as they might be spelled -> methods that the runtime answers itself."""
+_LIKENESS: Final = 0.9
+"""How alike two names are that are taken for the same, from 0 to 1."""
+
+
+def check_names(cls: type[Any], handlers: Mapping[str, str]) -> None:
+    """Look for misspelt handlers in a class.
+
+    Args:
+        cls: the class that defines methods.
+        handlers: method of the protocol -> the name of the Python method that handles it.
+
+    Raises:
+        TypeError: a method has the name of one of the protocol, but another handles that, or none can.
+    """
+    methods = {_bare(method): method for method in handlers}
+    names = {_bare(name): name for name in handlers.values()}
+    for name, value in vars(cls).items():
+        bare = _bare(name)
+        if not isinstance(value, FunctionType) or name.startswith("_") or name in names.values():
+            continue
+        where = f"{cls.__qualname__}.{name}"
+        if bare in OWN:
+            raise TypeError(f"{where} handles nothing: {OWN[bare]} is answered by the runtime, from the options")
+        if bare in methods:
+            method = methods[bare]
+            raise TypeError(f"{where} handles nothing: the handler of {method} is called {handlers[method]}")
+        meant = names.get(bare) or _like(name, names.values())
+        if meant is not None:
+            warnings.warn(f"{where} handles nothing: is {meant} meant?", stacklevel=4)
+
+
+def _bare(name: str) -> str:
+    return name.replace("/", "").replace("_", "").lower()
+
+
+def _like(name: str, names: Collection[str]) -> str | None:
+    from difflib import get_close_matches  # Few classes have methods of other names.
+
+    found = get_close_matches(name, names, 1, _LIKENESS)
+    return found[0] if found else None
