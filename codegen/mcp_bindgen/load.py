@@ -12,6 +12,7 @@ from functools import cache
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
 from mcp_bindgen.ingest.capabilities import read_capabilities
+from mcp_bindgen.ingest.defaults import read_defaults
 from mcp_bindgen.ingest.directions import read_directions
 from mcp_bindgen.ingest.docs import read_docs
 from mcp_bindgen.ingest.json_schema import SchemaDocument, read_schema
@@ -23,10 +24,11 @@ from mcp_bindgen.ingest.typescript import read_typescript
 from mcp_bindgen.ingest.typescript_facts import document_from_facts
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
 from mcp_bindgen.ir.capabilities import CapabilityBook, add_capabilities
+from mcp_bindgen.ir.defaults import add_defaults
 from mcp_bindgen.ir.docs import DocBook
 from mcp_bindgen.ir.document import document
 from mcp_bindgen.ir.methods import Senders, derive_methods
-from mcp_bindgen.ir.nodes import Constant, Direction, Era, Erratum, Method, Protocol, Source
+from mcp_bindgen.ir.nodes import Constant, Direction, Era, Erratum, Method, Protocol, Scalar, Source
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.merge.build import build
 from mcp_bindgen.merge.compare import Difference
@@ -198,7 +200,9 @@ def _protocol(
         container=halves.schema.container if halves.schema else "",
     )
     _warn_of_opaque_facts(protocol, diagnostics)
-    protocol, missing = document(add_capabilities(protocol, capability_book()), doc_book())
+    protocol, missing = document(
+        add_defaults(add_capabilities(protocol, capability_book()), default_rows()), doc_book()
+    )
     if missing:
         more = f" and {len(missing) - MAX_MISSING} more" if len(missing) > MAX_MISSING else ""
         names = ", ".join(missing[:MAX_MISSING])
@@ -263,6 +267,12 @@ def direction_rows() -> Mapping[str, Direction]:
 def doc_book() -> DocBook:
     """Return the shipped documentation lines (schema/docs.toml)."""
     return DocBook(read_docs((shipped("schema") / "docs.toml").read_text("utf-8")))
+
+
+@cache
+def default_rows() -> Mapping[str, Scalar]:
+    """Return the shipped rows on what stands for required properties that are absent (schema/defaults.toml)."""
+    return read_defaults((shipped("schema") / "defaults.toml").read_text("utf-8"))
 
 
 @cache

@@ -20,6 +20,7 @@ class Binding:
         era: how its conversations begin: ``legacy`` (with a handshake) or ``modern`` (without one).
         has_batches: whether messages may come in arrays.
         has_errors_without_id: whether an error response may leave out the id of its request.
+        result_tag: the property that tells the results of a request apart; empty if there is none.
         methods: its methods by name.
         errors: the exceptions for its error codes.
 
@@ -35,6 +36,7 @@ class Binding:
         "has_errors_without_id",
         "methods",
         "package",
+        "result_tag",
         "revision",
     )
 
@@ -47,6 +49,7 @@ class Binding:
         era: str,
         has_batches: bool = False,
         has_errors_without_id: bool = False,
+        result_tag: str = "",
         methods: MethodTable,
         errors: Mapping[int, type[PeerError]],
     ) -> None:
@@ -58,6 +61,7 @@ class Binding:
         self.era = era
         self.has_batches = has_batches
         self.has_errors_without_id = has_errors_without_id
+        self.result_tag = result_tag
         self.methods = methods
         self.errors = errors
 

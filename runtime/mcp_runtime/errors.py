@@ -15,7 +15,7 @@ class BindingFormatError(McpError):
     def __init__(self, package: str, revision: str, *, found: int, expected: int) -> None:
         super().__init__(
             f"{package} was generated in format {found}, this runtime reads format {expected};"
-            f" generate it again: mcp-bindgen generate {revision}"
+            f" generate it again: mcp-bindgen generate {revision}".rstrip()
         )
 
 

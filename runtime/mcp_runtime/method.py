@@ -130,7 +130,8 @@ class Method(Generic[P]):
 class RequestMethod(Method[P], Generic[P, R]):
     """A method that expects an answer; `R` is the type of its result.
 
-    `alternatives` are the other results that it may get: a created task, or a request for more input.
+    `alternatives` are the other results that it may get: a created task, or a request for more input. `results` are all
+    of them by what they say that they are (``complete``, ``input_required``); it is empty where results say nothing.
     """
 
     __slots__ = (
@@ -140,6 +141,7 @@ class RequestMethod(Method[P], Generic[P, R]):
         "paginated",
         "payload",
         "result",
+        "results",
         "task_augmentable",
     )
 
@@ -153,6 +155,7 @@ class RequestMethod(Method[P], Generic[P, R]):
         result: WireType[R],
         params_required: bool = False,
         alternatives: tuple[WireType[Any], ...] = (),
+        tags: tuple[str, ...] = (),
         paginated: bool = False,
         cacheable: bool = False,
         task_augmentable: bool = False,
@@ -174,6 +177,7 @@ class RequestMethod(Method[P], Generic[P, R]):
         )
         self.result = result
         self.alternatives = alternatives
+        self.results: Mapping[str, WireType[Any]] = dict(zip(tags, (result, *alternatives), strict=bool(tags)))
         self.paginated = paginated
         self.cacheable = cacheable
         self.task_augmentable = task_augmentable

@@ -4,6 +4,7 @@ A model accepts exactly what the schema accepts, and `model_dump_json()` without
 base class infers how a field behaves on the wire from its annotation and its default:
 
 - ``type: Literal["text"] = "text"``: a constant. The constructor fills it in, the wire must carry it.
+- ``ttl_ms: Annotated[int, REQUIRED] = 0``: a property that the constructor may leave to its default, and the wire not.
 - ``title: str | None = None``: an optional property. None is absent on the wire, where null is refused.
 - ``data: Any | Absent = ABSENT``: an optional property that may be null. None is null, `ABSENT` is absent.
 
@@ -22,6 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Type
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from mcp_runtime import unique
 
 if TYPE_CHECKING:
     from typing import Self
@@ -158,34 +161,8 @@ class Tagged(_UnionOf):
         super().__init__(discriminator=member)
 
 
-class _Unique:
-    """Metadata of a list whose items all differ (JSON Schema 2020-12 validation, section 6.4.3)."""
-
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(_check_unique, handler(source))
-
-
-def _check_unique(items: list[Any]) -> list[Any]:
-    import json  # No released revision needs it.
-
-    seen: set[str] = set()
-    for item in items:
-        text = json.dumps(_comparable(item), sort_keys=True)
-        if text in seen:
-            raise PydanticCustomError("unique_items", "Items should be unique")
-        seen.add(text)
-    return items
-
-
-def _comparable(value: Any) -> Any:
-    """Bring equal JSON values to one spelling: numbers without a fraction are integers."""
-    if isinstance(value, BaseModel):
-        value = value.model_dump()
-    if isinstance(value, dict):
-        return {name: _comparable(inner) for name, inner in cast(dict[str, Any], value).items()}
-    if isinstance(value, list):
-        return [_comparable(inner) for inner in cast(Any, value)]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+class _Required:
+    """Metadata of a field with a default that the wire must carry all the same."""
 
 
 Boolean: TypeAlias = Annotated[bool, Field(strict=True)]
@@ -193,7 +170,8 @@ Boolean: TypeAlias = Annotated[bool, Field(strict=True)]
 Integer: TypeAlias = Annotated[int, JsonInteger()]
 Number: TypeAlias = Annotated[float, JsonNumber()]
 OPEN: Final = _OpenString()
-UNIQUE: Final = _Unique()
+REQUIRED: Final = _Required()
+UNIQUE: Final = unique.UNIQUE
 LEFT_TO_RIGHT: Final = _UnionOf(union_mode="left_to_right")
 """Marks a union whose members are tried in order, since no constant tells them apart."""
 MOST_MEMBERS: Final = _UnionOf(union_mode="smart")
@@ -227,6 +205,8 @@ class WireModel(BaseModel):
 
     __constants__: ClassVar[Mapping[str, Any]] = {}
     """What the constructor fills in; known once the validator is built."""
+    __assumed__: ClassVar[Mapping[str, tuple[str, Any]]] = {}
+    """The fields marked `REQUIRED`: their names on the wire, and what the constructor and lenient readers fill in."""
 
     def __init__(self, /, **data: Any) -> None:
         """Make a model from Python values, by field name or wire name; constants may be left out.
@@ -237,6 +217,9 @@ class WireModel(BaseModel):
         """
         # The attribute comes first: its first use builds the validator, which finds the constants.
         validate = self.__pydantic_validator__.validate_python
+        for name, (wire, default) in self.__assumed__.items():
+            if name not in data and wire not in data:
+                data[name] = default
         validate({**self.__constants__, **data}, self_instance=self, by_alias=True, by_name=True)
         refuse_non_finite(data)
         if self.__pydantic_extra__ and not self.__pydantic_extra__.keys().isdisjoint(type(self).model_fields):
@@ -303,6 +286,7 @@ class WireModel(BaseModel):
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
         constants: dict[str, Any] = {}
+        assumed: dict[str, tuple[str, Any]] = {}
         for name, field in _model_fields(schema).items():
             inner = cast(dict[str, Any], field["schema"])
             if inner["type"] != "default" or "default" not in inner:
@@ -310,6 +294,9 @@ class WireModel(BaseModel):
             default = inner["default"]
             if _is_constant(inner["schema"], default):
                 constants[name] = default
+                field["schema"] = inner["schema"]
+            elif REQUIRED in cls.__pydantic_fields__[name].metadata:
+                assumed[name] = (cls.__pydantic_fields__[name].alias or wire_name(name), default)
                 field["schema"] = inner["schema"]
             elif default is None:
                 field["serialization_exclude_if"] = _IS_NONE
@@ -319,6 +306,7 @@ class WireModel(BaseModel):
         # A schema that pydantic built before comes back as this method left it, the constants unwrapped.
         if "__constants__" not in cls.__dict__:
             cls.__constants__ = constants
+            cls.__assumed__ = assumed
         return schema
 
     @classmethod
@@ -376,3 +364,14 @@ def refuse_non_finite(value: object) -> None:
     elif isinstance(value, list | tuple):
         for inner in cast(list[object], value):
             refuse_non_finite(inner)
+
+
+if not TYPE_CHECKING:  # Type checkers would take every name of a module with this function for one that is there.
+
+    def __getattr__(name: str) -> Any:
+        if name in ("CONST", "NULLABLE", "OPTIONAL"):
+            from mcp_runtime.errors import BindingFormatError
+
+            # A package of format 1 is met here if one of its models is imported first.
+            raise BindingFormatError(f"a package that uses mcp_runtime.model.{name}", "", found=1, expected=2)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

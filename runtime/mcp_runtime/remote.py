@@ -64,9 +64,17 @@ class Stub:
         """
         return self.connection.notifications(method, limit=limit)
 
-    def _meta(self, type_: type[MetaT], meta: MetaT | None) -> MetaT:
-        """Return the metadata that was passed, or what the caller puts on every request."""
-        return type_.model_validate(dict(self._caller.request_meta())) if meta is None else meta
+    def _meta(self, type_: type[MetaT], meta: MetaT | Mapping[str, Any] | None) -> MetaT:
+        """Return the metadata that was passed, by wire names if not as an object, with what every request carries.
+
+        Raises:
+            LocalProtocolError: it names another revision than the one that is spoken.
+            pydantic.ValidationError: it is not valid.
+        """
+        from mcp_runtime.protocol.modern import merged
+
+        given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json") if meta is not None else {}
+        return type_.model_validate(merged(self._caller.request_meta(), given))
 
     @staticmethod
     def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:

@@ -41,18 +41,6 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.stub import iterate
 from support.samples import REVISIONS
 
-CLIENT_STUBS_2025_11_25 = """
-complete initialize set_level ping get_prompt list_prompts iter_prompts list_resources iter_resources read_resource
-subscribe list_resource_templates iter_resource_templates unsubscribe cancel_task get_task list_tasks iter_tasks
-get_task_payload call_tool list_tools iter_tools notify_cancelled notify_initialized notify_progress
-notify_roots_list_changed notify_task_status
-""".split()
-SERVER_STUBS_2025_11_25 = """
-elicit ping list_roots create_message cancel_task get_task list_tasks iter_tasks get_task_payload notify_cancelled
-notify_elicitation_complete notify_logging_message notify_progress notify_prompt_list_changed
-notify_resource_list_changed notify_resource_updated notify_task_status notify_tool_list_changed
-""".split()
-
 
 class Weather(Server):
     """Answers a few methods, with one page of tools per cursor."""

@@ -23,6 +23,7 @@ from mcp_bindings.v2025_11_25 import (
     METHODS,
     CallToolRequestParams,
 )
+from mcp_runtime import model
 from mcp_runtime.binding import FORMAT, Binding
 from mcp_runtime.errors import BindingFormatError, PeerError
 from mcp_runtime.method import Direction, RequestMethod, WireType
@@ -166,6 +167,16 @@ class TestBinding:
             "acme.mcp was generated in format 3, this runtime reads format 2;"
             " generate it again: mcp-bindgen generate 2025-11-25"
         )
+
+    @pytest.mark.parametrize("marker", ["CONST", "NULLABLE", "OPTIONAL"])
+    def test_a_model_of_format_1_names_the_command_too(self, marker: str) -> None:
+        with pytest.raises(BindingFormatError) as caught:
+            getattr(model, marker)
+        assert str(caught.value) == (
+            f"a package that uses mcp_runtime.model.{marker} was generated in format 1, this runtime reads format"
+            f" {FORMAT}; generate it again: mcp-bindgen generate"
+        )
+        assert not hasattr(model, "MISSPELT")
 
 
 class TestErrors:

@@ -123,7 +123,7 @@ class TestRequests:
             (bindings.Client, ("CLIENT_REQUESTS", "CLIENT_NOTIFICATIONS")),
             (bindings.ConnectedClient, ("SERVER_REQUESTS", "EMBEDDED_REQUESTS", "SERVER_NOTIFICATIONS")),
         ):
-            found = [m for table in tables for m in getattr(bindings.methods, table).values()]
+            found: list[AnyMethod] = [m for table in tables for m in getattr(bindings.methods, table).values()]
             expected = {
                 python_name(m) if isinstance(m, RequestMethod) else f"notify_{python_name(m)}"
                 for m in found

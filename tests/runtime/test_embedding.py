@@ -64,3 +64,13 @@ async def test_a_server_that_fails_at_a_new_connection(caplog: pytest.LogCapture
         with caplog.at_level(logging.ERROR), pytest.raises(PeerError, match="internal error") as caught:
             await v2025_11_25.Client.open(peer)
         assert caught.value.code == -32603 and "secret" in caplog.text
+
+
+async def test_the_names_of_what_the_runtime_answers_are_free() -> None:
+    class Own(Tools):
+        def initialize(self) -> str:
+            return "set up"
+
+    async with connect_memory(server := Own()) as peer:
+        await v2025_11_25.Client.open(peer)
+        assert server.initialize() == "set up" and not hasattr(v2025_11_25.Server, "initialize")

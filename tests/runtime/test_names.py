@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from mcp_runtime.protocol import names
-from support.talk import LEGACY, bindings
+from support.samples import REVISIONS
+from support.talk import bindings
 
 RUNTIME = Path(names.__file__).resolve().parents[1]
 CONSTANTS = {name: value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
-TABLES = [__import__(f"{bindings(revision).__name__}.methods", fromlist=["METHODS"]) for revision in LEGACY]
+TABLES = [__import__(f"{bindings(revision).__name__}.methods", fromlist=["METHODS"]) for revision in REVISIONS]
 METHODS = {method for table in TABLES for method in table.METHODS}
 
 

@@ -171,12 +171,13 @@ class Surface:
         found: dict[str, Attribute] = {}
         for field in struct.fields:
             name = PythonName(owner, self._names.attribute(struct, field.wire_name))
+            place = f"{struct.name}.{field.wire_name}"
             type_ = self.convert(field.type, name)
             found[name.member] = Attribute(
                 name=name,
                 wire_name=field.wire_name,
                 type=type_ if field.required else either((type_, NOTHING)),
-                must_be_passed=field.required and not is_constant(field),
+                must_be_passed=field.required and not is_constant(field) and place not in self._protocol.defaults,
             )
         if struct.extra is not None:
             name = PythonName(owner, EXTRA)

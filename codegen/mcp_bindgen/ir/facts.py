@@ -98,6 +98,30 @@ def page_items(protocol: Protocol, method: Method) -> tuple[Field, ListOf] | Non
     return lists[0] if len(lists) == 1 else None
 
 
+def result_tag(protocol: Protocol) -> str:
+    """Return the property that tells the results of a request apart; empty if the revision has none.
+
+    Where a request may get several results, each of them has a default of its own for it.
+    """
+    for method in protocol.methods:
+        results = [name for name in (method.result, *method.alternatives) if name]
+        for place in protocol.defaults:
+            owner, _, name = place.partition(".")
+            values = {protocol.defaults.get(f"{result}.{name}") for result in results}
+            if owner == method.result and len(values) == len(results) > 1 and None not in values:
+                return name
+    return ""
+
+
+def result_tags(protocol: Protocol, method: Method) -> tuple[str, ...]:
+    """Return what each result of a request says that it is, the usual one first; empty if they say nothing."""
+    tag = result_tag(protocol)
+    results = [name for name in (method.result, *method.alternatives) if name]
+    found = [protocol.defaults.get(f"{name}.{tag}") for name in results]
+    tags = tuple(value for value in found if isinstance(value, str))
+    return tags if tag and len(tags) == len(results) else ()
+
+
 def _demands(struct: Struct) -> frozenset[tuple[str, object]]:
     """What a struct asks of a value: the names of the properties it requires, and their types where constant."""
     required = [field for field in struct.fields if field.required]

@@ -223,7 +223,8 @@ class Erratum:
 class Protocol:
     """One revision of the protocol: the root of the IR.
 
-    `capabilities` says for members of params (``CallToolRequestParams.task``) which capability they need. `dialect` and
+    `capabilities` says for members of params (``CallToolRequestParams.task``) which capability they need. `defaults` says
+    for required members of results (``CallToolResult.resultType``) what stands for them if they are absent. `dialect` and
     `container` are what its schema.json calls itself and where it keeps its definitions, empty if there is none.
     `glossed` names what docs.toml describes because the input does not: definitions, members, constants.
     """
@@ -236,6 +237,7 @@ class Protocol:
     sources: tuple[Source, ...]
     errata: tuple[Erratum, ...] = field(default=())
     capabilities: Mapping[str, str] = field(default_factory=dict[str, str])
+    defaults: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
     dialect: str = ""
     container: str = ""
     glossed: frozenset[str] = frozenset()

@@ -20,6 +20,7 @@ BINDING: Final = Binding(
     era="legacy",
     has_batches=False,
     has_errors_without_id=False,
+    result_tag="",
     methods=METHODS,
     errors=ERRORS,
 )

@@ -20,6 +20,7 @@ BINDING: Final = Binding(
     era="modern",
     has_batches=False,
     has_errors_without_id=True,
+    result_tag="resultType",
     methods=METHODS,
     errors=ERRORS,
 )

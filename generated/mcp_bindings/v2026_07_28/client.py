@@ -30,7 +30,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         ref: models.PromptReference | models.ResourceTemplateReference,
         argument: models.CompleteRequestParamsArgument,
         context: models.CompleteRequestParamsContext | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CompleteResult:
         """Asks for ways to finish a value the user is typing (`completion/complete`).
@@ -55,7 +55,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         input_responses: models.InputResponses | None = None,
         request_state: str | None = None,
         arguments: dict[str, str] | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.GetPromptResult:
         """Fetches one prompt with its arguments filled in (`prompts/get`).
@@ -84,7 +84,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self,
         *,
         cursor: models.Cursor | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListPromptsResult:
         """Asks the server which prompts it offers, page by page (`prompts/list`).
@@ -99,7 +99,10 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return await self._caller.request(methods.PROMPTS_LIST, params, options)
 
     def iter_prompts(
-        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+        self,
+        *,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
+        options: stub.CallOptions | None = None,
     ) -> AsyncIterator[models.Prompt]:
         """Iterate over the items of all pages of ``prompts/list``.
 
@@ -118,7 +121,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self,
         *,
         cursor: models.Cursor | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListResourcesResult:
         """Asks the server what it has to read, page by page (`resources/list`).
@@ -133,7 +136,10 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return await self._caller.request(methods.RESOURCES_LIST, params, options)
 
     def iter_resources(
-        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+        self,
+        *,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
+        options: stub.CallOptions | None = None,
     ) -> AsyncIterator[models.Resource]:
         """Iterate over the items of all pages of ``resources/list``.
 
@@ -154,7 +160,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         uri: str,
         input_responses: models.InputResponses | None = None,
         request_state: str | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ReadResourceResult:
         """Fetches the contents behind a URI (`resources/read`).
@@ -181,7 +187,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self,
         *,
         cursor: models.Cursor | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListResourceTemplatesResult:
         """Asks for the URI patterns of the server, page by page (`resources/templates/list`).
@@ -196,7 +202,10 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return await self._caller.request(methods.RESOURCES_TEMPLATES_LIST, params, options)
 
     def iter_resource_templates(
-        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+        self,
+        *,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
+        options: stub.CallOptions | None = None,
     ) -> AsyncIterator[models.ResourceTemplate]:
         """Iterate over the items of all pages of ``resources/templates/list``.
 
@@ -218,7 +227,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         input_responses: models.InputResponses | None = None,
         request_state: str | None = None,
         arguments: dict[str, Any] | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.CallToolResult:
         """Runs one of the server's tools by name, with arguments (`tools/call`).
@@ -247,7 +256,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         self,
         *,
         cursor: models.Cursor | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.ListToolsResult:
         """Asks the server what the model can call, page by page (`tools/list`).
@@ -262,7 +271,10 @@ class Client(stub.ClientStub["ClientHandlers"]):
         return await self._caller.request(methods.TOOLS_LIST, params, options)
 
     def iter_tools(
-        self, *, meta: models.RequestMetaObject | None = None, options: stub.CallOptions | None = None
+        self,
+        *,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
+        options: stub.CallOptions | None = None,
     ) -> AsyncIterator[models.Tool]:
         """Iterate over the items of all pages of ``tools/list``.
 

@@ -9,7 +9,17 @@
 import typing
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import Boolean, Integer, JsonInteger, JsonNumber, LEFT_TO_RIGHT, Number, OPEN, WireModel
+from mcp_runtime.model import (
+    Boolean,
+    Integer,
+    JsonInteger,
+    JsonNumber,
+    LEFT_TO_RIGHT,
+    Number,
+    OPEN,
+    REQUIRED,
+    WireModel,
+)
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
@@ -228,7 +238,7 @@ class Result(WireModel):
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; should name the server program."""
-    result_type: ResultType
+    result_type: Annotated[ResultType, REQUIRED] = "complete"
     """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
 
 
@@ -265,9 +275,9 @@ class CacheableResult(Result):
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
 
-    ttl_ms: Annotated[int, JsonInteger(ge=0)]
+    ttl_ms: Annotated[Annotated[int, JsonInteger(ge=0)], REQUIRED] = 0
     """For how many milliseconds the answer counts as fresh after it arrived; with 0 it is stale at once."""
-    cache_scope: Literal["public", "private"]
+    cache_scope: Annotated[Literal["public", "private"], REQUIRED] = "private"
     """Who may reuse it: "public" lets caches share it between users, "private" ties it to one authorization."""
 
 

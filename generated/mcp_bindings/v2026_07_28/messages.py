@@ -8,9 +8,9 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, Tagged, WireModel
+from mcp_runtime.model import ABSENT, Absent, Integer, LEFT_TO_RIGHT, MOST_MEMBERS, REQUIRED, Tagged, WireModel
 
-from .common import ClientCapabilities, PaginatedRequestParams, RequestId, Result
+from .common import ClientCapabilities, PaginatedRequestParams, RequestId, Result, ResultType
 from .completion import CompleteRequest, CompleteResult
 from .elicitation import ElicitRequest
 from .notifications import (
@@ -346,6 +346,8 @@ class InputRequiredResult(Result):
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#inputrequiredresult
     """
 
+    result_type: Annotated[ResultType, REQUIRED] = "input_required"
+    """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
     input_requests: InputRequests | None = None
     """Questions to answer before trying again, by key; may be absent if `requestState` is there."""
     request_state: str | None = None

@@ -25,6 +25,7 @@ COMPLETION_COMPLETE: Final[method.RequestMethod[models.CompleteRequestParams, mo
         params=method.WireType(_PACKAGE, "CompleteRequestParams"),
         params_required=True,
         result=method.WireType(_PACKAGE, "CompleteResult"),
+        tags=("complete",),
         capability="server.completions",
     )
 )
@@ -50,6 +51,7 @@ PROMPTS_GET: Final[method.RequestMethod[models.GetPromptRequestParams, models.Ge
     params_required=True,
     result=method.WireType(_PACKAGE, "GetPromptResult"),
     alternatives=(method.WireType(_PACKAGE, "InputRequiredResult"),),
+    tags=("complete", "input_required"),
     multi_round_trip=True,
     capability="server.prompts",
 )
@@ -63,6 +65,7 @@ PROMPTS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.L
         params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
         params_required=True,
         result=method.WireType(_PACKAGE, "ListPromptsResult"),
+        tags=("complete",),
         paginated=True,
         cacheable=True,
         capability="server.prompts",
@@ -78,6 +81,7 @@ RESOURCES_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models
         params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
         params_required=True,
         result=method.WireType(_PACKAGE, "ListResourcesResult"),
+        tags=("complete",),
         paginated=True,
         cacheable=True,
         capability="server.resources",
@@ -94,6 +98,7 @@ RESOURCES_READ: Final[method.RequestMethod[models.ReadResourceRequestParams, mod
         params_required=True,
         result=method.WireType(_PACKAGE, "ReadResourceResult"),
         alternatives=(method.WireType(_PACKAGE, "InputRequiredResult"),),
+        tags=("complete", "input_required"),
         cacheable=True,
         multi_round_trip=True,
         capability="server.resources",
@@ -110,6 +115,7 @@ RESOURCES_TEMPLATES_LIST: Final[
     params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
     params_required=True,
     result=method.WireType(_PACKAGE, "ListResourceTemplatesResult"),
+    tags=("complete",),
     paginated=True,
     cacheable=True,
     capability="server.resources",
@@ -149,6 +155,7 @@ SERVER_DISCOVER: Final[method.RequestMethod[models.RequestParams, models.Discove
     params=method.WireType(_PACKAGE, "RequestParams"),
     params_required=True,
     result=method.WireType(_PACKAGE, "DiscoverResult"),
+    tags=("complete",),
     cacheable=True,
 )
 """Asks which protocol revisions and features a server has; optional for clients, mandatory for servers."""
@@ -162,6 +169,7 @@ SUBSCRIPTIONS_LISTEN: Final[
     params=method.WireType(_PACKAGE, "SubscriptionsListenRequestParams"),
     params_required=True,
     result=method.WireType(_PACKAGE, "SubscriptionsListenResult"),
+    tags=("complete",),
 )
 """Opens a long-lived stream of the notifications named in it (`subscriptions/listen`)."""
 
@@ -173,6 +181,7 @@ TOOLS_CALL: Final[method.RequestMethod[models.CallToolRequestParams, models.Call
     params_required=True,
     result=method.WireType(_PACKAGE, "CallToolResult"),
     alternatives=(method.WireType(_PACKAGE, "InputRequiredResult"),),
+    tags=("complete", "input_required"),
     multi_round_trip=True,
     capability="server.tools",
 )
@@ -185,6 +194,7 @@ TOOLS_LIST: Final[method.RequestMethod[models.PaginatedRequestParams, models.Lis
     params=method.WireType(_PACKAGE, "PaginatedRequestParams"),
     params_required=True,
     result=method.WireType(_PACKAGE, "ListToolsResult"),
+    tags=("complete",),
     paginated=True,
     cacheable=True,
     capability="server.tools",

@@ -8,7 +8,7 @@
 
 from typing import Annotated, Literal
 
-from mcp_runtime.model import Boolean, WireModel
+from mcp_runtime.model import Boolean, REQUIRED, WireModel
 from pydantic import Field
 
 from .common import RequestId, RequestParams, ResultMetaObject, ResultType
@@ -74,5 +74,5 @@ class SubscriptionsListenResult(WireModel):
 
     meta: Annotated[SubscriptionsListenResultMetaObject, Field(alias="_meta")]
     """Names the stream that ends here, and usually the server program."""
-    result_type: ResultType
+    result_type: Annotated[ResultType, REQUIRED] = "complete"
     """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""

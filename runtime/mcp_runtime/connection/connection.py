@@ -123,6 +123,7 @@ class Connection(KnowsPeer, VendorMethods):
         settings: how it behaves.
         middleware: wraps every request and notification.
         features: what the features keep for this connection, by their names.
+        results: what requests may be answered with, results of extensions included.
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class Connection(KnowsPeer, VendorMethods):
         self._link = self._conversation.link
         self._outbound = self._conversation.outbound
         self._inbound = self._conversation.inbound
+        self.results = self._outbound.results
 
     @property
     def requester(self) -> Requester:
@@ -189,8 +191,7 @@ class Connection(KnowsPeer, VendorMethods):
 
         Args:
             on_initialize: answers `initialize` with the result by wire names; None on a client's side.
-            on_modern: tells who sent a request of the modern era, from what it says and its channel; None to refuse
-                all of them.
+            on_modern: tells who sent a request of the modern era; None to refuse all of them.
 
         Raises:
             ConnectionClosed: the peer cannot be reached.
@@ -303,7 +304,7 @@ class Connection(KnowsPeer, VendorMethods):
 
     def request_meta(self) -> Mapping[str, Any]:
         """Return the `_meta` that every request must carry: none in the legacy era."""
-        return {}
+        return self.requester.meta
 
     async def report_progress(
         self, key: Key, progress: float, total: float | None = None, message: str | None = None

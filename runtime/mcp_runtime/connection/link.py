@@ -16,7 +16,7 @@ from mcp_runtime.connection.work import CURRENT, Way, Work
 from mcp_runtime.errors import ConnectionClosed, McpError, ProtocolViolation, RemoteProtocolError
 from mcp_runtime.limits import Limits, Trace
 from mcp_runtime.protocol.jsonrpc import Key
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import ModernSession
 from mcp_runtime.protocol.session import Session
 from mcp_runtime.protocol.text import clipped
@@ -85,6 +85,8 @@ class Link:
         self.session.revision = spoken.revision
         self.session.accepts_batches = spoken.has_batches
         self.session.ids_may_be_absent = spoken.has_errors_without_id
+        if spoken.era == "modern":
+            self.session.state = State.READY  # there is no handshake to wait for
         self.requester = replace(self.requester, binding=binding, wire=wire, reader=self.reader(spoken.revision))
 
     def reader(self, revision: str) -> Reader:

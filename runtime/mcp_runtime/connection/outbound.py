@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -14,6 +14,7 @@ from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.results import Call, Interim, Results
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import (
     ConnectionClosed,
@@ -28,6 +29,7 @@ from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, Request
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Progressed
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
+from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, UNRELATED
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
 from mcp_runtime.protocol.text import clipped
@@ -62,9 +64,14 @@ class _Pending:
 
 
 class Outbound:
-    """What this side asks and tells over one link."""
+    """What this side asks and tells over one link.
+
+    Attributes:
+        results: what it may be answered with.
+    """
 
     def __init__(self, link: Link, reports: Reports) -> None:
+        self.results = Results(link.report)
         self._link = link
         self._reports = reports
         self._pending: dict[Id, _Pending] = {}
@@ -84,10 +91,14 @@ class Outbound:
         id_, future = self._begin(method, params, type_, options or _NO_OPTIONS)
         # Wait for the answer, not for the transport: one that takes nothing any more would outlast every timeout.
         try:
-            return await future
+            result = await future
         except asyncio.CancelledError as error:
             self._give_up(id_, str(error.args[0]) if error.args and error.args[0] else None)
             raise
+        if result.__class__ is Interim:
+            interim = cast("Interim", result)
+            return cast("T", await interim.resume(interim.result, Call(method, params, options)))
+        return result
 
     def _begin(
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions
@@ -99,7 +110,7 @@ class Outbound:
         line, requester = (
             (link.main, link.requester) if work is None else (link.line_for(work), link.requester_for(work))
         )
-        if requester.is_modern:
+        if requester.is_modern and link.side is Side.SERVER:
             reason = "a server asks nothing of its client in the modern era but in its results"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
         if link.ending is not None:
@@ -108,7 +119,7 @@ class Outbound:
             self._check_capabilities(method, params, requester)
         encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
-            encoded = _with_token(encoded, link.session.next_id)
+            encoded = _with_token(encoded, link.session.next_id, method.name, requester.revision)
         id_, data = link.session.request(method.name, encoded, progress=options.progress is not None)
         future: asyncio.Future[T] = link.loop.create_future()
         pending = self._pending[id_] = _Pending(method, type_, future, options, line)
@@ -163,15 +174,20 @@ class Outbound:
         if pending is None or pending.future.done():
             return ACCEPTED
         try:
-            found, wire = result.result, self._link.requester.wire
-            if wire is not None:
-                found = wire.incoming(pending.method, "result", found, text, self._link.requester.reader)
-            value = self._link.requester.reader.read(pending.type, found, pending.method.name, text=text)
+            found, requester = result.result, self._link.requester
+            if requester.wire is not None:
+                found = requester.wire.incoming(pending.method, "result", found, text, requester.reader)
+            type_, resume = pending.type, None
+            if pending.method.results and type_ is pending.method.result:
+                type_, resume = self.results.told(pending.method, found, requester)
+                if not self._link.limits.strict:
+                    found = self.results.completed(type_, found, pending.method.name, requester)
+            value = requester.reader.read(type_, found, pending.method.name, text=text)
         except RemoteProtocolError as error:
             self._link.report(error)
             pending.future.set_exception(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error))
-        pending.future.set_result(value)
+        pending.future.set_result(value if resume is None else Interim(value, resume))
         return ACCEPTED
 
     def take_failure(self, failure: Failure) -> None:
@@ -232,7 +248,9 @@ class Outbound:
         if requester.wire is not None:
             encoded = requester.wire.outgoing(method, "result", encoded)
         if self._link.limits.check_sent:
-            self._check_sent((method.result, *method.alternatives), encoded, method, "result", requester)
+            self._check_sent(
+                self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester
+            )
         return encoded
 
     def _check_capabilities(self, method: AnyMethod, params: Any, requester: Requester) -> None:
@@ -324,8 +342,16 @@ class Outbound:
         self._deadlines.set(id_, until)
 
 
-def _with_token(params: bytes | None, token: int) -> bytes:
-    """Put a progress token into the `_meta` of encoded params."""
+def _with_token(params: bytes | None, token: int, method: str, revision: str) -> bytes:
+    """Put a progress token into the `_meta` of encoded params.
+
+    Raises:
+        LocalProtocolError: there is one already.
+    """
     value: dict[str, Any] = json.loads(params) if params else {}
-    value["_meta"] = {**(value.get("_meta") or {}), "progressToken": token}
+    meta: dict[str, Any] = value.get("_meta") or {}
+    if "progressToken" in meta:
+        reason = "`options.progress` makes a token of its own; leave this one out, or listen to notifications/progress"
+        raise LocalProtocolError(revision=revision, method=method, pointer="/_meta/progressToken", reason=reason)
+    value["_meta"] = {**meta, "progressToken": token}
     return jsonrpc.dump(value)

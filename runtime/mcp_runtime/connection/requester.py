@@ -34,6 +34,7 @@ class Requester:
         info: how the peer names itself, by wire names (``name``, ``version``, ...); empty if it has not.
         instructions: what the server says on how to use it; None if nothing.
         log_level: the least severe level of log messages that the client wants; None until it says so.
+        meta: the `_meta` that every request to it must carry.
         principal: who it is for the transport, None if that does not know.
         headers: what else the transport says of its messages.
     """
@@ -49,6 +50,7 @@ class Requester:
     info: Mapping[str, Any] = field(default_factory=dict[str, Any])
     instructions: str | None = None
     log_level: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     principal: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 

@@ -3,6 +3,7 @@
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from mcp_runtime.connection.answers import Answers
@@ -12,10 +13,14 @@ from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import ServerHandlers
+from mcp_runtime.handshake.offer import introduced
+from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.capabilities import derive
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object
 from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.names import SERVER_DISCOVER
+from mcp_runtime.settings import ServerOptions
 
 MAX_SHARED: Final = 256
 """How many requesters are kept for further requests of theirs."""
@@ -78,7 +83,7 @@ class Requesters:
             raise _invalid(modern.LOG_LEVEL, f"must be one of {', '.join(LEVELS)}")
         server = self._servers[revision]
         binding = server.__binding__
-        requester = Requester(
+        return Requester(
             side=Side.SERVER,
             reader=self._connection.reader(revision),
             answers=self._answers[revision],
@@ -87,18 +92,35 @@ class Requesters:
             log_level=level,
             principal=principal,
             headers=headers,
-        )
-        own = derive(Side.SERVER, (binding.methods[name] for name in server.implemented()))
-        if server.options is None or server.options.logging:
-            own["logging"] = {}
-        return requester.declaring(own, capabilities)
+        ).declaring(_declared(server), capabilities)
 
     def _answering(self, server: ServerHandlers) -> Answers:
         answers = Answers()
         answers.stub, answers.context = server.__peer__(self._connection), server.__context__
         for name in server.implemented():
             answers.handlers[name] = (server.__binding__.methods[name], getattr(server, server.__handlers__[name]))
+        discover = server.__binding__.methods[SERVER_DISCOVER]
+        answers.handlers[SERVER_DISCOVER] = (discover, partial(self._discover, server, discover))
         return answers
+
+    async def _discover(self, server: ServerHandlers, method: AnyMethod, params: Any, context: Any) -> Any:
+        """Say what a server speaks and can do (2026-07-28, server/discover)."""
+        assert isinstance(method, RequestMethod)
+        options = server.options or ServerOptions()
+        result: dict[str, Any] = {
+            "supportedVersions": sorted(self._servers),
+            "capabilities": _declared(server),
+            "_meta": {modern.SERVER_INFO: introduced(server, options)},
+        }
+        return method.result.load()(**result, instructions=options.instructions)
+
+
+def _declared(server: ServerHandlers) -> dict[str, Any]:
+    """Return the capabilities of a server, as it declares them."""
+    own = derive(Side.SERVER, (server.__binding__.methods[name] for name in server.implemented()))
+    if server.options is None or server.options.logging:
+        own["logging"] = {}
+    return own
 
 
 def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:

@@ -12,8 +12,9 @@ from mcp_runtime.errors import UnsupportedRevision
 from mcp_runtime.features.keepalive import KeepAlive
 from mcp_runtime.features.tasks.receiver import Tasks
 from mcp_runtime.features.tasks.related import RelatedTasks
+from mcp_runtime.handlers import ServerHandlers
 from mcp_runtime.protocol.capabilities import derive, merge, put
-from mcp_runtime.settings import Settings
+from mcp_runtime.settings import ServerOptions, Settings
 
 if TYPE_CHECKING:
     from mcp_runtime.bridge.revisions import Bridges
@@ -76,6 +77,11 @@ def named(name: str, own: str, title: str) -> dict[str, str]:
     """Return how this side names itself, by wire names; its version is that of this distribution if it has none."""
     info = {"name": name, "version": own or own_version()}
     return {**info, "title": title} if title else info
+
+
+def introduced(server: ServerHandlers, options: ServerOptions) -> dict[str, str]:
+    """Return how a server names itself, by wire names."""
+    return named(options.name or type(server).__name__, options.version, options.title)
 
 
 def wire_to(bridges: "Bridges | None", revision: str) -> "Wire | None":

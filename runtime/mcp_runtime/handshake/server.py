@@ -14,7 +14,7 @@ from mcp_runtime.features.logs import Logging
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.handlers import ServerHandlers, answer_with, remember
 from mcp_runtime.handshake.modern import Requesters, identity
-from mcp_runtime.handshake.offer import Offer, common_features, named, refuse_modern, wire_to
+from mcp_runtime.handshake.offer import Offer, common_features, introduced, refuse_modern, wire_to
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
 from mcp_runtime.protocol.legacy import Side
@@ -146,7 +146,7 @@ def _result(server: ServerHandlers, spoken: Binding, own: Mapping[str, Any]) -> 
     result: dict[str, Any] = {
         "protocolVersion": spoken.revision,
         "capabilities": own,
-        "serverInfo": named(options.name or type(server).__name__, options.version, options.title),
+        "serverInfo": introduced(server, options),
     }
     if options.instructions is not None:
         result["instructions"] = options.instructions

@@ -12,6 +12,8 @@ OWN: Final[Mapping[str, str]] = {
     "subscriptionslisten": "subscriptions/listen",
 }
 """Names of methods as they might be spelled -> methods that the runtime answers itself."""
+_HANDLER: Final = 3
+"""How many parameters a handler has: itself, the params and the context."""
 _LIKENESS: Final = 0.9
 """How alike two names are that are taken for the same, from 0 to 1."""
 
@@ -33,7 +35,7 @@ def check_names(cls: type[Any], handlers: Mapping[str, str]) -> None:
         if not isinstance(value, FunctionType) or name.startswith("_") or name in names.values():
             continue
         where = f"{cls.__qualname__}.{name}"
-        if bare in OWN:
+        if bare in OWN and value.__code__.co_argcount == _HANDLER:
             raise TypeError(f"{where} handles nothing: {OWN[bare]} is answered by the runtime, from the options")
         if bare in methods:
             method = methods[bare]

@@ -3,8 +3,10 @@
 Requests are independent of each other, so that an id means something only on the channel that it came over.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.protocol.events import Cancelled, Incoming, Violation
 from mcp_runtime.protocol.jsonrpc import Id, Key, Request, is_object
 from mcp_runtime.protocol.legacy import Side, State
@@ -15,6 +17,7 @@ PREFIX: Final = "io.modelcontextprotocol/"
 VERSION: Final = f"{PREFIX}protocolVersion"
 CLIENT_INFO: Final = f"{PREFIX}clientInfo"
 CLIENT_CAPABILITIES: Final = f"{PREFIX}clientCapabilities"
+SERVER_INFO: Final = f"{PREFIX}serverInfo"
 LOG_LEVEL: Final = f"{PREFIX}logLevel"
 UNSUPPORTED_VERSION: Final = -32022
 """The error code of a request in a revision that the server does not speak."""
@@ -27,6 +30,23 @@ def is_modern(value: Any) -> bool:
     params: Any = value.get("params")
     meta: Any = params.get("_meta") if params.__class__ is dict else None
     return meta.__class__ is dict and VERSION in meta
+
+
+def merged(required: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `_meta` of a request: what each must carry, and what is given for this one, which comes first.
+
+    A request may name other capabilities than the ones before it, since it stands alone; but its answer is read in the
+    revision of the connection.
+
+    Raises:
+        LocalProtocolError: another revision is given.
+    """
+    spoken, named = required.get(VERSION), given.get(VERSION)
+    if named is not None and spoken is not None and named != spoken:
+        pointer = f"/_meta/{VERSION.replace('/', '~1')}"
+        reason = f"{named} is not the revision that is spoken; open a client of that revision, or leave this out"
+        raise LocalProtocolError(revision=spoken, method=None, pointer=pointer, reason=reason)
+    return {**required, **given}
 
 
 class ModernSession(Session):

@@ -102,8 +102,11 @@ class ClassViews:
         nullable = not field.required and admits_null(self._protocol, field.type)
         type_ = self._speller.annotation(field.type)
         default = None
+        place = f"{struct.name}.{field.wire_name}"
         if is_constant(field) and isinstance(field.type, Literal):
             default = constant(field.type.values[0])
+        elif place in self._protocol.defaults:
+            default = constant(self._protocol.defaults[place])
         elif nullable:
             type_, default = either(type_, ABSENT_TYPE), ABSENT
         elif not field.required:
@@ -117,6 +120,7 @@ class ClassViews:
             default=default,
             is_required=field.required,
             is_constant=is_constant(field),
+            is_defaulted=place in self._protocol.defaults,
             is_nullable=nullable,
             needs_alias=self._names.needs_alias(struct, field.wire_name),
             is_forward=self._is_forward(field.type, pending),

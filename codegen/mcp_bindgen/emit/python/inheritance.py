@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ir.names import references
-from mcp_bindgen.ir.nodes import Definition, Protocol, Struct
+from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Scalar, Struct
 
 
 class Inheritance:
@@ -26,9 +26,15 @@ class Inheritance:
         return self._bases[struct.name]
 
     def own_fields(self, struct: Struct) -> tuple[str, ...]:
-        """Return the wire names of the fields that the class of a struct does not inherit."""
+        """Return the wire names of the fields that the class of a struct does not inherit, or gives another default."""
         parents = (self._struct(base) for base in self.bases(struct))
-        inherited = {field.wire_name for parent in parents if parent for field in parent.fields}
+        inherited = {
+            field.wire_name
+            for parent in parents
+            if parent
+            for field in parent.fields
+            if self._default(parent, field) == self._default(struct, field)
+        }
         return tuple(field.wire_name for field in struct.fields if field.wire_name not in inherited)
 
     def needs(self, definition: Definition) -> Iterator[str]:
@@ -70,6 +76,9 @@ class Inheritance:
             if self._names.attribute(parent, field.wire_name) != self._names.attribute(child, field.wire_name):
                 return False
         return True
+
+    def _default(self, struct: Struct, field: Field) -> Scalar:
+        return self._protocol.defaults.get(f"{struct.name}.{field.wire_name}")
 
     def _struct(self, name: str) -> Struct | None:
         definition = self._protocol.definitions[name]

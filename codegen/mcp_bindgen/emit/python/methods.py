@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.names import Names, camel
 from mcp_bindgen.emit.python.spelling import Speller
-from mcp_bindgen.ir.facts import params_structs
+from mcp_bindgen.ir.facts import params_structs, result_tags
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol
 
 _FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "payload", "deprecated")
@@ -26,6 +26,7 @@ def _record(method: Method, protocol: Protocol, names: Names, speller: Speller) 
         params_required=method.params_required,
         result=speller.reference(method.result) if method.result else None,
         alternatives=tuple(speller.reference(name) for name in method.alternatives),
+        tags=result_tags(protocol, method),
         flags=tuple(flag for flag in _FLAGS if getattr(method, flag)),
         capability=method.capability,
         gated=_gated(method, protocol),

@@ -15,7 +15,7 @@ from mcp_bindgen.emit.python.render import Page, Templates
 from mcp_bindgen.emit.python.scope import names_in
 from mcp_bindgen.emit.python.spelling import Speller
 from mcp_bindgen.emit.python.stubs import StubViews
-from mcp_bindgen.ir.facts import has_batches, has_errors_without_id
+from mcp_bindgen.ir.facts import has_batches, has_errors_without_id, result_tag
 from mcp_bindgen.ir.nodes import Protocol
 
 BINDING_FORMAT = 2
@@ -73,6 +73,7 @@ def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: D
         format=BINDING_FORMAT,
         has_batches=has_batches(protocol),
         has_errors_without_id=has_errors_without_id(protocol),
+        result_tag=result_tag(protocol),
         modules=tuple(classes.modules()),
         methods=method_views(protocol, names, speller),
         lookup=lookup(protocol, names),

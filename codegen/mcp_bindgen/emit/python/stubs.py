@@ -9,7 +9,9 @@ from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import (
     ABSENT,
     ABSENT_TYPE,
+    ANY,
     NONE,
+    STR,
     Speller,
     either,
     generic,
@@ -36,6 +38,8 @@ OPTIONS = views.Parameter(
     schema_type=None,
     default=NONE,
 )
+_PARTIAL = generic(Symbol("collections.abc.Mapping"), STR, ANY)
+"""Metadata without what the connection fills in."""
 _RESULT_TYPE = views.Parameter(
     name="result_type",
     field="",
@@ -261,10 +265,11 @@ class StubViews:
 
     def _meta(self, struct: Struct, field: Field) -> views.Parameter:
         """Return the parameter for the metadata: never required, since the connection fills in what must be there."""
+        type_ = self._speller.static(field.type)
         return views.Parameter(
             name="meta",
             field=self._names.attribute(struct, _META),
-            type=either(self._speller.static(field.type), NONE),
+            type=either(type_, _PARTIAL, NONE) if field.required else either(type_, NONE),
             schema_type=field.type,
             default=NONE,
             doc=field.doc,

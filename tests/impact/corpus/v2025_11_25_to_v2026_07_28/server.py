@@ -62,7 +62,7 @@ class Weather(Server):
         )
 
     async def ping(self, params: RequestParams | None, ctx: Context) -> EmptyResult:  # impact: request-method-removed
-        return EmptyResult()  # impact: member-added-required
+        return EmptyResult()
 
     async def set_level(  # impact: request-method-removed
         self,
@@ -70,22 +70,22 @@ class Weather(Server):
         ctx: Context,
     ) -> EmptyResult:
         self.level = params.level
-        return EmptyResult()  # impact: member-added-required
+        return EmptyResult()
 
     async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
         cursor = params.cursor if params else None
         if cursor:
-            return ListToolsResult(tools=[])  # impact: property-added-required
-        return ListToolsResult(tools=self.tools, next_cursor="end")  # impact: property-added-required
+            return ListToolsResult(tools=[])
+        return ListToolsResult(tools=self.tools, next_cursor="end")
 
     async def list_resources(self, params: PaginatedRequestParams | None, ctx: Context) -> ListResourcesResult:
         resources = [Resource(name=country, uri=f"capital://{country}") for country in sorted(CAPITALS)]
-        return ListResourcesResult(resources=resources)  # impact: property-added-required
+        return ListResourcesResult(resources=resources)
 
     async def read_resource(self, params: ReadResourceRequestParams, ctx: Context) -> ReadResourceResult:
         country = params.uri.removeprefix("capital://")
         contents = TextResourceContents(uri=params.uri, text=CAPITALS[country])
-        return ReadResourceResult(contents=[contents])  # impact: property-added-required
+        return ReadResourceResult(contents=[contents])
 
     async def subscribe(  # impact: request-method-removed
         self,
@@ -93,7 +93,7 @@ class Weather(Server):
         ctx: Context,
     ) -> EmptyResult:
         self.watched.add(params.uri)
-        return EmptyResult()  # impact: member-added-required
+        return EmptyResult()
 
     async def call_tool(
         self, params: CallToolRequestParams, ctx: Context
@@ -106,7 +106,7 @@ class Weather(Server):
             return CreateTaskResult(task=task)  # impact: definition-removed, result-alternative-removed
         await ctx.client.notify_progress(progress_token=1, progress=0.5)
         text = await self.forecast(params)
-        self.last = CallToolResult(  # impact: property-added-required
+        self.last = CallToolResult(
             content=[TextContent(text=text, annotations=Annotations(priority=1.0))],
             structured_content={"text": text},
         )

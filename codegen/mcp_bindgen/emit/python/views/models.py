@@ -19,6 +19,7 @@ class Field:
         default: what the constructor fills in; None if the field must be passed.
         is_required: whether the property must be on the wire.
         is_constant: whether the schema admits one value only.
+        is_defaulted: whether the wire must carry it, although the constructor fills in what the specification assumes.
         is_nullable: whether null is a value of its own, so that `ABSENT` stands for absence.
         needs_alias: whether the wire name cannot be derived from the name.
         is_forward: whether the type names something that the module defines further down.
@@ -34,6 +35,7 @@ class Field:
     default: Expression | None
     is_required: bool
     is_constant: bool
+    is_defaulted: bool
     is_nullable: bool
     needs_alias: bool
     is_forward: bool

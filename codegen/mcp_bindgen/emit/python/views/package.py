@@ -30,6 +30,7 @@ class Package:
         format: the format of the bindings, which the runtime checks.
         has_batches: whether messages may come in arrays.
         has_errors_without_id: whether an error response may leave out the id of its request.
+        result_tag: the property that tells the results of a request apart; empty if there is none.
         modules: the modules of models, by name.
         methods: the methods of the protocol.
         lookup: the same by who sends them.
@@ -45,6 +46,7 @@ class Package:
     format: int
     has_batches: bool
     has_errors_without_id: bool
+    result_tag: str
     modules: tuple[Module, ...]
     methods: tuple[Method, ...]
     lookup: Lookup

@@ -19,6 +19,7 @@ class Method:
         params_required: whether the message must have params.
         result: the class of its result; None for a notification.
         alternatives: the other results that its request may get.
+        tags: what each result says that it is, that of `result` first; empty if results say nothing.
         flags: what else is true of it: ``paginated``, ``cacheable``, ``task_augmentable``, ``multi_round_trip``,
             ``payload``, ``deprecated``.
         capability: the path of what must have been declared before it may be sent; empty if nothing.
@@ -34,6 +35,7 @@ class Method:
     params_required: bool
     result: Expression | None
     alternatives: tuple[Expression, ...]
+    tags: tuple[str, ...]
     flags: tuple[str, ...]
     capability: str
     gated: Mapping[str, str]

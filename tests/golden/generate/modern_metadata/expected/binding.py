@@ -19,6 +19,7 @@ BINDING: Final = Binding(
     era="modern",
     has_batches=False,
     has_errors_without_id=False,
+    result_tag="",
     methods=METHODS,
     errors=ERRORS,
 )

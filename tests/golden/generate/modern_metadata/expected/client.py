@@ -30,7 +30,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         by: Literal["text"],
         text: str,
         options_: list[str] | None = None,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.AskResult: ...
     @overload
@@ -40,7 +40,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         by: Literal["number"],
         number: int,
         hint: Any | Absent = ABSENT,
-        meta: models.RequestMetaObject | None = None,
+        meta: models.RequestMetaObject | Mapping[str, Any] | None = None,
         options: stub.CallOptions | None = None,
     ) -> models.AskResult: ...
     async def ask(self, *, options: stub.CallOptions | None = None, **arguments: Any) -> models.AskResult:

@@ -1,0 +1,158 @@
+"""What the result of a request may be: it says so itself from 2026-07-28 on (basic/index, ResultType)."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.vendor import typed_wire
+from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError
+from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.protocol.text import clipped
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[P, R]):
+    """A request that was answered, but not yet with its usual result.
+
+    Attributes:
+        method: its record in the method table.
+        params: its params.
+        options: the options of the call, None if it had none.
+    """
+
+    method: RequestMethod[P, R]
+    params: P | None
+    options: CallOptions | None
+
+
+Resume: TypeAlias = Callable[[Any, Call[Any, Any]], Coroutine[Any, Any, Any]]
+"""Goes on from a result that is not the usual one, and returns that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interim:
+    """A result that is not the usual one, and what goes on from it."""
+
+    result: Any
+    resume: Resume
+
+
+class Results:
+    """The results that requests over one connection may get, those of extensions included.
+
+    Args:
+        report: is told once of each property that was absent.
+    """
+
+    def __init__(self, report: Callable[[RemoteProtocolError], None]) -> None:
+        self._report = report
+        self._reported: set[tuple[str, str]] = set()
+        self._assumed: dict[WireType[Any], Mapping[str, tuple[str, Any]]] = {}
+        self._accepted: dict[tuple[str, str], tuple[WireType[Any], Resume]] = {}
+
+    def accept(
+        self,
+        method: RequestMethod[P, R],
+        value: str,
+        type_: type[T],
+        resume: Callable[[T, Call[P, R]], Coroutine[Any, Any, R]],
+    ) -> None:
+        """Accept a result of an extension, or one that the revision has besides the usual one.
+
+        Args:
+            method: what is answered by it.
+            value: what it says that it is, in the property that tells results apart (``resultType``).
+            type_: what is made of it, a pydantic model.
+            resume: gets it and the call, and returns the usual result; no timeout runs meanwhile.
+
+        Raises:
+            ValueError: the results of the method do not say what they are, or the usual one says this.
+        """
+        if not method.results:
+            raise ValueError(f"the results of {method.name} do not say what they are in this revision")
+        if method.results.get(value) is method.result:
+            raise ValueError(f"{value!r} is the usual result of {method.name}")
+        self._accepted[method.name, value] = typed_wire(type_), resume
+
+    def sent(
+        self, method: RequestMethod[Any, Any], result: Mapping[str, Any], requester: Requester
+    ) -> tuple[WireType[Any], ...]:
+        """Return the types that a result of this side may be of, the only one if it says what it is.
+
+        Raises:
+            LocalProtocolError: it says that it is none that is known here.
+        """
+        if not method.results:
+            return (method.result, *method.alternatives)
+        value = result.get(_tag(requester))
+        type_ = self._types(method).get(value, None if value is not None else method.result)
+        if type_ is None:
+            raise LocalProtocolError(**self._unknown(method, value, requester))
+        return (type_,)
+
+    def told(
+        self, method: RequestMethod[Any, Any], found: Mapping[str, Any], requester: Requester
+    ) -> tuple[WireType[Any], Resume | None]:
+        """Return the type of a result by what it says that it is, and what goes on from it; None for the usual result.
+
+        Raises:
+            RemoteProtocolError: it is none that is known here, or nothing goes on from it.
+        """
+        value = found.get(_tag(requester))
+        # What is absent is the usual result to a lenient reader; a strict one finds that it is missing.
+        if value is None or (isinstance(value, str) and method.results.get(value) is method.result):
+            return method.result, None
+        type_ = self._types(method).get(value) if isinstance(value, str) else None
+        if type_ is None:
+            raise RemoteProtocolError(**self._unknown(method, value, requester))
+        if (method.name, value) not in self._accepted:
+            reason = f"the result is {value}, and nothing here goes on from that"
+            raise RemoteProtocolError(**_place(method, requester), reason=reason)
+        return self._accepted[method.name, str(value)]
+
+    def _types(self, method: RequestMethod[Any, Any]) -> dict[Any, WireType[Any]]:
+        accepted = {value: type_ for (name, value), (type_, _) in self._accepted.items() if name == method.name}
+        return {**method.results, **accepted}
+
+    def _unknown(self, method: RequestMethod[Any, Any], value: object, requester: Requester) -> dict[str, str]:
+        known = ", ".join(self._types(method))
+        reason = f"the result is {clipped(repr(value), 100)}, which is none of those known here: {known}"
+        return {**_place(method, requester), "reason": reason}
+
+    def completed(
+        self, type_: WireType[Any], found: dict[str, Any], method: str, requester: Requester
+    ) -> dict[str, Any]:
+        """Return a result with what the specification assumes in place of properties that are absent.
+
+        A number below zero counts as absent (2026-07-28, server/utilities/caching).
+        """
+        if (assumed := self._assumed.get(type_)) is None:
+            # Compiling it is what finds its fields.
+            assumed = self._assumed[type_] = getattr(type_.compile().load(), "__assumed__", {})
+        missing = {wire: default for wire, default in assumed.values() if _is_absent(found.get(wire))}
+        for wire, default in missing.items():
+            if (method, wire) not in self._reported:
+                self._reported.add((method, wire))
+                reason = f"it is absent or below zero, and was taken as {default!r}"
+                self._report(
+                    RemoteProtocolError(revision=requester.revision, method=method, pointer=f"/{wire}", reason=reason)
+                )
+        return {**found, **missing} if missing else found
+
+
+def _tag(requester: Requester) -> str:
+    return requester.binding.result_tag if requester.binding is not None else ""
+
+
+def _place(method: RequestMethod[Any, Any], requester: Requester) -> dict[str, str]:
+    return {"revision": requester.revision, "method": method.name, "pointer": f"/{_tag(requester)}"}
+
+
+def _is_absent(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and value < 0)

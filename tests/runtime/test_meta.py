@@ -1,0 +1,94 @@
+"""The `_meta` of a call: what the program passes, and what every request must carry."""
+
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2026_07_28 as modern
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.stub import CallOptions
+from support.roles import make_server
+from support.samples import REVISIONS
+from support.talk import bindings
+from support.together import together
+
+MODERN = "2026-07-28"
+PREFIX = "io.modelcontextprotocol/"
+WITH_META = [revision for revision in REVISIONS if revision >= "2025-06-18"]
+
+
+def ignore(progress: float, total: float | None, message: str | None) -> None:
+    """Take a report."""
+
+
+async def arrived(revision: str, meta: Any, **options: Any) -> dict[str, Any]:
+    """Call a tool, and return the `_meta` that its handler sees."""
+    seen: list[dict[str, Any]] = []
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        seen.append(dict(ctx.meta))
+        return bindings(revision).CallToolResult(content=[])
+
+    server = make_server(revision, call_tool=call_tool)
+    async with together(bindings(revision).Client, server, options=ClientOptions(name="me", version="1")) as client:
+        await client.call_tool(name="x", meta=meta, options=CallOptions(**options))
+    return seen[0]
+
+
+EVERY = {
+    f"{PREFIX}protocolVersion": MODERN,
+    f"{PREFIX}clientInfo": {"name": "me", "version": "1"},
+    f"{PREFIX}clientCapabilities": {},
+}
+"""What every modern request says of its sender."""
+
+
+async def test_what_every_request_carries_is_there_without_a_word() -> None:
+    assert await arrived(MODERN, None) == EVERY
+
+
+async def test_what_is_passed_joins_it() -> None:
+    assert await arrived(MODERN, {"traceparent": "00-1", f"{PREFIX}logLevel": "info"}) == {
+        **EVERY,
+        "traceparent": "00-1",
+        f"{PREFIX}logLevel": "info",
+    }
+
+
+async def test_a_request_may_say_something_else_of_its_sender() -> None:
+    """Each request stands alone: other capabilities may be relevant to it (2026-07-28, basic/index)."""
+    other: dict[str, Any] = {"clientInfo": {"name": "other", "version": "2"}, "clientCapabilities": {"sampling": {}}}
+    said = {f"{PREFIX}{name}": value for name, value in other.items()}
+    assert await arrived(MODERN, said) == {**EVERY, **said}
+    as_object = modern.RequestMetaObject.model_validate({**EVERY, **said})
+    assert await arrived(MODERN, as_object) == {**EVERY, **said}
+
+
+async def test_but_not_that_it_is_of_another_revision() -> None:
+    assert await arrived(MODERN, {f"{PREFIX}protocolVersion": MODERN}) == EVERY
+    with pytest.raises(
+        LocalProtocolError, match="2025-11-25 is not the revision that is spoken; open a client of"
+    ) as caught:
+        await arrived(MODERN, {f"{PREFIX}protocolVersion": "2025-11-25"})
+    assert caught.value.pointer == "/_meta/io.modelcontextprotocol~1protocolVersion"
+
+
+async def test_what_is_passed_is_checked() -> None:
+    with pytest.raises(ValueError, match="logLevel"):
+        await arrived(MODERN, {f"{PREFIX}logLevel": "loud"})
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_a_progress_token_joins_it(revision: str) -> None:
+    passed = {"x": 1} if revision in WITH_META else None
+    meta = await arrived(revision, passed, progress=ignore)
+    assert isinstance(meta.pop("progressToken"), int)
+    assert meta == {**(EVERY if revision == MODERN else {}), **(passed or {})}
+
+
+@pytest.mark.parametrize("revision", WITH_META)
+async def test_two_progress_tokens_are_an_error(revision: str) -> None:
+    with pytest.raises(LocalProtocolError, match=r"`options\.progress` makes a token of its own"):
+        await arrived(revision, {"progressToken": "mine"}, progress=ignore)
+    assert (await arrived(revision, {"progressToken": "mine"}))["progressToken"] == "mine"

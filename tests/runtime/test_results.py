@@ -1,0 +1,171 @@
+"""Results that say what they are: completed by constructors, told apart by what they say, added to by extensions."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection.results import Call
+from mcp_runtime.errors import McpError, RemoteProtocolError
+from mcp_runtime.server import ServerOptions
+from support.roles import TEXT, make_server
+from support.samples import REVISIONS
+from support.talk import LEGACY, bindings
+from support.together import together
+
+MODERN = "2026-07-28"
+TAG = {"resultType": "complete"}
+HINTS = {"ttlMs": 0, "cacheScope": "private"}
+
+
+class Said(BaseModel):
+    """A result that is written just as the test says it."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class CreateTaskResult(BaseModel):
+    """A result of an extension."""
+
+    task: str
+
+
+def saying(options: ServerOptions | None = None, **result: Any) -> Any:
+    """Return a server that answers with this, as it is."""
+
+    async def answer(self: Any, params: Any, ctx: Any) -> Any:
+        return Said.model_validate(result)
+
+    return make_server(MODERN, options, call_tool=answer, list_tools=answer)
+
+
+class TestConstructors:
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_what_can_be_filled_in_may_be_left_out(self, revision: str) -> None:
+        package = bindings(revision)
+        tag, hints = (TAG, HINTS) if revision == MODERN else ({}, {})
+        assert json.loads(package.CallToolResult(content=[]).model_dump_json()) == {**tag, "content": []}
+        assert json.loads(package.ListToolsResult(tools=[]).model_dump_json()) == {**tag, **hints, "tools": []}
+
+    def test_the_wire_must_carry_it(self) -> None:
+        for absent in (*TAG, *HINTS):
+            whole: dict[str, Any] = {**TAG, **HINTS, "tools": []}
+            v.ListToolsResult.model_validate_json(json.dumps(whole))
+            del whole[absent]
+            with pytest.raises(ValidationError, match=rf"{absent}\s+Field required"):
+                v.ListToolsResult.model_validate_json(json.dumps(whole))
+
+    def test_it_can_be_passed_under_both_names(self) -> None:
+        wire: dict[str, Any] = {"tools": [], "ttlMs": 5}
+        assert v.ListToolsResult(tools=[], ttl_ms=5).ttl_ms == v.ListToolsResult(**wire).ttl_ms == 5
+        with pytest.raises(ValueError, match="passed under both names: ttl_ms"):
+            v.ListToolsResult(ttl_ms=5, **wire)
+
+    def test_a_result_says_what_it_is(self) -> None:
+        assert v.InputRequiredResult(request_state="x").result_type == "input_required"
+        assert isinstance(v.InputRequiredResult(), v.Result)
+
+
+class TestReading:
+    async def test_what_is_absent_is_assumed_and_reported_once(self) -> None:
+        errors: list[McpError] = []
+        async with together(v.Client, saying(tools=[], ttlMs=-3)) as client:
+            client.connection.on_error(errors.append)
+            for _ in range(2):
+                result = await client.list_tools()
+                assert (result.result_type, result.ttl_ms, result.cache_scope) == ("complete", 0, "private")
+        assert [str(error) for error in errors] == [
+            f"tools/list of 2026-07-28: /{name}: it is absent or below zero, and was taken as {default!r}"
+            for name, default in {**TAG, **HINTS}.items()
+        ]
+
+    async def test_a_strict_reader_requires_it(self) -> None:
+        async with together(v.Client, saying(content=[]), options=ClientOptions(strict=True)) as client:
+            with pytest.raises(RemoteProtocolError, match="/resultType: Field required"):
+                await client.call_tool(name="x")
+
+    @pytest.mark.parametrize("value", ["task", "Complete", "", 7, {"a": "b"}, True])
+    async def test_a_result_that_nobody_knows_is_an_error(self, value: Any) -> None:
+        async with together(v.Client, saying(resultType=value, content=[])) as client:
+            with pytest.raises(RemoteProtocolError) as caught:
+                await client.call_tool(name="x")
+        assert caught.value.pointer == "/resultType"
+        assert (
+            caught.value.reason
+            == f"the result is {value!r}, which is none of those known here: complete, input_required"
+        )
+
+    async def test_a_question_that_nobody_answers_is_an_error(self) -> None:
+        async with together(v.Client, saying(resultType="input_required", requestState="x")) as client:
+            with pytest.raises(
+                RemoteProtocolError, match="the result is input_required, and nothing here goes on from"
+            ):
+                await client.call_tool(name="x")
+            with pytest.raises(
+                RemoteProtocolError, match="'input_required', which is none of those known here: complete"
+            ):
+                await client.list_tools()
+
+
+class TestExtensions:
+    async def test_an_extension_goes_on_from_a_result_of_its_own(self) -> None:
+        seen: list[Any] = []
+
+        async def poll(created: CreateTaskResult, call: Call[Any, v.CallToolResult]) -> v.CallToolResult:
+            seen.append((created.task, call.method.name, call.params, call.options))
+            return v.CallToolResult(content=[v.TextContent(text="done")])
+
+        async with together(v.Client, saying(resultType="task", task="t-1")) as client:
+            client.connection.results.accept(v.methods.TOOLS_CALL, "task", CreateTaskResult, poll)
+            result = await client.call_tool(name="x")
+            with pytest.raises(RemoteProtocolError, match="'task', which is none of those known here"):
+                await client.list_tools()
+        assert [block.model_dump(mode="json") for block in result.content] == [TEXT]
+        assert [(task, method, params.name, options) for task, method, params, options in seen] == [
+            ("t-1", "tools/call", "x", None)
+        ]
+
+    async def test_a_server_may_send_what_was_accepted(self) -> None:
+        options = ServerOptions(check_sent=True)
+
+        async def resume(created: CreateTaskResult, call: Call[Any, Any]) -> Any:
+            raise AssertionError("a server goes on from nothing")
+
+        class Slow(v.Server):
+            accepts = False
+
+            async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> Any:
+                if params.name == "task":
+                    ctx.connection.results.accept(v.methods.TOOLS_CALL, "task", CreateTaskResult, resume)
+                return Said.model_validate({"resultType": "task", "task": "t-1"})
+
+        Slow.options = options
+        async with together(v.Client, Slow()) as client:
+            taken: list[str] = []
+
+            async def note(created: CreateTaskResult, call: Call[Any, v.CallToolResult]) -> v.CallToolResult:
+                taken.append(created.task)
+                return v.CallToolResult(content=[])
+
+            client.connection.results.accept(v.methods.TOOLS_CALL, "task", CreateTaskResult, note)
+            with pytest.raises(McpError, match="internal error"):
+                await client.call_tool(name="none")
+            await client.call_tool(name="task")
+        assert taken == ["t-1"]
+
+    @pytest.mark.parametrize("revision", LEGACY)
+    def test_results_of_the_legacy_era_say_nothing(self, revision: str) -> None:
+        package = bindings(revision)
+        assert package.METHODS["tools/call"].results == {} and package.BINDING.result_tag == ""
+
+    async def test_the_usual_result_stays(self) -> None:
+        async def resume(created: CreateTaskResult, call: Call[Any, Any]) -> Any: ...
+
+        async with together(v.Client, saying()) as client:
+            with pytest.raises(ValueError, match="'complete' is the usual result of tools/call"):
+                client.connection.results.accept(v.methods.TOOLS_CALL, "complete", CreateTaskResult, resume)
+            with pytest.raises(ValueError, match="the results of roots/list do not say what they are"):
+                client.connection.results.accept(v.methods.ROOTS_LIST, "task", CreateTaskResult, resume)
