@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.protocol.misnamed import check_names
+from mcp_runtime.remote import Stub
 
 if TYPE_CHECKING:
     from mcp_runtime.connection.connection import Connection, Exchange
@@ -25,9 +26,20 @@ class Context(Generic[PeerT]):
     """
 
     def __init__(self, peer: PeerT, request_id: int | str | None = None, exchange: "Exchange | None" = None) -> None:
-        self.peer = peer
         self.request_id = request_id
+        self._peer = peer
         self._exchange = exchange
+
+    @property
+    def peer(self) -> PeerT:
+        """The side that sent the message; what is sent by it belongs to the message, from whatever task."""
+        exchange, peer = self._exchange, self._peer
+        if exchange is None or not isinstance(peer, Stub):
+            return peer
+        from mcp_runtime.connection.on_behalf import OnBehalf
+
+        bound: PeerT = type(peer)(OnBehalf(peer.__caller__, exchange))
+        return bound
 
     @property
     def exchange(self) -> "Exchange":

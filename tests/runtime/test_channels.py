@@ -112,6 +112,38 @@ async def test_everything_that_belongs_to_a_request_leaves_on_its_channel() -> N
         assert connection.open_requests == 0
 
 
+async def test_a_worker_that_was_running_before_sends_on_the_channel_of_its_order() -> None:
+    orders: asyncio.Queue[tuple[v.Context, asyncio.Future[str]]] = asyncio.Queue()
+
+    async def work() -> None:
+        while True:
+            ctx, done = await orders.get()
+            await ctx.log("info", "at work")
+            await ctx.report_progress(1)
+            done.set_result(str((await ctx.client.list_roots()).roots[0].uri))
+
+    class Ordering(v.Server):
+        options = ServerOptions(progress_rate=None, log_rate=None)
+
+        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+            done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+            orders.put_nowait((ctx, done))
+            return v.CallToolResult(content=[v.TextContent(text=await done)])
+
+    worker = asyncio.create_task(work())
+    async with serving(Ordering(), roots={}) as (streams, _):
+        before = len(streams.got)
+        for number in range(3):
+            channel = call(streams, number, "x", progressToken="t")
+            asked = await channel.until(lambda message: message.get("method") == "roots/list")
+            streams.deliver(Stream(), id=asked["id"], result={"roots": [{"uri": f"file:///{number}"}]})
+            assert (await channel.answer(number))["result"]["content"][0]["text"] == f"file:///{number}"
+            sent = ["notifications/message", "notifications/progress", "roots/list", None]
+            assert [message.get("method") for message in channel.got] == sent
+        assert len(streams.got) == before, "nothing left on the common channel"
+    worker.cancel()
+
+
 async def test_what_a_task_says_after_the_answer_leaves_on_the_common_channel() -> None:
     class Late(v.Server):
         async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:

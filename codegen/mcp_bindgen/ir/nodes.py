@@ -223,9 +223,9 @@ class Erratum:
 class Protocol:
     """One revision of the protocol: the root of the IR.
 
-    `capabilities` says for members of params (``CallToolRequestParams.task``) which capability they need. `defaults` says
-    for required members of results (``CallToolResult.resultType``) what stands for them if they are absent. `dialect` and
-    `container` are what its schema.json calls itself and where it keeps its definitions, empty if there is none.
+    `capabilities` says which capability members of params need (``CallToolRequestParams.task``), and `defaults` what
+    stands for required members of results that are absent (``CallToolResult.resultType``). `dialect` and `container` are
+    what its schema.json calls itself and where it keeps its definitions, empty if there is none.
     `glossed` names what docs.toml describes because the input does not: definitions, members, constants.
     """
 

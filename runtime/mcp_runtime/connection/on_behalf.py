@@ -1,0 +1,63 @@
+"""What a handler sends, also by way of a task that was running before its message came."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from mcp_runtime.caller import Caller, CallOptions
+from mcp_runtime.connection.work import CURRENT, Work
+from mcp_runtime.method import NotificationMethod, RequestMethod
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class OnBehalf:
+    """Sends what belongs to a message, by its channel while it is open; it implements `Caller`.
+
+    Whoever a handler starts inherits its context, and needs none of this. A worker that takes its orders from a queue has
+    the context of its own beginning.
+
+    Args:
+        caller: what the messages leave by.
+        work: the message.
+    """
+
+    def __init__(self, caller: Caller, work: Work) -> None:
+        self._caller = caller
+        self._work = work
+
+    @property
+    def connection(self) -> Any:
+        """The connection to the peer, as far as the caller knows one."""
+        return getattr(self._caller, "connection", self._caller)
+
+    async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
+        """Send a request that belongs to the message."""
+        with self._as_current():
+            return await self._caller.request(method, params, options)
+
+    async def request_as(
+        self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
+    ) -> T:
+        """Send a request that belongs to the message, for a result of another type."""
+        with self._as_current():
+            return await self._caller.request_as(method, params, result, options)
+
+    async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
+        """Send a notification that belongs to the message."""
+        with self._as_current():
+            await self._caller.notify(method, params)
+
+    def request_meta(self) -> Mapping[str, Any]:
+        """Return what every request must carry."""
+        return self._caller.request_meta()
+
+    @contextmanager
+    def _as_current(self) -> Iterator[None]:
+        token = CURRENT.set(self._work)
+        try:
+            yield
+        finally:
+            CURRENT.reset(token)
