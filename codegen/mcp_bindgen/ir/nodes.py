@@ -223,9 +223,9 @@ class Erratum:
 class Protocol:
     """One revision of the protocol: the root of the IR.
 
-    `capabilities` says which capability members of params need (``CallToolRequestParams.task``), and `defaults` what
-    stands for required members of results that are absent (``CallToolResult.resultType``). `dialect` and `container` are
-    what its schema.json calls itself and where it keeps its definitions, empty if there is none.
+    `capabilities` says which capability members of params need (``CallToolRequestParams.task``). `defaults` says what
+    stands for required members of results that are absent (``CallToolResult.resultType``). `dialect` and `container`
+    are what its schema.json calls itself and where it keeps its definitions, empty if there is none.
     `glossed` names what docs.toml describes because the input does not: definitions, members, constants.
     """
 

@@ -1,6 +1,6 @@
 """What a handler sends, also by way of a task that was running before its message came."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -55,7 +55,7 @@ class OnBehalf:
         return self._caller.request_meta()
 
     @contextmanager
-    def _as_current(self) -> Iterator[None]:
+    def _as_current(self) -> Generator[None]:
         token = CURRENT.set(self._work)
         try:
             yield
