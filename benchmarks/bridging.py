@@ -95,6 +95,6 @@ def _taking(name: str, result: dict[str, Any]) -> tuple[Callable[[], object], Ca
 
     def bridged() -> object:
         found = wire.incoming(method, "result", json.loads(text), text, reader)
-        return reader.read(method.result, found, name, text=text)
+        return reader.read(method.result, found, name)
 
-    return bridged, lambda: reader.read(method.result, json.loads(text), name, text=text)
+    return bridged, lambda: reader.read(method.result, json.loads(text), name)

@@ -1,66 +1,67 @@
 """JSON texts that come from outside, and those that models read and write: I-JSON only.
 
 I-JSON (RFC 7493) has unique names, finite numbers and no lone surrogates; here it is nested at most `MAX_DEPTH` deep.
-pydantic takes and gives more than that.
+No parser checks all of that: `orjson` keeps the last of two equal names and rounds large integers, `jiter` finds equal
+names, but reads 1e400 as infinity.
+
+A text of usual length is read by `orjson` and written back. If both differ in blanks only, the text has no name twice
+and no number that was rounded, since what is written has neither. Any other text is read by `jiter`, and the value is
+searched for what is left to check. See docs/decisions/0010-one-parse.md.
 """
 
-import json
 from collections.abc import Callable
-from typing import Any, Final, NoReturn, TypeVar
+from math import inf
+from typing import Any, Final, TypeVar
 
-from pydantic_core import InitErrorDetails, ValidationError, from_json, to_json
+from orjson import dumps, loads
+from pydantic_core import InitErrorDetails, ValidationError, from_json
 
 MAX_DEPTH: Final = 128
 T = TypeVar("T")
+
+_MAX_WRITTEN: Final = 1 << 16
+"""The longest text, in bytes, that is written back. Longer ones mostly hold long strings, where `jiter` is faster."""
+_MAX_COUNTED: Final = 1 << 12
+"""The longest text, in bytes, whose brackets are counted."""
+_BLANKS: Final = b" \t\r\n"
+_INFINITE: Final = (inf, -inf)
 
 
 class NotIJson(ValueError):
     """A text is not I-JSON; says why."""
 
 
-def read(text: bytes, max_depth: int | None = MAX_DEPTH) -> Any:
-    """Read a JSON text in UTF-8, nested at most so deep; None for what the parser can follow.
+def read(text: str | bytes | bytearray) -> Any:
+    """Read a JSON text, which is UTF-8 if it is bytes.
 
     Raises:
         NotIJson: it is not I-JSON.
     """
-    if len(text) <= _MAX_QUICK:
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    size = len(data)
+    if size <= _MAX_WRITTEN:
         try:
-            value = from_json(text, allow_inf_nan=False)
-            # What is written back as it was read has no name twice, no number that is none, nothing around it.
-            if to_json(value) == text:
-                # What is nested too deep has as many brackets, and as many again that close them.
-                if max_depth is not None and len(text) > 2 * max_depth:
-                    _check_depth(value, max_depth)
+            value = loads(data)
+            # A short text has no room for the brackets of what is nested too deep.
+            written = dumps(value) if size <= 2 * MAX_DEPTH else _write_unless_deep(value, data)
+            if written == data or written.translate(None, _BLANKS) == data.translate(None, _BLANKS):
                 return value
-        except NotIJson:
-            raise
-        except ValueError:
-            pass
-    return _read_slowly(text, max_depth)
+        except (ValueError, TypeError):
+            pass  # I-JSON has integers that `orjson` does not read, and others that it does not write.
+    return _read_and_search(bytes(data))
 
 
-def check(text: str | bytes | bytearray, title: str) -> None:
-    """Check that a text is I-JSON, however deep: how deep a message may be is checked where it arrives.
+def read_as(title: str, text: str | bytes | bytearray) -> Any:
+    """Read a JSON text that is to become a model.
 
     Raises:
-        pydantic.ValidationError: it is not; its title is `title`.
+        pydantic.ValidationError: it is not I-JSON; its title is `title`.
     """
     try:
-        read(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text), max_depth=None)
+        return read(text)
     except NotIJson as error:
         details = InitErrorDetails(type="json_invalid", loc=(), input=text, ctx={"error": str(error)})
         raise ValidationError.from_exception_data(title, [details], input_type="json") from None
-
-
-def strict_reader(reader: Callable[[str | bytes | bytearray], T], title: str) -> Callable[[str | bytes | bytearray], T]:
-    """Return a function that reads as another does, but refuses what is not I-JSON."""
-
-    def read_strictly(text: str | bytes | bytearray) -> T:
-        check(text, title)
-        return reader(text)
-
-    return read_strictly
 
 
 def strict_writer(writer: Callable[[T], bytes]) -> Callable[[T], bytes]:
@@ -88,85 +89,84 @@ def refuse_non_finite_text(text: str | bytes) -> None:
         raise ValueError("NaN or Infinity is not a JSON number") from None
 
 
-def _read_slowly(text: bytes, max_depth: int | None) -> Any:
-    """Read a text of any form, and find what is wrong with it."""
-    try:
-        decoded = text.decode().strip(_BLANK)
-        value, end = _scan(decoded, 0)
-    except UnicodeDecodeError:
-        raise NotIJson("the text is not UTF-8") from None
-    except (StopIteration, RecursionError, ValueError) as error:
-        raise NotIJson(_why(error)) from None
-    if end != len(decoded):
-        raise NotIJson(f"something follows the JSON text at character {end}")
-    if max_depth is not None and text.count(b"{") + text.count(b"[") > max_depth:
-        _check_depth(value, max_depth)
-    if b"\\u" in text:
-        _check_escapes(text)
+def _write_unless_deep(value: Any, text: bytes | bytearray) -> bytes:
+    """Write a value that was read from a text.
+
+    Raises:
+        TypeError: it cannot be written, or may be nested too deep.
+    """
+    if len(text) <= _MAX_COUNTED and text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
+        return dumps(value)
+    if not _STOPS:
+        raise TypeError
+    for _ in range(_SPARE):
+        value = [value]
+    return dumps(value)[_SPARE:-_SPARE]
+
+
+def _nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
     return value
 
 
-_BLANK = " \t\r\n"
-_MAX_QUICK = 1 << 25
-"""The longest text, in bytes, that is written back to be compared."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise NotIJson("an object has the same name twice")
-    return made
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise NotIJson(f"{name} is not JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (_INFINITY, -_INFINITY):
-        raise NotIJson("a number is too large")
-    return number
-
-
-_INFINITY = float("inf")
-_decoder: Any = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
-_scan: Any = _decoder.scan_once
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, NotIJson):
-        return str(error)
-    if isinstance(error, RecursionError):
-        return f"nested deeper than {MAX_DEPTH}"
-    if isinstance(error, json.JSONDecodeError):
-        return f"not JSON: {error.msg} at character {error.pos}"
-    if isinstance(error, StopIteration):
-        return f"not JSON at character {error.value}"
-    return "a number is too large"
-
-
-def _check_depth(value: Any, limit: int) -> None:
-    level = [value] if value.__class__ in _HOLDERS else []
-    for _ in range(limit):
-        if not level:
-            return
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if parent.__class__ is dict else parent)
-            if child.__class__ in _HOLDERS
-        ]
-    if level:
-        raise NotIJson(f"nested deeper than {limit}")
-
-
-_HOLDERS = (dict, list)
-
-
-def _check_escapes(text: bytes) -> None:
-    """Refuse lone surrogates, which only an escape can bring into UTF-8."""
+def _is_written(value: Any) -> bool:
     try:
-        from_json(text)
-    except ValueError:
-        raise NotIJson("a string has half a surrogate pair") from None
+        dumps(value)
+    except TypeError:
+        return False
+    return True
+
+
+_WRITTEN_DEPTH: Final = 254
+_SPARE: Final = _WRITTEN_DEPTH - MAX_DEPTH
+"""Inside so many lists, `orjson` writes nothing that is nested deeper than `MAX_DEPTH`."""
+_STOPS: Final = not _is_written(_nested(_WRITTEN_DEPTH + 1))
+"""Whether that is so for this release of `orjson`, which does not promise it."""
+
+
+def _read_and_search(text: bytes) -> Any:
+    """Read a text of any form, and find what is wrong with it."""
+    import jiter  # Most programs never need it.
+
+    try:
+        value = jiter.from_json(text, allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError as error:
+        raise NotIJson(_why(str(error))) from None
+    _search(value)
+    return value
+
+
+def _why(found: str) -> str:
+    """Say what the parser found, without the name that occurs twice, which may be of any length."""
+    reason, _, place = found.rpartition(" at line ")
+    if reason.startswith("Detected duplicate key"):
+        reason = "an object has the same name twice"
+    elif reason.startswith("recursion limit"):
+        reason = f"nested deeper than {MAX_DEPTH}"
+    else:
+        reason = f"not JSON: {reason}"
+    return f"{reason} at line {place}"
+
+
+def _search(value: Any) -> None:
+    """Look for numbers that became infinite, and for nesting that is too deep.
+
+    Raises:
+        NotIJson: there is one of them.
+    """
+    level: list[Any] = [[value]]
+    for _ in range(MAX_DEPTH + 1):
+        inner: list[Any] = []
+        for holder in level:
+            for child in holder.values() if holder.__class__ is dict else holder:
+                kind = child.__class__
+                if kind is dict or kind is list:
+                    inner.append(child)
+                elif kind is float and child in _INFINITE:
+                    raise NotIJson("a number is too large")
+        if not inner:
+            return
+        level = inner
+    raise NotIJson(f"nested deeper than {MAX_DEPTH}")

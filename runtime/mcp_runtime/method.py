@@ -66,11 +66,12 @@ class WireType(Generic[T]):
     def compile(self) -> "WireType[T]":
         """Compile what reads and writes the type, now rather than at its first use; returns itself."""
         if not self._is_compiled:
-            from mcp_runtime.json_text import strict_reader, strict_writer
+            from mcp_runtime.json_text import read_as, strict_writer
 
             validator, serializer = _compiled(self.load())
-            self.decode = strict_reader(validator.validate_json, self.name)
-            self.validate = validator.validate_python
+            # Strict, null is refused where a property may only be absent; see `WireModel`.
+            self.validate = validate = partial(validator.validate_python, strict=True)
+            self.decode = lambda text: validate(read_as(self.name, text))
             self.build = partial(validator.validate_python, by_alias=True, by_name=True)
             self.encode = strict_writer(serializer.to_json)
             self._is_compiled = True

@@ -267,9 +267,9 @@ class WireModel(BaseModel):
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Any:
             """Read a model from JSON text, as pydantic does; what is not I-JSON is a `ValidationError`."""
-            from mcp_runtime.json_text import check
+            from mcp_runtime.json_text import read_as
 
-            check(json_data, cls.__name__)
+            read_as(cls.__name__, json_data)
             return super().model_validate_json(json_data, **options)
 
         def model_dump_json(self, **options: Any) -> str:
@@ -333,15 +333,17 @@ def _is_constant(schema: Mapping[str, Any], default: object) -> bool:
 
 
 def _without_null(schema: Any, where: str) -> Any:
-    """Return the schema of an optional field as one that refuses null in JSON.
+    """Return the schema of an optional field as one that refuses null in JSON, and None where validation is strict.
 
     Raises:
         TypeError: the type admits None in another way than ``T | None``, so that null could not be told from absence.
     """
     match schema["type"]:
         case "nullable" if schema["schema"]["type"] != "any":
-            return core_schema.json_or_python_schema(json_schema=schema["schema"], python_schema=schema)
-        case "json-or-python" if schema["python_schema"]["type"] == "nullable":
+            inner = schema["schema"]
+            lax = core_schema.json_or_python_schema(json_schema=inner, python_schema=schema)
+            return core_schema.lax_or_strict_schema(lax_schema=lax, strict_schema=inner, strict=False)
+        case "lax-or-strict":
             return schema
         case "function-before" | "function-after" | "function-wrap":
             return {**schema, "schema": _without_null(schema["schema"], where)}

@@ -79,7 +79,9 @@ class Instances:
             for field in definition.fields:
                 rest = {member: value for member, value in largest.items() if member != field.wire_name}
                 yield Case(definition=name, value=rest, valid=not field.required)
-                yield Case(definition=name, value=smallest | {field.wire_name: self.valid(field.type)}, valid=True)
+                yield Case(
+                    definition=name, value=smallest | {field.wire_name: self.valid(field.type, level=1)}, valid=True
+                )
                 for probe in PROBES:
                     yield Case(definition=name, value=smallest | {field.wire_name: probe}, valid=False)
             for attribute in attribute_names(field.wire_name for field in definition.fields).values():

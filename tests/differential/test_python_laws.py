@@ -1,11 +1,13 @@
 """What Python does with a model keeps it what it was: copy, pickle, compare, print, and build it by hand."""
 
 import copy
+import json
 import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from differential.instances import Case
 from differential.subjects import REFUSED, Subject, subject
@@ -21,7 +23,14 @@ SHOWN = 10
 
 
 def test_a_parsed_value_is_read_as_its_json_text_is(revision: str, cases: int) -> None:
-    _holds(revision, cases, lambda tried, case, _: tried.type(case.definition).validate(copy.deepcopy(case.value)))
+    def from_text(tried: Subject, case: Case, model: Any) -> Any:
+        text = json.dumps(case.value)
+        if isinstance(model, WireModel):
+            return type(model).model_validate_json(text)
+        adapter: TypeAdapter[Any] = TypeAdapter(tried.type(case.definition).load())
+        return adapter.validate_json(text)
+
+    _holds(revision, cases, from_text)
 
 
 def test_deepcopy(revision: str, cases: int) -> None:

@@ -62,6 +62,12 @@ class TestInference:
         assert wire(Shape(data=None)) == {**CONSTANTS, "data": None}
         assert Shape.model_validate_json(json.dumps({**CONSTANTS, "data": None})).data is None
 
+    def test_none_is_absence_in_python_and_refused_where_validation_is_strict(self) -> None:
+        loose: dict[str, Any] = {"short": None, "x-renamed": None}
+        assert Loose(**loose) == Loose.model_validate(loose) == Loose()
+        with pytest.raises(ValidationError, match="2 validation errors"):
+            Loose.model_validate(loose, strict=True)
+
     def test_other_defaults_are_pydantics(self) -> None:
         assert Loose.model_validate_json("{}").number == 1
         assert wire(Loose()) == {"number": 1, "other": 1, "count": 0}

@@ -79,7 +79,7 @@ class Wire:
         found = self._plans.get((method.name, part))
         plan = self._plan(method, part) if found is None else found
         if plan.types:
-            _validate(plan.types, method.name, value, text, reader)
+            _validate(plan.types, method.name, value, reader)
         if plan.converter is None or (len(text) < SHORT and b"\\" not in text and not plan.converter.concerns(text)):
             return value
         try:
@@ -128,17 +128,15 @@ class _Plan:
     converter: Converter | None
 
 
-def _validate(
-    types: tuple[WireType[Any], ...], method: str, value: dict[str, Any], text: bytes, reader: Reader
-) -> None:
+def _validate(types: tuple[WireType[Any], ...], method: str, value: dict[str, Any], reader: Reader) -> None:
     """Read a value as one of some types; the last one says what is wrong if it is of none."""
     for type_ in types[:-1]:
         try:
-            reader.read(type_, value, method, text=text)
+            reader.read(type_, value, method)
         except RemoteProtocolError:
             continue
         return
-    reader.read(types[-1], value, method, text=text)
+    reader.read(types[-1], value, method)
 
 
 def _ignore(loss: Loss) -> None:

@@ -100,14 +100,15 @@ class Conversation:
         line = link.main if channel is link.transport else self._line(channel)
         try:
             value = jsonrpc.parse(message)
+            if self.on_modern is not None and (outcome := self._take_modern(value, message, line)) is not None:
+                return outcome
+            if value.__class__ is list:
+                events = link.session.receive_batch(value, line)
+                return of_batch([self._take(event, message, line) for event in events])
+            event = link.session.receive_message(value, line)
         except MalformedMessage as error:
-            return self._take_violation(link.session.malformed(error), line)
-        if self.on_modern is not None and (outcome := self._take_modern(value, message, line)) is not None:
-            return outcome
-        events = link.session.receive_parsed(value, line)
-        if len(events) == 1:
-            return self._take(events[0], message, line)
-        return of_batch([self._take(event, message, line) for event in events])
+            event = link.session.malformed(error)
+        return self._take(event, message, line)
 
     def message_refused(self, reason: str, channel: Channel | None = None) -> Outcome:
         """Learn that a message was too large to read; its id is unknown, so the answer has none."""

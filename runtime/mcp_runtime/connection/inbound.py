@@ -222,7 +222,7 @@ class Inbound:
         given, wire = params or {}, requester.wire
         if wire is not None:
             given = wire.incoming(method, "params", given, received.text, requester.reader)
-        return requester.reader.read(method.params, given, method.name, text=received.text)
+        return requester.reader.read(method.params, given, method.name)
 
     def _check_gated(self, method: AnyMethod, params: dict[str, Any], requester: Requester) -> None:
         """Refuse properties whose capability this side did not declare.

@@ -142,7 +142,7 @@ class Outbound:
             self._check_capabilities(method, params, requester)
         ask = asker(method, requester)
         answer = await ask(work, method, self._encode_params(method, params, requester), options)
-        return requester.reader.read(type_, answer, method.name, text=jsonrpc.dump(answer))
+        return requester.reader.read(type_, answer, method.name)
 
     async def tell(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> None:
         """Send a notification; see `Connection.notify`."""
@@ -182,7 +182,7 @@ class Outbound:
                 type_, resume = self.results.told(pending.method, found, requester)
                 if not self._link.limits.strict:
                     found = self.results.completed(type_, found, pending.method.name, requester)
-            value = requester.reader.read(type_, found, pending.method.name, text=text)
+            value = requester.reader.read(type_, found, pending.method.name)
         except RemoteProtocolError as error:
             self._link.report(error)
             pending.future.set_exception(error)
@@ -298,7 +298,7 @@ class Outbound:
         failures: list[RemoteProtocolError] = []
         for type_ in types:
             try:
-                reader.read(type_, json.loads(encoded), method, text=encoded)
+                reader.read(type_, json.loads(encoded), method)
             except RemoteProtocolError as error:
                 failures.append(error)
             else:

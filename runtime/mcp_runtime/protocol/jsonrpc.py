@@ -15,8 +15,6 @@ Id: TypeAlias = int | str
 Key: TypeAlias = Id | tuple[int, Id]
 """What tells open requests of a peer apart: the id, and in the modern era also the channel that it came over."""
 
-"""How deep arrays and objects may be nested."""
-
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
@@ -116,28 +114,26 @@ def classify(value: Any) -> Message:
     Raises:
         MalformedMessage: it is none.
     """
-    if not is_object(value):
+    if value.__class__ is not dict:
         raise MalformedMessage(INVALID_REQUEST, "a message is an object")
-    message = value
+    message: dict[str, Any] = value
     id_: Any = message.get("id")
-    if type(id_) is not int and type(id_) is not str:
+    if id_.__class__ is not int and id_.__class__ is not str:
         id_ = None
     if message.get("jsonrpc") != "2.0":
         raise MalformedMessage(INVALID_REQUEST, '"jsonrpc" must be "2.0"', id_)
-    method = message.get("method")
-    if method is not None:
-        return _call(message, method, id_)
-    return _answer(message, id_)
+    method: Any = message.get("method")
+    return _answer(message, id_) if method is None else _call(message, method, id_)
 
 
 def _call(message: dict[str, Any], method: Any, id_: Any) -> Request | Notification:
-    if not isinstance(method, str):
+    if method.__class__ is not str:
         raise MalformedMessage(INVALID_REQUEST, '"method" must be a string', id_)
     if "result" in message or "error" in message:
         raise MalformedMessage(INVALID_REQUEST, "a message is a call or an answer, not both", id_)
-    params = message.get("params")
+    params: Any = message.get("params")
     # null stands for nothing at many peers; the validation of the params says whether something was needed.
-    if params is not None and not is_object(params):
+    if params.__class__ is not dict and params is not None:
         raise MalformedMessage(INVALID_REQUEST, '"params" must be an object', id_)
     if id_ is not None:
         return Request(id_, method, params)
@@ -155,8 +151,8 @@ def _answer(message: dict[str, Any], id_: Any) -> Result | Failure:
         return _failure(message["error"], id_)
     if id_ is None:
         raise MalformedMessage(INVALID_REQUEST, '"id" must be a string or an integer', is_answer=True)
-    result = message["result"]
-    if not is_object(result):
+    result: Any = message["result"]
+    if result.__class__ is not dict:
         raise MalformedMessage(INVALID_REQUEST, '"result" must be an object', id_, is_answer=True)
     return Result(id_, result)
 

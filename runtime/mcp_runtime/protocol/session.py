@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Batch, Cancelled, Event, Incoming, Outgoing, Progressed, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, Id, Key, MalformedMessage, Notification, Request, Result, is_object
+from mcp_runtime.protocol.jsonrpc import Failure, Id, Key, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
 from mcp_runtime.protocol.names import (
     INITIALIZE,
@@ -166,20 +166,19 @@ class Session:
             line: what it came over; an id that is in use is answered by another line only.
         """
         try:
-            return self.receive_parsed(jsonrpc.parse(text), line)
-        except MalformedMessage as error:
-            return [self.malformed(error)]
-
-    def receive_parsed(self, value: Any, line: object = None) -> list[Event]:
-        """Take one text that was parsed before; see `receive`."""
-        try:
+            value = jsonrpc.parse(text)
             if value.__class__ is list:
-                return self._receive_batch(value, line)
-            return [self._receive(value, None, line)]
+                return self.receive_batch(value, line)
+            return [self.receive_message(value, line)]
         except MalformedMessage as error:
             return [self.malformed(error)]
 
-    def _receive_batch(self, values: list[Any], line: object) -> list[Event]:
+    def receive_batch(self, values: list[Any], line: object) -> list[Event]:
+        """Take several messages that came as one array, parsed.
+
+        Raises:
+            MalformedMessage: the array as a whole is refused.
+        """
         if not self.accepts_batches:
             reason = f"revision {self.revision} has no batches" if self.revision else "a message is an object"
             raise MalformedMessage(jsonrpc.INVALID_REQUEST, reason)
@@ -191,7 +190,7 @@ class Session:
         events: list[Event] = []
         for value in values:
             try:
-                event = self._receive(value, batch, line)
+                event = self.receive_message(value, line, batch)
             except MalformedMessage as error:
                 event = self.malformed(error)
             if isinstance(event, Violation) and event.answer:
@@ -202,7 +201,12 @@ class Session:
             events.append(Violation("part of a batch was refused", answer))
         return events
 
-    def _receive(self, value: Any, batch: Batch | None, line: object) -> Event:
+    def receive_message(self, value: Any, line: object, batch: Batch | None = None) -> Event:
+        """Take one message, parsed.
+
+        Raises:
+            MalformedMessage: it is none.
+        """
         match jsonrpc.classify(value):
             case Request() as request:
                 return self._receive_request(request, batch, line)
@@ -376,14 +380,12 @@ _NEVER: Final = float("-inf")
 def progress_token(params: Mapping[str, Any] | None) -> Id | None:
     """Return the progress token of a request, if it has a valid one."""
     meta: Any = params.get("_meta") if params else None
-    if meta is None:
-        return None
-    token: Any = meta.get("progressToken") if is_object(meta) else None
+    token: Any = meta.get("progressToken") if meta.__class__ is dict else None
     return token if _is_id(token) else None
 
 
 def _is_id(value: Any) -> bool:
-    return type(value) is int or type(value) is str
+    return value.__class__ is int or value.__class__ is str
 
 
 def _is_number(value: Any) -> bool:

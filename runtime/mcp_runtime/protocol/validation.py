@@ -1,6 +1,5 @@
 """Read what a peer sent into the generated types, strictly or leniently, and say where it breaks the protocol."""
 
-import json
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
@@ -37,37 +36,35 @@ class Reader:
         self._report = report
         self._reported: set[tuple[str, str]] = set()
 
-    def read(self, type_: WireType[T], value: dict[str, Any], method: str, *, text: bytes) -> T:
+    def read(self, type_: WireType[T], value: dict[str, Any], method: str) -> T:
         """Make a value of a type from a part of a message.
 
         Args:
             type_: what it should be.
             value: the part, parsed.
             method: the method that the message belongs to.
-            text: the whole message; only one in which null occurs needs a second look.
 
         Raises:
             RemoteProtocolError: it is of another type.
         """
         try:
-            if b"null" in text:
-                return self._read_nulls(type_, value, method)
             return type_.validate(value)
         except ValidationError as error:
-            raise self._violation(error, value, method) from None
+            try:
+                return self._repaired(type_, value, method, error)
+            except ValidationError as final:
+                raise self._violation(final, value, method) from None
 
-    def _read_nulls(self, type_: WireType[T], value: dict[str, Any], method: str) -> T:
-        """Read a value from JSON, where null is not the same as absent."""
-        try:
-            return type_.decode(json.dumps(value))
-        except ValidationError as error:
-            if not self._lenient:
-                raise
-            pointers = [pointer for details in error.errors() if (pointer := _null_at(details, value)) is not None]
-            if not pointers:
-                raise
-        repaired = _without(value, {tuple(pointer) for pointer in pointers})
-        read = type_.decode(json.dumps(repaired))
+    def _repaired(self, type_: WireType[T], value: dict[str, Any], method: str, error: ValidationError) -> T:
+        """Read a value without each null that stands for absence.
+
+        Raises:
+            pydantic.ValidationError: it has other faults, or nothing is repaired here.
+        """
+        pointers = [pointer for details in error.errors() if (pointer := _null_at(details, value)) is not None]
+        if not self._lenient or not pointers:
+            raise error
+        read = type_.validate(_without(value, {tuple(pointer) for pointer in pointers}))
         for pointer in pointers:
             self._report_null(method, spell_pointer(pointer))
         return read
