@@ -1,8 +1,9 @@
-"""Decoding and encoding: microseconds of CPU for one message, with its type known before."""
+"""Receiving and encoding: microseconds of CPU for one message."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from statistics import median
+from typing import TypeAlias
 
 from measure import (
     PEER_PYTHON,
@@ -20,50 +21,43 @@ from measure import (
 )
 from messages import SMALL
 
-# What is measured, the cases it is the geometric mean of, and its budgets: against the peer, against the floor.
-DECODE: Sequence[tuple[str, tuple[str, ...], tuple[float | None, float | None]]] = (
-    *((f"decode {name}", (f"decode:{name}",), (None, None)) for name in SMALL),
-    ("decode small, geometric mean", tuple(f"decode:{name}" for name in SMALL), (5, 3.5)),
-    ("decode tools/list result, 100 tools", ("decode:tools-result",), (4, 3.2)),
-    ("decode tools/call result, 1 MB text", ("decode:text-result",), (1.4, None)),
+_Plan: TypeAlias = Sequence[tuple[str, tuple[str, ...], tuple[float | None, float | None]]]
+"""What; the cases that it is the geometric mean of; its budgets against the peer and the floor."""
+
+RECEIVE: _Plan = (
+    *((f"receive {name}", (f"receive:{name}",), (None, None)) for name in SMALL),
+    ("receive small, geometric mean", tuple(f"receive:{name}" for name in SMALL), (3.2, None)),
+    ("receive small, blanks between tokens", tuple(f"blanks:{name}" for name in SMALL), (2.5, None)),
+    ("receive tools/list result, 100 tools", ("receive:tools-result",), (3, None)),
+    ("receive tools/list result, blanks between tokens", ("blanks:tools-result",), (2.5, None)),
+    ("receive tools/call result, 1 MB text", ("receive:text-result",), (3, None)),
+    ("receive tools/call result, 1 MB with quotes", ("receive:escaped-result",), (1.5, None)),
+    # What the peer's figure above covers: text to typed values, without a session that knows what the message is for.
+    ("decode small, no session, geometric mean", tuple(f"decode:{name}" for name in SMALL), (None, None)),
+    ("decode tools/list result, no session", ("decode:tools-result",), (None, None)),
 )
-ENCODE: Sequence[tuple[str, tuple[str, ...], tuple[float | None, float | None]]] = (
+ENCODE: _Plan = (
     ("encode tools/call request", ("encode:call-request",), (4.5, None)),
     ("encode small tools/call result", ("encode:call-result",), (8, None)),
     ("encode tools/list result, 100 tools", ("encode:tools-result",), (5.5, None)),
-)
-# The same messages, as a receiver reads them that parses first and looks the method up: no budget of its own.
-LOOKUP = (
-    ("decode small, method looked up, geometric mean", tuple(f"lookup:{name}" for name in SMALL)),
-    ("decode tools/list result, method looked up", ("lookup:tools-result",)),
-    ("decode tools/call result, 1 MB, method looked up", ("lookup:text-result",)),
+    ("encode tools/call result, 1 MB with quotes", ("encode:escaped-result",), (None, None)),
 )
 
 
-def decode(quick: bool) -> Iterator[Row]:
-    plan = [(what, cases, cases, budgets) for what, cases, budgets in DECODE]
-    plan += [(what, cases, _decoding(cases), (None, None)) for what, cases in LOOKUP]
-    yield from _rows(plan, quick)
+def receive(quick: bool) -> Iterator[Row]:
+    yield from _rows(RECEIVE, quick)
 
 
 def encode(quick: bool) -> Iterator[Row]:
-    yield from _rows([(what, cases, cases, budgets) for what, cases, budgets in ENCODE], quick)
-
-
-def _decoding(cases: Sequence[str]) -> tuple[str, ...]:
-    return tuple(case.replace("lookup:", "decode:") for case in cases)
-
-
-_Plan = Sequence[tuple[str, tuple[str, ...], tuple[str, ...], tuple[float | None, float | None]]]
-"""What; our cases; the cases of the others; the budgets."""
+    yield from _rows(ENCODE, quick)
 
 
 def _rows(plan: _Plan, quick: bool) -> Iterator[Row]:
     samples = _samples(plan, quick)
-    for what, own, others, (least_peer, most_floor) in plan:
-        ours = mean_of(samples, [f"ours {case}" for case in own])
-        floor = mean_of(samples, [f"floor {case}" for case in others])
-        peer = mean_of(samples, [f"peer {case}" for case in others]) if PEER_PYTHON else None
+    for what, cases, (least_peer, most_floor) in plan:
+        ours = mean_of(samples, [f"ours {case}" for case in cases])
+        floor = mean_of(samples, [f"floor {case}" for case in cases])
+        peer = mean_of(samples, [f"peer {case}" for case in cases]) if PEER_PYTHON else None
         judged: list[tuple[float, Budget]] = []
         if peer and least_peer:
             judged.append((ratio(peer, ours), faster(least_peer)))
@@ -82,21 +76,15 @@ def _rows(plan: _Plan, quick: bool) -> Iterator[Row]:
 
 
 def _samples(plan: _Plan, quick: bool) -> Samples:
-    own = {case: None for _, cases, _, _ in plan for case in cases}
-    others = {case: None for _, _, cases, _ in plan for case in cases}
+    every = {case: None for _, cases, _ in plan for case in cases}
     with clean_environment() as environment, ExitStack() as stack:
 
         def start(side: str, python: str | None = None) -> Worker:
             return stack.enter_context(closing(Worker(side, environment, python)))
 
-        sides = {"ours": (start("ours"), own), "floor": (start("floor"), others)}
+        sides = {"ours": start("ours"), "floor": start("floor")}
         if PEER_PYTHON:
-            sides["peer"] = (start("peer", PEER_PYTHON), others)
+            sides["peer"] = start("peer", PEER_PYTHON)
         target = 0.004 if quick else 0.02
-        runs = {
-            f"{side} {case}": batch(worker, case, target)
-            for case in {**own, **others}
-            for side, (worker, has) in sides.items()
-            if case in has
-        }
+        runs = {f"{side} {case}": batch(worker, case, target) for case in every for side, worker in sides.items()}
         return in_turn(runs, 5 if quick else 15)

@@ -8,6 +8,6 @@ import orjson
 
 
 def cases() -> dict[str, Callable[[], object]]:
-    reads = {f"decode:{name}": partial(orjson.loads, data) for name, data in messages.WIRE.items()}
+    reads = {case: partial(orjson.loads, text) for case, (_, text) in messages.TEXTS.items()}
     writes = {f"encode:{name}": partial(orjson.dumps, document) for name, document in messages.DOCUMENTS.items()}
     return {**reads, **writes}

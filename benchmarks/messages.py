@@ -6,6 +6,8 @@ from typing import Any
 REVISION = "2025-11-25"
 """The revision of the codec measurements: the newest that opens with a handshake, and the peer's default."""
 ID = 7
+TOKEN = "call-7"
+PROGRESS = 40
 
 INITIALIZE_PARAMS: dict[str, Any] = {
     "protocolVersion": REVISION,
@@ -26,12 +28,12 @@ INITIALIZE_RESULT: dict[str, Any] = {
 CALL_PARAMS: dict[str, Any] = {
     "name": "search_files",
     "arguments": {"query": "budget", "limit": 20, "paths": ["docs", "src"]},
-    "_meta": {"progressToken": "call-7"},
+    "_meta": {"progressToken": TOKEN},
 }
 CALL_RESULT: dict[str, Any] = {"content": [{"type": "text", "text": "3 files match."}], "isError": False}
 PROGRESS_PARAMS: dict[str, Any] = {
-    "progressToken": "call-7",
-    "progress": 40,
+    "progressToken": TOKEN,
+    "progress": PROGRESS,
     "total": 100,
     "message": "Reading docs",
 }
@@ -59,6 +61,10 @@ def tool(number: int) -> dict[str, Any]:
 TOOLS_RESULT: dict[str, Any] = {"tools": [tool(number) for number in range(100)]}
 TEXT_RESULT: dict[str, Any] = {"content": [{"type": "text", "text": "All work and no play. " * 47_663}]}
 """One mebibyte of text."""
+ESCAPED_RESULT: dict[str, Any] = {
+    "content": [{"type": "text", "text": '    print("All work and no play.")\n' * 28_340}]
+}
+"""One mebibyte of text on the wire, a line break and two quotation marks in each line."""
 
 _REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
     "initialize-request": ("initialize", INITIALIZE_PARAMS),
@@ -71,6 +77,7 @@ RESULTS = {
     "call-result": ("tools/call", CALL_RESULT),
     "tools-result": ("tools/list", TOOLS_RESULT),
     "text-result": ("tools/call", TEXT_RESULT),
+    "escaped-result": ("tools/call", ESCAPED_RESULT),
 }
 """The method that each result answers, and the result."""
 
@@ -95,6 +102,14 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     **{name: {"jsonrpc": "2.0", "id": ID, "result": result} for name, (_, result) in RESULTS.items()},
 }
 WIRE = {name: json.dumps(document, separators=(",", ":")).encode() for name, document in DOCUMENTS.items()}
+FROM_SERVER = frozenset((*RESULTS, *_NOTIFICATIONS))
+"""The messages that a client receives."""
+TEXTS: dict[str, tuple[str, bytes]] = {
+    **{f"receive:{name}": (name, text) for name, text in WIRE.items()},
+    **{f"decode:{name}": (name, WIRE[name]) for name in (*SMALL, "tools-result")},
+    **{f"blanks:{name}": (name, json.dumps(DOCUMENTS[name]).encode()) for name in (*SMALL, "tools-result")},
+}
+"""What is received: the name of a message and its text, compact or with blanks between its tokens, as `json` writes."""
 
 _MODERN_META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

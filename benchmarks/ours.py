@@ -1,37 +1,15 @@
 """Our side of the codec cases: from the bytes of a whole message to models, and back."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Generic, Literal, NotRequired, TypeVar
+from typing import Any
 
 import messages
-from pydantic import ConfigDict, TypeAdapter, with_config
-from pydantic_core import from_json
-from typing_extensions import TypedDict
+import receiving
 
 from mcp_bindings import v2025_11_25 as bindings
 from mcp_runtime.method import RequestMethod, WireType
-
-R = TypeVar("R")
-
-
-@with_config(ConfigDict(strict=True, extra="allow"))
-class Question(TypedDict, Generic[R]):
-    """The envelope of a request or a notification of a known method."""
-
-    jsonrpc: Literal["2.0"]
-    id: NotRequired[int | str]
-    method: str
-    params: NotRequired[R]
-
-
-@with_config(ConfigDict(strict=True, extra="allow"))
-class Answer(TypedDict, Generic[R]):
-    """The envelope of an answer to a known request."""
-
-    jsonrpc: Literal["2.0"]
-    id: int | str
-    result: R
+from mcp_runtime.protocol.jsonrpc import Failure, Result, classify, parse, write_request, write_result
+from mcp_runtime.protocol.validation import Reader
 
 
 def result_type(method: str) -> WireType[Any]:
@@ -46,55 +24,41 @@ def params_type(method: str) -> WireType[Any]:
     return found
 
 
-def one_pass(name: str, document: dict[str, Any]) -> Callable[[], object]:
-    """Decode a message whose type is known: envelope and content at once."""
-    data = messages.WIRE[name]
-    # At run time a subscript takes any object; a checker only takes a type that it knows.
-    envelope: Any
-    if name in messages.RESULTS:
-        envelope, content = Answer, result_type(messages.RESULTS[name][0])
-    else:
-        envelope, content = Question, params_type(document["method"])
-    adapter: TypeAdapter[Any] = TypeAdapter(envelope[content.load()])
-    return partial(adapter.validator.validate_json, data)
+def decode(name: str, text: bytes) -> Callable[[], object]:
+    """Read a message by the calls that a conversation makes for it, and nothing between them."""
+    reader = Reader(bindings.BINDING.revision, lenient=True, report=print)
+    asked = messages.RESULTS[name][0] if name in messages.RESULTS else ""
 
+    def decode_one() -> object:
+        message = classify(parse(text))
+        if isinstance(message, Result):
+            return reader.read(result_type(asked), message.result, asked)
+        assert not isinstance(message, Failure)
+        type_ = bindings.METHODS[message.method].params
+        return None if type_ is None else reader.read(type_, message.params or {}, message.method)
 
-def two_pass(name: str) -> Callable[[], object]:
-    """Decode a message that could be anything: parse it, look its method up, then validate."""
-    data = messages.WIRE[name]
-    pending = {messages.ID: result_type(messages.RESULTS[name][0])} if name in messages.RESULTS else {}
-
-    def decode() -> object:
-        message: dict[str, Any] = from_json(data)
-        method = message.get("method")
-        if method is None:
-            return pending[message["id"]].validate(message["result"])
-        params = bindings.METHODS[method].params
-        return None if params is None else params.validate(message.get("params", {}))
-
-    return decode
+    return decode_one
 
 
 def encode_request(name: str) -> Callable[[], object]:
-    """Write a request: one serializer pass over the params, the envelope around its bytes."""
+    """Write a request as `Outbound` and `Session` do: the params by their type, the envelope around their bytes."""
     document = messages.DOCUMENTS[name]
-    encode = params_type(document["method"]).compile().encode
-    params = params_type(document["method"]).validate(document["params"])
-    frame = b'{"jsonrpc":"2.0","id":%%d,"method":"%b","params":%%b}' % document["method"].encode()
-    return lambda: frame % (messages.ID, encode(params))
+    type_ = params_type(document["method"]).compile()
+    encode, params = type_.encode, type_.validate(document["params"])
+    return lambda: write_request(messages.ID, document["method"], encode(params))
 
 
 def encode_result(name: str) -> Callable[[], object]:
-    """Write an answer: one serializer pass over the result, the envelope around its bytes."""
+    """Write an answer as `Outbound` and `Session` do: the result by its type, the envelope around its bytes."""
     type_ = result_type(messages.RESULTS[name][0]).compile()
     encode, result = type_.encode, type_.validate(messages.RESULTS[name][1])
-    return lambda: b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (messages.ID, encode(result))
+    return lambda: write_result(messages.ID, encode(result))
 
 
 def cases() -> dict[str, Callable[[], object]]:
     return {
-        **{f"decode:{name}": one_pass(name, document) for name, document in messages.DOCUMENTS.items()},
-        **{f"lookup:{name}": two_pass(name) for name in messages.DOCUMENTS},
+        **{case: decode(name, text) for case, (name, text) in messages.TEXTS.items() if case.startswith("decode:")},
+        **receiving.cases(),
         "encode:call-request": encode_request("call-request"),
         **{f"encode:{name}": encode_result(name) for name in messages.RESULTS},
     }

@@ -85,16 +85,15 @@ def encode_result(method: str, document: dict[str, Any]) -> Callable[[], object]
     return encode
 
 
-def decoder(name: str, document: dict[str, Any]) -> Callable[[], object]:
-    data = messages.WIRE[name]
+def decoder(name: str, data: bytes) -> Callable[[], object]:
     if name in messages.RESULTS:
         return decode_result(data, messages.RESULTS[name][0])
-    return decode_request(data) if "id" in document else decode_notification(data)
+    return decode_request(data) if "id" in messages.DOCUMENTS[name] else decode_notification(data)
 
 
 def cases() -> dict[str, Callable[[], object]]:
     return {
-        **{f"decode:{name}": decoder(name, document) for name, document in messages.DOCUMENTS.items()},
+        **{case: decoder(name, text) for case, (name, text) in messages.TEXTS.items()},
         "encode:call-request": encode_request(messages.DOCUMENTS["call-request"]),
         **{f"encode:{name}": encode_result(method, result) for name, (method, result) in messages.RESULTS.items()},
     }

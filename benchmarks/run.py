@@ -20,7 +20,7 @@ from measure import PEER_PYTHON, Row
 
 MEASURES: Mapping[str, Callable[[bool], Iterator[Row]]] = {
     "import": import_time.measure,
-    "decode": codec.decode,
+    "receive": codec.receive,
     "encode": codec.encode,
     "generate": generate.measure,
     "diff": differences.measure,
