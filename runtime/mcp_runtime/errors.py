@@ -46,7 +46,7 @@ class ProtocolViolation(McpError):
     """A message breaks the protocol.
 
     Args:
-        revision: the revision that was spoken.
+        revision: the revision that was spoken, `MCP` where that is not known.
         method: the method of the message, None if it has none.
         pointer: where in the message, as a JSON pointer.
         reason: what is wrong there.

@@ -231,7 +231,8 @@ def required_elicitations(error: PeerError) -> tuple[UrlElicitation, ...]:
 
 
 def _wrong(pointer: str, reason: str) -> RemoteProtocolError:
-    return RemoteProtocolError(revision="2025-11-25", method=None, pointer=f"/error/data{pointer}", reason=reason)
+    # An error does not know in which revision it came.
+    return RemoteProtocolError(revision="MCP", method=None, pointer=f"/error/data{pointer}", reason=reason)
 
 
 class Visits:
