@@ -2,19 +2,23 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
+from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.diff.finding import Finding, Pair
 from mcp_bindgen.diff.inputs import UNNAMED
 from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.diff.types.methods import settle
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
-from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.ir.methods import Senders, derive_methods
+from mcp_bindgen.ir.nodes import Direction, Protocol
 from support.official import official_schema
-from support.samples import load
+from support.samples import HANDSHAKE_TS, load, typescript_source
 
 NOVEMBER = "2025-11-25"
 OLD_CLIENT, NEW_CLIENT = Pair.OLD_CLIENT, Pair.NEW_CLIENT
@@ -108,6 +112,14 @@ class TestDirections:
         assert finding.severity is Severity.WARNING
         assert finding.breaks == finding.unproven
         assert set(finding.why_unproven.values()) == {"no root union of either side says who sends dance/start"}
+
+    def test_a_row_that_says_both_is_no_guess(self) -> None:
+        text = "interface DanceRequest { method: 'dance' } interface DanceResult {}"
+        old, new = (load(typescript_source(HANDSHAKE_TS + more))[0] for more in ("", text))
+        assert settle(old, new).guessed == {"dance"}
+        rows = Senders(rows={"dance": Direction.BOTH}, elsewhere=lambda _: None)
+        directed = replace(new, methods=derive_methods(new.definitions, "schema.ts", rows, Diagnostics()))
+        assert settle(old, directed).guessed == settle(directed, old).guessed == frozenset()
 
     def test_a_direction_that_is_gone_is_named(self) -> None:
         (finding,) = changed(unlisted("ClientNotification", "ProgressNotification"))

@@ -13,7 +13,7 @@ from mcp_bindgen.ingest.revisions import shipped_source
 from mcp_bindgen.ingest.sources import SourceKind, read_source
 from mcp_bindgen.ir.methods import PAIRINGS, RUNTIME_REQUESTS, Senders, derive_methods
 from mcp_bindgen.ir.nodes import Alias, Direction, Method, Protocol, Struct, Union
-from mcp_bindgen.load import load_released, load_sources
+from mcp_bindgen.load import direction_rows, load_released, load_sources
 from support.official import seed_typescript
 from support.samples import (
     HANDSHAKE,
@@ -185,6 +185,18 @@ def only(protocol: Protocol, name: str) -> Method:
 
 def message(name: str, method: str, members: str = "") -> str:
     return f'interface {name} {{ method: "{method}"; {members} }}\n'
+
+
+def needless(rows: Mapping[str, Direction]) -> list[str]:
+    """Return the rows about methods whose direction every released revision states itself."""
+    without = Senders(rows={}, elsewhere=lambda _: None)
+    undirected = {
+        method.name
+        for revision in REVISIONS
+        for method in derive_methods(load_released(revision).definitions, revision, without, Diagnostics())
+        if not method.is_directed
+    }
+    return sorted(rows.keys() - undirected)
 
 
 class TestReleased:
@@ -370,7 +382,7 @@ class TestRules:
     def test_nobody_says_who_sends_it(self) -> None:
         text = HANDSHAKE_TS + message("AskRequest", "ask") + "interface AskResult {}"
         protocol, found = load(typescript_source(text))
-        assert only(protocol, "ask").direction is Direction.BOTH
+        assert (only(protocol, "ask").direction, only(protocol, "ask").is_directed) == (Direction.BOTH, False)
         assert found == [
             "warning: #/AskRequest: AskRequest is in none of ClientRequest, ClientNotification, ServerRequest,"
             " ServerNotification, so nothing says who sends ask: both sides may"
@@ -386,11 +398,18 @@ class TestRules:
     def test_a_row_says_who_sends_it(self) -> None:
         rows = read_directions('["ask"]\ndirection = "server_to_client"\nreason = "the page on questions"')
         definitions = load(typescript_source(HANDSHAKE_TS + message("AskRequest", "ask") + "interface AskResult {}"))[0]
-        senders = Senders(rows={"ask": Direction(rows["ask"])}, elsewhere=lambda _: None)
+        senders = Senders(rows={"ask": Direction(rows["ask"])}, elsewhere=lambda _: Direction.BOTH)
         diagnostics = Diagnostics()
         methods = derive_methods(definitions.definitions, "schema.ts", senders, diagnostics)
-        assert [method.direction for method in methods if method.name == "ask"] == [Direction.SERVER_TO_CLIENT]
+        (ask,) = (method for method in methods if method.name == "ask")
+        assert (ask.direction, ask.is_directed) == (Direction.SERVER_TO_CLIENT, True)
         assert list(diagnostics) == []
+
+    def test_every_row_is_needed(self) -> None:
+        assert needless(direction_rows()) == []
+        assert needless({"tools/call": Direction.CLIENT_TO_SERVER}) == ["tools/call"]
+        assert needless({"sampling/createMessage": Direction.EMBEDDED}) == ["sampling/createMessage"]
+        assert needless({"no/such": Direction.BOTH}) == ["no/such"]
 
     def test_a_row_needs_a_reason(self) -> None:
         with pytest.raises(ValueError, match="the direction of ask has no reason"):

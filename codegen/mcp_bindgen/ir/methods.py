@@ -156,10 +156,12 @@ class _Derivation:
             return None
         result_fields = self._fields(Ref(name=result)) if result else {}
         alternatives = self._alternatives(message, result, fields) if result else ()
+        stated = self._stated_direction(name, message, is_request)
         return Method(
             name=name,
             message=message.name,
-            direction=self._direction(name, message, is_request),
+            direction=stated or self._inferred_direction(name, message),
+            is_directed=stated is not None,
             params=params_name,
             params_required=params is not None and params.required and self._is_object(params.type),
             result=result,
@@ -172,14 +174,15 @@ class _Derivation:
             deprecated=message.deprecated,
         )
 
-    def _direction(self, method: str, message: Struct, is_request: bool) -> Direction:
+    def _stated_direction(self, method: str, message: Struct, is_request: bool) -> Direction | None:
         senders = {_UNIONS[root] for root, names in self._senders.items() if message.name in names}
         if senders:
             return senders.pop() if len(senders) == 1 else Direction.BOTH
         if method in self._rows.rows:
             return self._rows.rows[method]
-        if is_request and self._is_embedded(message.name):
-            return Direction.EMBEDDED
+        return Direction.EMBEDDED if is_request and self._is_embedded(message.name) else None
+
+    def _inferred_direction(self, method: str, message: Struct) -> Direction:
         where, unions = self._where(message.name), ", ".join(_UNIONS)
         known = self._rows.elsewhere(method)
         if known is not None:

@@ -171,13 +171,15 @@ class Method:
     """One method of the protocol; `result` is None for a notification.
 
     `params` names the type of its parameters, None when the schema gives the message none. `alternatives` are the
-    other results that its request may get. `capability` is the path of what the side that it begins with must have
-    declared before the message may be sent (``server.tools``), empty if nothing.
+    other results that its request may get. `is_directed` is false where neither the schema nor a row says who sends
+    it: then `direction` is that of another revision, or both. `capability` is the path of what the side that it begins
+    with must have declared before the message may be sent (``server.tools``), empty if nothing.
     """
 
     name: str
     message: str
     direction: Direction
+    is_directed: bool = field(default=True, compare=False)
     params: str | None
     params_required: bool
     result: str | None

@@ -4,23 +4,13 @@ A schema says by its root unions which way a message travels, and by names which
 side forgets a message, or has a new name for one of them, the other side says what is meant.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.diff.types.equality import Equality
 from mcp_bindgen.diff.types.leaves import leaves
 from mcp_bindgen.diff.types.matching import match_definitions
-from mcp_bindgen.ir.names import method_constant, references
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 
-_UNIONS: Mapping[str, Direction] = {
-    "ClientRequest": Direction.CLIENT_TO_SERVER,
-    "ClientNotification": Direction.CLIENT_TO_SERVER,
-    "ServerRequest": Direction.SERVER_TO_CLIENT,
-    "ServerNotification": Direction.SERVER_TO_CLIENT,
-}
-"""The unions by which a schema says who sends a message."""
-_RESULT_UNIONS = ("ClientResult", "ServerResult")
 _ALIKE = 0.3
 """How much of two results must be the same for one to be the other under a new name (0 to 1)."""
 
@@ -29,7 +19,7 @@ _ALIKE = 0.3
 class Settled:
     """Two revisions whose methods agree where only one of them is explicit.
 
-    `guessed` are the methods that no root union and no result of either side mentions: the IR guessed their direction.
+    `guessed` are the methods of which neither side nor another revision says who sends them.
     """
 
     old: Protocol
@@ -39,66 +29,26 @@ class Settled:
 
 def settle(old: Protocol, new: Protocol) -> Settled:
     """Return both revisions with the directions and the results of their methods settled."""
-    stated = stated_directions(old), stated_directions(new)
+    sides = _directed(old, new), _directed(new, old)
+    stated = {method.name for side in (old, new) for method in side.methods if method.is_directed}
     guessed = {
         method.name
-        for protocol in (old, new)
-        for method in protocol.methods
-        # What the IR knows from a row or another revision is one way; where it knows nothing, it says both.
-        if not any(method.name in side for side in stated) and method.direction is Direction.BOTH
+        for side in sides
+        for method in side.methods
+        if method.name not in stated and method.direction is Direction.BOTH
     }
-    sides = [
-        replace(
-            protocol, methods=tuple(_directed(method, stated[side], stated[1 - side]) for method in protocol.methods)
-        )
-        for side, protocol in enumerate((old, new))
-    ]
     results = _Results(sides[0], sides[1])
     return Settled(old=results.settled(old=True), new=results.settled(old=False), guessed=frozenset(guessed))
 
 
-def stated_directions(protocol: Protocol) -> Mapping[str, Direction]:
-    """Return the directions that a schema states itself, by method: its root unions, and results that hold requests."""
-    found: dict[str, Direction] = {}
-    for root, direction in _UNIONS.items():
-        for method in _members(root, protocol):
-            found[method] = direction if found.get(method, direction) is direction else Direction.BOTH
-    for method in _embedded(protocol):
-        found.setdefault(method, Direction.EMBEDDED)
-    return found
-
-
-def _embedded(protocol: Protocol) -> Iterator[str]:
-    """Iterate over the requests that a result holds, through unions and maps."""
-    pending = [name for name in protocol.definitions if name.endswith("Result") and name not in _RESULT_UNIONS]
-    seen = set(pending)
-    while pending:
-        definition = protocol.definitions[pending.pop()]
-        types = [f.type for f in definition.fields] if isinstance(definition, Struct) else [definition.type]
-        fresh = {name for type_ in types for name in references(type_)} - seen
-        seen |= fresh
-        pending += fresh
-    yield from (method.name for method in protocol.methods if method.is_request and method.message in seen)
-
-
-def _members(root: str, protocol: Protocol) -> Iterator[str]:
-    """Iterate over the methods that a root union admits; one of a single message may be a copy of that."""
-    pending, seen = [root], {root}
-    while pending:
-        definition = protocol.definitions.get(pending.pop())
-        if isinstance(definition, Struct):
-            method = method_constant(definition)
-            if method is not None:
-                yield method
-        elif definition is not None:
-            fresh = set(references(definition.type)) - seen
-            seen |= fresh
-            pending += fresh
-
-
-def _directed(method: Method, own: Mapping[str, Direction], other: Mapping[str, Direction]) -> Method:
-    """Return a method with the direction that its own side states, else the other side, else what the IR guessed."""
-    return replace(method, direction=own.get(method.name, other.get(method.name, method.direction)))
+def _directed(protocol: Protocol, other: Protocol) -> Protocol:
+    """Return a revision whose methods take the direction that only the other one states."""
+    stated = {method.name: method.direction for method in other.methods if method.is_directed}
+    methods = (
+        method if method.is_directed else replace(method, direction=stated.get(method.name, method.direction))
+        for method in protocol.methods
+    )
+    return replace(protocol, methods=tuple(methods))
 
 
 class _Results:
