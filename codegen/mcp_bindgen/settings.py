@@ -3,7 +3,7 @@
 import keyword
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
@@ -105,9 +105,8 @@ def read_settings(path: Path) -> Settings:
     table: object = cast(dict[str, Any], tool).get(TABLE) if isinstance(tool, dict) else None
     if table is None:
         return Settings()
-    if not isinstance(table, dict):
-        raise InputError.at(where, f"tool.{TABLE} is a table")
-    return _Table(cast(dict[str, Any], table), path).settings()
+    keys = [known.name for known in fields(Settings) if known.name != "source"]
+    return _Settings(f"tool.{TABLE}", table, path, keys).settings()
 
 
 def is_package_name(text: str) -> bool:
@@ -115,67 +114,77 @@ def is_package_name(text: str) -> bool:
     return all(part.isidentifier() and not keyword.iskeyword(part) for part in text.split("."))
 
 
-class _Table:
-    def __init__(self, values: Mapping[str, Any], path: Path) -> None:
-        self._values = values
-        self._path = path
+class Table:
+    """Reads the values of one table of a pyproject.toml; `name` is that of the table, `keys` are those it may have."""
 
+    def __init__(self, name: str, values: object, path: Path, keys: Collection[str]) -> None:
+        self.path = path
+        self.name = name
+        if not isinstance(values, dict):
+            raise self.error("", "must be a table")
+        self.values = cast(dict[str, Any], values)
+        for key in self.values.keys() - set(keys):
+            raise self.error(key, f"unknown key; the keys are {', '.join(keys)}")
+
+    def error(self, key: str, message: str) -> InputError:
+        """Make an error of what is wrong with a key, or with the table."""
+        return InputError.at(Location(source=str(self.path)), f"[{self.name}] {key}: {message}".replace(" :", ":"))
+
+    def text(self, key: str) -> str | None:
+        """Return a text, None if there is none."""
+        value: object = self.values.get(key)
+        if value is None or (isinstance(value, str) and value):
+            return value
+        raise self.error(key, "must be a string that is not empty")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts, or one text as a list."""
+        value: object = self.values.get(key, [])
+        values = [value] if isinstance(value, str) else value
+        if isinstance(values, list) and all(isinstance(v, str) and v for v in cast(list[object], values)):
+            return tuple(cast(list[str], values))
+        raise self.error(key, "must be a string or a list of strings, none of them empty")
+
+    def file(self, key: str) -> Path | None:
+        """Return a path, which is relative to the folder of the file, None if there is none."""
+        text = self.text(key)
+        return self.path.parent / text if text else None
+
+
+class _Settings(Table):
     def settings(self) -> Settings:
-        known = [known.name for known in fields(Settings) if known.name != "source"]
-        for key in self._values.keys() - set(known):
-            raise self._error(key, f"is not a key of it; the keys are {', '.join(known)}")
-        package = self._text("package")
+        package = self.text("package")
         if package is not None and not is_package_name(package):
-            raise self._error("package", f"{package!r} cannot name a Python package")
+            raise self.error("package", f"{package!r} cannot name a Python package")
         return Settings(
-            source=self._path,
-            revisions=self._texts("revisions"),
-            schema=tuple(self._place(place) for place in self._texts("schema")),
-            out=self._joined("out"),
+            source=self.path,
+            revisions=self.texts("revisions"),
+            schema=tuple(self._place(place) for place in self.texts("schema")),
+            out=self.file("out"),
             package=package,
-            templates=self._joined("templates"),
-            baseline=self._joined("baseline"),
+            templates=self.file("templates"),
+            baseline=self.file("baseline"),
             extra=self._extra(),
             tools=self._servers(),
         )
 
-    def _error(self, key: str, message: str) -> InputError:
-        return InputError.at(Location(source=str(self._path)), f"[tool.{TABLE}] {key}: {message}")
-
-    def _text(self, key: str) -> str | None:
-        value: object = self._values.get(key)
-        if value is None or (isinstance(value, str) and value):
-            return value
-        raise self._error(key, "is a text that is not empty")
-
-    def _texts(self, key: str) -> tuple[str, ...]:
-        value: object = self._values.get(key, [])
-        values = [value] if isinstance(value, str) else value
-        if isinstance(values, list) and all(isinstance(v, str) and v for v in cast(list[object], values)):
-            return tuple(cast(list[str], values))
-        raise self._error(key, "is a text or a list of texts, none of them empty")
-
     def _extra(self) -> tuple[Extra, ...]:
-        table: object = self._values.get("extra", {})
+        table: object = self.values.get("extra", {})
         if not isinstance(table, dict):
-            raise self._error("extra", "is a table of paths and templates")
+            raise self.error("extra", "must be a table of paths and templates")
         found: list[Extra] = []
         for path, template in cast(dict[str, object], table).items():
             if not path or not isinstance(template, str) or not template:
-                raise self._error(f"extra.{path}", "is the path of a template, relative to this file")
-            found.append(Extra(path=path, template=self._path.parent / template))
+                raise self.error(f"extra.{path}", "is the path of a template, relative to this file")
+            found.append(Extra(path=path, template=self.path.parent / template))
         return tuple(found)
 
     def _servers(self) -> Mapping[str, Any]:
         """Return the tables of servers as they are; `tool_clients.servers` reads them."""
-        table: object = self._values.get("tools", {})
+        table: object = self.values.get("tools", {})
         if not isinstance(table, dict):
-            raise self._error("tools", "must be a table of servers ([tool.mcp-bindgen.tools.NAME])")
+            raise self.error("tools", "must be a table of servers ([tool.mcp-bindgen.tools.NAME])")
         return cast(dict[str, Any], table)
 
-    def _joined(self, key: str) -> Path | None:
-        text = self._text(key)
-        return self._path.parent / text if text else None
-
     def _place(self, text: str) -> str:
-        return text if text.startswith(("http://", "https://")) else str(self._path.parent / text)
+        return text if text.startswith(("http://", "https://")) else str(self.path.parent / text)

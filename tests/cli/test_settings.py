@@ -49,14 +49,14 @@ baseline = "accepted.toml"
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("relases = []", "[tool.mcp-bindgen] relases: is not a key of it; the keys are revisions, schema, out"),
-        ("out = 3", "out: is a text"),
-        ("out = ''", "out: is a text that is not empty"),
-        ("revisions = [1]", "revisions: is a text or a list of texts"),
-        ("schema = {}", "schema: is a text or a list of texts"),
+        ("relases = []", "[tool.mcp-bindgen] relases: unknown key; the keys are revisions, schema, out"),
+        ("out = 3", "out: must be a string"),
+        ("out = ''", "out: must be a string that is not empty"),
+        ("revisions = [1]", "revisions: must be a string or a list of strings"),
+        ("schema = {}", "schema: must be a string or a list of strings"),
         ("package = 'a-b'", "package: 'a-b' cannot name a Python package"),
         ("x = ", "not valid TOML"),
-        ("extra = 3", "extra: is a table of paths and templates"),
+        ("extra = 3", "extra: must be a table of paths and templates"),
         ("extra = {'a.md' = ''}", "extra.a.md: is the path of a template, relative to this file"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_table_that_is_none(tmp_path: Path, text: str) -> None:
     if text == "tool = 3":
         assert find_settings(tmp_path) == Settings()
         return
-    with pytest.raises(InputError, match="is a table"):
+    with pytest.raises(InputError, match="must be a table"):
         find_settings(tmp_path)
 
 

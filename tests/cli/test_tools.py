@@ -180,7 +180,7 @@ class TestBadInput:
             ("3", "holds no tools"),
             ('{"tools": 3}', "holds no tools"),
             ('{"format": 99, "tools": []}', "a lock file of another format"),
-            ('{"tools": [NaN]}', "NaN is no JSON number"),
+            ('{"tools": [NaN]}', "NaN is not JSON"),
         ],
     )
     def test_files(self, text: str, message: str, tmp_path: Path, cli: Cli) -> None:

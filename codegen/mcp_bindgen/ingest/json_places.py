@@ -49,7 +49,7 @@ class Places:
             pointer = unquote(pointer)
         if pointer in self._names:
             return self._names[pointer]
-        node = self._find(pointer)
+        node = find(self._root, pointer)
         if node is None or len(self._nodes) - self._defined >= MAX_PLACES:
             return None
         words = "".join(word[0].upper() + word[1:] for word in _WORD.findall(_below(pointer)))
@@ -60,12 +60,13 @@ class Places:
         self.add(name, pointer, node)
         return name
 
-    def _find(self, pointer: str) -> Node | bool | None:
-        """Return the schema at a pointer."""
-        node: object = self._root
-        for token in pointer.split("/")[1:]:
-            node = _child(node, token.replace("~1", "/").replace("~0", "~"))
-        return cast(Node, node) if isinstance(node, dict) else node if isinstance(node, bool) else None
+
+def find(root: object, pointer: str) -> Node | bool | None:
+    """Return the schema at a JSON pointer (RFC 6901), None if there is none."""
+    node = root
+    for token in pointer.split("/")[1:]:
+        node = _child(node, token.replace("~1", "/").replace("~0", "~"))
+    return cast(Node, node) if isinstance(node, dict) else node if isinstance(node, bool) else None
 
 
 def _child(node: object, key: str) -> object:

@@ -100,7 +100,7 @@ def read_type(schema: object, name: str, source: str, diagnostics: Diagnostics) 
     """Read a schema that stands alone, as that of a tool's arguments does, and what it refers to within itself."""
     root = cast(Node, schema) if isinstance(schema, dict) else {}
     places = Places(root, [])
-    places.add(name, "", schema)
+    places.add(name, "", cast(object, schema))
     return _Reader(source, places, DRAFT_07 in str(root.get("$schema")), diagnostics).read()
 
 

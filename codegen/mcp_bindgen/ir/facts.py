@@ -5,7 +5,21 @@ Every generator and the diff ask here; nothing of it is stated by the schema its
 
 from collections.abc import Collection, Iterable, Iterator
 
-from mcp_bindgen.ir.nodes import Field, Kind, ListOf, Literal, Method, Primitive, Protocol, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import (
+    Field,
+    Kind,
+    ListOf,
+    Literal,
+    Method,
+    Primitive,
+    Protocol,
+    Ref,
+    Scalar,
+    Struct,
+    TypeRef,
+    Union,
+)
+from mcp_bindgen.ir.scalars import fits
 
 
 def is_constant(field: Field) -> bool:
@@ -22,6 +36,19 @@ def admits_null(protocol: Protocol, type_: TypeRef) -> bool:
             return None in values
         case Union(members=members):
             return any(admits_null(protocol, member) for member in members)
+        case _:
+            return False
+
+
+def admits(protocol: Protocol, type_: TypeRef, value: Scalar) -> bool:
+    """Whether a constant is a value of a type; nothing is said of types that admit anything."""
+    match protocol.resolve(type_):
+        case Primitive() as scalar:
+            return fits(value, scalar)
+        case Literal(values=values):
+            return Literal(values=(value,)) in (Literal(values=(one,)) for one in values)
+        case Union(members=members):
+            return any(admits(protocol, member, value) for member in members)
         case _:
             return False
 

@@ -1,7 +1,9 @@
 """Views of a tool client: its models, and a record and a method for each tool."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, printable
 from mcp_bindgen.emit.python import views
@@ -11,15 +13,17 @@ from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT_TYPE, NONE, Speller, constant, either, generic
 from mcp_bindgen.emit.python.stubs import OPTIONS
-from mcp_bindgen.ir.nodes import Field, Ref, Scalar, Struct
+from mcp_bindgen.ir.facts import admits, admits_null
+from mcp_bindgen.ir.nodes import Field, Ref, Scalar, Struct, TypeRef
 from mcp_bindgen.tool_clients.contract import DIGESTED, Contract, Tool, digest
-from mcp_bindgen.tool_clients.defaults import is_default
 from mcp_bindgen.tool_clients.hints import describe, effective
 from mcp_bindgen.tool_clients.kinds import MAX_DESCRIPTION, is_object
 from mcp_bindgen.tool_clients.names import convention
 from mcp_bindgen.tool_clients.plan import UNTYPED, Half, Plan, Planned
 
 MODULE = "tools"
+MAX_DEFAULT = 200
+"""How long a default may be that is filled in, in characters; a longer one is left to the server."""
 WRAPS = "x-fastmcp-wrap-result"
 """The keyword by which FastMCP says that it wrapped an output that is not an object, and in which property."""
 _WRAPPED = "result"
@@ -58,10 +62,18 @@ class _Views:
 
     def _defaults(self, view: views.Class) -> dict[str, Scalar]:
         """Return what the constructor of a model fills in, by field."""
-        stated = {field: (view.definition, field.wire_name) for field in view.fields if not field.is_required}
-        found = {field.name: self._plan.defaults[key] for field, key in stated.items() if key in self._plan.defaults}
-        types = {field.name: field.schema_type for field in stated}
-        return {name: value for name, value in found.items() if is_default(self._plan.types, types[name], value)}
+        definition = self._plan.types.definitions[view.definition]
+        fields = definition.fields if isinstance(definition, Struct) else ()
+        stated = {field.wire_name: _scalar(field.default) for field in fields}
+        given = {field: stated[field.wire_name] for field in view.fields if not field.is_required}
+        return {field.name: value for field, value in given.items() if self._is_default(field.schema_type, value)}
+
+    def _is_default(self, type_: TypeRef, value: Any) -> bool:
+        """Whether a default is a scalar that a type allows; others are left to the server, and so are long ones."""
+        if value is None:
+            return admits_null(self._plan.types, type_)
+        is_short = isinstance(value, str | int | float) and len(str(value)) <= MAX_DEFAULT
+        return is_short and admits(self._plan.types, type_, value)
 
     def _tool(
         self,
@@ -140,6 +152,12 @@ def _parameter(field: views.Field, defaults: Mapping[str, Scalar]) -> views.Para
         default=default,
         doc=field.doc,
     )
+
+
+def _scalar(default: str) -> Any:
+    """Return a default as Python has it, an empty list if there is none; to JSON Schema 1.0 is an integer."""
+    value: Any = json.loads(default or "[]")
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _has_default(parameter: views.Parameter) -> bool:

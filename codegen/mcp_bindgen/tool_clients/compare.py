@@ -52,7 +52,7 @@ def _compare(old: Tool, new: Tool) -> Iterator[Finding]:
         first, second = old.hint(hint.name), new.hint(hint.name)
         before, after = (hint.default if value is None else value for value in (first, second))
         if first != second:
-            rule = "tool-less-safe" if before != after and after is hint.worse else "tool-changed"
+            rule = "tool-less-safe" if before != after and after is hint.default else "tool-changed"
             yield _finding(rule, old, hint.name, _word(first), _word(second))
     if old.description != new.description:
         yield _finding("tool-description-changed", old, "", old.description or "-", new.description or "-")

@@ -9,11 +9,10 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
-from mcp_bindgen.ingest.json_text import MAX_DEPTH as MAX_JSON_DEPTH
-from mcp_bindgen.ingest.json_text import is_nested_deeper
+from mcp_bindgen.ingest.json_text import is_nested_deeper, parse_json
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 FORMAT = 1
@@ -130,14 +129,16 @@ def make_contract(
     return Contract(server=server, version=version, tools=unique, repeated=tuple(repeated.values()))
 
 
-def read_contract(path: Path, diagnostics: Diagnostics, *, data: bytes | None = None) -> Contract:
+def read_contract(path: Path, diagnostics: Diagnostics) -> Contract:
     """Read a lock file, a saved result of tools/list (or the whole answer), or a list of tools.
 
     Raises:
         InputError: it cannot be read, or is none of these.
     """
     where = Location(source=str(path))
-    value = _parse(_read(path, where) if data is None else data, where)
+    problems = Diagnostics()
+    value = parse_json(_read(path, where), str(path), problems)
+    problems.raise_errors()
     server: Any = {}
     if is_object(value):
         document = value
@@ -181,45 +182,15 @@ def _read(path: Path, where: Location) -> bytes:
         raise InputError.at(where, f"cannot be read: {error.strerror}") from None
 
 
-def _parse(data: bytes, where: Location) -> object:
-    try:
-        value: object = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse)
-        if is_nested_deeper(value, MAX_JSON_DEPTH):  # how deep Python's own reader goes depends on its release
-            raise RecursionError
-        return value
-    except RecursionError:
-        raise InputError.at(where, "nested too deep to be read; no tool needs more than a few levels") from None
-    except (ValueError, UnicodeDecodeError) as error:
-        raise InputError.at(where, f"not valid JSON: {error}") from None
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
-
-
 def _shallow(raw: Mapping[str, Any], where: Location, diagnostics: Diagnostics) -> Mapping[str, Any]:
     """Return a tool without members that are nested deeper than a message may be; for a schema, anything goes then."""
     found: dict[str, Any] = {}
     for name, value in raw.items():
-        deep = _is_deep(value)
+        deep = is_nested_deeper(value, MAX_DEPTH)
         if deep:
             diagnostics.warning(where.child(name), f"nested deeper than {MAX_DEPTH}; left out")
         found[name] = True if deep else value
     return found
-
-
-def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if is_object(outer) else outer if is_list(outer) else ())
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _has_surrogates(value: Any) -> bool:

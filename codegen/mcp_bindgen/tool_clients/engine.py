@@ -8,9 +8,8 @@ a call has a price; a batch that fails is halved until the one shape is found th
 import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from mcp_bindgen.ir.nodes import (
     ANY,
@@ -30,7 +29,7 @@ from mcp_bindgen.ir.nodes import (
     Union,
 )
 from mcp_bindgen.tool_clients.keywords import MAX_TEXT
-from mcp_bindgen.tool_clients.kinds import description, is_number
+from mcp_bindgen.tool_clients.kinds import default, description, is_number
 from mcp_bindgen.tool_clients.names import class_word, unique
 from mcp_bindgen.tool_clients.shape import ORIGIN, Shape
 
@@ -61,12 +60,8 @@ class Unknown(Exception):
     """The engine returned something of a form that is not known here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Types:
-    """What a shape becomes: its definitions, and the schema of each of their properties as the server wrote it."""
-
-    definitions: Mapping[str, Definition]
-    properties: Mapping[tuple[str, str], Any]
+Types: TypeAlias = Mapping[str, Definition]
+"""What a shape becomes: its definitions."""
 
 
 def types_of(shapes: Sequence[Shape], taken: set[str]) -> dict[str, Types]:
@@ -160,7 +155,6 @@ class _Reader:
         self._taken = taken
         self._names = {f"{_PREFIX}{name}": name for shape in batch for name in shape.definitions}
         self._definitions: dict[str, Definition] = {}
-        self._properties: dict[tuple[str, str], Any] = {}
 
     def read(self) -> dict[str, Types]:
         """Return the types of each shape.
@@ -170,10 +164,10 @@ class _Reader:
         """
         found: dict[str, Types] = {}
         for shape in self._batch:
-            self._definitions, self._properties = {}, {}
+            self._definitions = {}
             for name in shape.definitions:
                 self._define(f"{_PREFIX}{name}", shape)
-            found[shape.name] = Types(self._definitions, self._properties)
+            found[shape.name] = self._definitions
         return found
 
     def _define(self, path: str, shape: Shape) -> Ref:
@@ -194,19 +188,19 @@ class _Reader:
         doc = description(shape.sources.get(name))
         if _is_alias(model):
             return Alias(name=name, type=self._only(model, shape), doc=doc)
-        fields = tuple(self._field(name, field, shape) for field in model.fields)
+        fields = tuple(self._field(field, shape) for field in model.fields)
         closed = model.extra_template_data.get("additionalProperties") is False
         own = tuple(field.wire_name for field in fields)
         return Struct(name=name, fields=fields, own=own, extra=None if closed else ANY, doc=doc)
 
-    def _field(self, owner: str, field: Any, shape: Shape) -> Field:
+    def _field(self, field: Any, shape: Shape) -> Field:
         stated = shape.properties[field.extras[ORIGIN]]
-        self._properties[owner, stated.name] = stated.schema
         return Field(
             wire_name=stated.name,
             type=self._bounded(field, shape),
             required=bool(field.required),
             doc=description(stated.schema),
+            default=default(stated.schema),
         )
 
     def _only(self, model: Any, shape: Shape) -> TypeRef:

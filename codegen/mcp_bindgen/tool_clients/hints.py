@@ -7,15 +7,14 @@ if TYPE_CHECKING:
     from mcp_bindgen.tool_clients.contract import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Hint:
     """One annotation.
 
     Attributes:
         name: its name on the wire.
         python: its name in Python.
-        default: what a caller has to assume where the server states nothing.
-        worse: the value that promises less.
+        default: what a caller has to assume where the server states nothing: the worst.
         yes: what it says if it is true.
         no: what it says if it is false.
     """
@@ -23,44 +22,21 @@ class Hint:
     name: str
     python: str
     default: bool
-    worse: bool
     yes: str
     no: str
 
 
 HINTS = (
+    Hint("readOnlyHint", "read_only", False, "does not modify its environment", "may modify its environment"),
+    Hint("destructiveHint", "destructive", True, "may make destructive changes", "only makes additive changes"),
     Hint(
-        name="readOnlyHint",
-        python="read_only",
-        default=False,
-        worse=False,
-        yes="does not modify its environment",
-        no="may modify its environment",
+        "idempotentHint",
+        "idempotent",
+        False,
+        "repeating a call with the same arguments has no further effect",
+        "repeating a call may have further effects",
     ),
-    Hint(
-        name="destructiveHint",
-        python="destructive",
-        default=True,
-        worse=True,
-        yes="may make destructive changes",
-        no="only makes additive changes",
-    ),
-    Hint(
-        name="idempotentHint",
-        python="idempotent",
-        default=False,
-        worse=False,
-        yes="repeating a call with the same arguments has no further effect",
-        no="repeating a call may have further effects",
-    ),
-    Hint(
-        name="openWorldHint",
-        python="open_world",
-        default=True,
-        worse=True,
-        yes="may reach external systems",
-        no="stays within a closed domain",
-    ),
+    Hint("openWorldHint", "open_world", True, "may reach external systems", "stays within a closed domain"),
 )
 _OF_CHANGES = ("destructiveHint", "idempotentHint")
 """What means something only for tools that modify something."""

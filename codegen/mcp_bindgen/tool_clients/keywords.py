@@ -16,7 +16,6 @@ MAX_TEXT = 1_000
 MAX_INTEGER = 2**53
 """Bounds beyond it are left to jsonschema."""
 
-TYPES = frozenset(("object", "array", "string", "integer", "number", "boolean", "null"))
 ANNOTATIONS = frozenset(
     "$schema $id $comment $defs definitions title description default examples deprecated readOnly writeOnly format"
     " contentEncoding contentMediaType contentSchema $anchor $dynamicAnchor id nullable example discriminator"
@@ -31,8 +30,7 @@ INEXACT = frozenset(
 BOUNDS: Mapping[str, tuple[str, ...]] = {
     "string": ("minLength", "maxLength"),
     "array": ("minItems", "maxItems"),
-    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    **dict.fromkeys(("integer", "number"), ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")),
 }
 ALL_BOUNDS = frozenset(name for names in BOUNDS.values() for name in names)
 STRUCTURE = frozenset("type properties required items additionalProperties enum const anyOf oneOf allOf".split())

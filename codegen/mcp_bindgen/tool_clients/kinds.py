@@ -1,5 +1,6 @@
 """What kind of JSON value something is, for type checkers too."""
 
+import json
 from typing import Any, TypeGuard
 
 MAX_DESCRIPTION = 4_000
@@ -19,6 +20,11 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether a value is a JSON number; true is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def default(schema: object) -> str:
+    """Return what stands for a property that is left out, as JSON; empty if its schema does not say."""
+    return json.dumps(schema["default"]) if is_object(schema) and "default" in schema else ""
 
 
 def description(schema: object) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable
 from functools import partial
 
-from mcp_bindgen.emit.python.names import Convention, identifier, model_attributes, snake
+from mcp_bindgen.emit.python.names import Convention, identifier, model_attributes, numbered, snake
 
 RESERVED_METHODS = frozenset(("call", "check_drift"))
 """Names that the base of generated clients has for itself."""
@@ -44,16 +44,7 @@ def client_name(server: str) -> str:
 
 def method_names(tools: Iterable[str]) -> dict[str, str]:
     """Name the Python method of each tool; of two that would be the same, the one that needs no change keeps it."""
-    wanted = {tool: _method(tool) for tool in tools}
-    taken: set[str] = set()
-    found: dict[str, str] = {}
-    for tool in sorted(wanted, key=lambda tool: (wanted[tool] != tool, tool)):
-        name, number = wanted[tool], 2
-        while name in taken:
-            name, number = f"{wanted[tool]}_{number}", number + 1
-        taken.add(name)
-        found[tool] = name
-    return found
+    return numbered({tool: _method(tool) for tool in sorted(tools)})
 
 
 def convention(classes: Collection[str]) -> Convention:
@@ -74,15 +65,7 @@ def _method(tool: str) -> str:
 def _attributes(classes: Collection[str], wire_names: Iterable[str]) -> dict[str, str]:
     """Name the fields of a model: constructors take the wire name too, so no field may have that of another."""
     wanted = {wire_name: _attribute(wire_name, classes) for wire_name in wire_names}
-    taken = {wire_name for wire_name, name in wanted.items() if wire_name == name}
-    found: dict[str, str] = {}
-    for wire_name, name in wanted.items():
-        unused, number = name, 2
-        while wire_name != name and (unused in taken or unused in wanted):
-            unused, number = f"{name}_{number}", number + 1
-        taken.add(unused)
-        found[wire_name] = unused
-    return found
+    return numbered(wanted, avoided=wanted)
 
 
 def _attribute(wire_name: str, classes: Collection[str]) -> str:

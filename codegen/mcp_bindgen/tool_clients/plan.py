@@ -45,15 +45,10 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The tools of a module, and their types: a protocol without messages.
-
-    Attributes:
-        defaults: the defaults of the properties of arguments, by definition and property.
-    """
+    """The tools of a module, and their types: a protocol without messages."""
 
     tools: tuple[Planned, ...]
     types: Protocol
-    defaults: Mapping[tuple[str, str], Any]
 
 
 def plan(contract: Contract, client: str, diagnostics: Diagnostics) -> Plan:
@@ -69,7 +64,6 @@ class _Planner:
         self._shapes: dict[tuple[str, str], Shape] = {}
         self._halves: dict[tuple[str, str], Half] = {}
         self._definitions: dict[str, Definition] = {}
-        self._defaults: dict[tuple[str, str], Any] = {}
 
     def plan(self) -> Plan:
         methods = method_names(tool.name for tool in self._contract.tools)
@@ -89,7 +83,7 @@ class _Planner:
             )
             for tool in self._contract.tools
         )
-        return Plan(tools=tools, types=protocol_of(self._definitions), defaults=self._defaults)
+        return Plan(tools=tools, types=protocol_of(self._definitions))
 
     def _shape(self, tool: Tool, member: str, wanted: str) -> None:
         """Find the shape of a half, or what it is without one."""
@@ -140,14 +134,11 @@ class _Planner:
             self._halves[name, member] = replace(half, type=Ref(name=shape.name), schema=schema)
             what = _MEMBERS[member][1]
             whole = f"The {what} of the tool `{name}`."
-            for definition in found.definitions.values():
+            for definition in found.values():
                 is_whole = definition.name == shape.name
                 self._define(
                     definition, whole if is_whole else definition.doc or f"Part of the {what} of the tool `{name}`."
                 )
-            if member == "inputSchema":
-                stated = {key: value["default"] for key, value in found.properties.items() if _has_default(value)}
-                self._defaults |= stated
 
     def _define(self, definition: Definition, doc: str) -> None:
         self._definitions[definition.name] = replace(definition, doc=doc)
@@ -166,7 +157,3 @@ class _Planner:
             self._diagnostics.warning(where, f"{tool.name!r}: too large for a module; the server alone checks it")
             return ""
         return text
-
-
-def _has_default(schema: Any) -> bool:
-    return is_object(schema) and "default" in schema

@@ -5,10 +5,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from mcp_bindgen.diagnostics import InputError, Location
-from mcp_bindgen.tool_clients.kinds import is_list, is_object
+from mcp_bindgen.settings import TABLE, Table
+from mcp_bindgen.tool_clients.kinds import is_object
 
 LOCK = "tools.lock.json"
 """The lock file beside a module, unless another one is named."""
@@ -58,7 +59,7 @@ def read_servers(table: Mapping[str, Any], path: Path) -> tuple[Server, ...]:
     Raises:
         InputError: a table has an unknown key, a value of a wrong type, or says too much or too little.
     """
-    found = tuple(_Table(name, values, path).server() for name, values in table.items())
+    found = tuple(_Server(name, values, path).server() for name, values in table.items())
     locks: dict[Path, str] = {}
     for server in found:
         if locks.setdefault(server.lock, server.name) != server.name:
@@ -67,61 +68,38 @@ def read_servers(table: Mapping[str, Any], path: Path) -> tuple[Server, ...]:
     return found
 
 
-class _Table:
+class _Server(Table):
     def __init__(self, name: str, values: object, path: Path) -> None:
-        self._name = name
-        self._path = path
-        self._values: dict[str, Any] = values if is_object(values) else self._fail("", "must be a table")
+        super().__init__(f"tool.{TABLE}.tools.{name}", values, path, _KEYS)
+        self._server = name
 
     def server(self) -> Server:
-        for key in self._values.keys() - set(_KEYS):
-            self._fail(key, f"unknown key; the keys are {', '.join(_KEYS)}")
-        command, source = self._command(), self._file("from")
+        command, source = self._command(), self.file("from")
         if bool(command) == bool(source):
-            self._fail("", "needs a command or a file (from), one of the two")
-        out = self._file("module")
-        module = None if out is None else module_path(out, self._where("module"))
-        beside = (
-            module.with_name(f"{self._name}.lock.json") if module else self._path.parent / f"{self._name}.lock.json"
-        )
+            raise self.error("", "needs a command or a file (from), one of the two")
+        out = self.file("module")
+        module = None if out is None else module_path(out, Location(source=f"{self.path}: [{self.name}] module"))
+        beside = (module or self.path).with_name(f"{self._server}.lock.json")
         return Server(
-            name=self._name,
+            name=self._server,
             command=command,
             env=self._env(),
-            cwd=self._file("cwd") or self._path.parent,
+            cwd=self.file("cwd") or self.path.parent,
             source=source,
             module=module,
-            lock=self._file("lock") or beside,
-            client=self._text("class"),
+            lock=self.file("lock") or beside,
+            client=self.text("class"),
         )
 
-    def _where(self, key: str) -> Location:
-        place = ".".join(part for part in ("tool.mcp-bindgen.tools", self._name) if part)
-        return Location(source=f"{self._path}: [{place}]{f' {key}' if key else ''}")
-
-    def _fail(self, key: str, message: str) -> NoReturn:
-        raise InputError.at(self._where(key), message)
-
-    def _text(self, key: str) -> str | None:
-        value = self._values.get(key)
-        if value is not None and not (isinstance(value, str) and value):
-            self._fail(key, "must be a string that is not empty")
-        return value
-
-    def _file(self, key: str) -> Path | None:
-        text = self._text(key)
-        return None if text is None else self._path.parent / text
-
     def _command(self) -> tuple[str, ...]:
-        words = self._values.get("command", [])
-        if not is_list(words) or not all(isinstance(word, str) and word for word in words):
-            self._fail("command", "must be a list of strings: the program and its arguments")
-        return tuple(words)
+        if isinstance(self.values.get("command"), str):
+            raise self.error("command", "must be a list of strings: the program and its arguments")
+        return self.texts("command")
 
     def _env(self) -> Mapping[str, str]:
-        env = self._values.get("env", {})
+        env = self.values.get("env", {})
         if not is_object(env) or not all(isinstance(value, str) for value in env.values()):
-            self._fail("env", "must be a table of strings")
+            raise self.error("env", "must be a table of strings")
         # What is not set here is not set there.
         own = {name: os.environ.get(value[1:]) if value.startswith("$") else value for name, value in env.items()}
         return {name: value for name, value in own.items() if value is not None}

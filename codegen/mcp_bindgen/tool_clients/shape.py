@@ -8,6 +8,8 @@ last word at run time.
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcp_bindgen.ingest.json_keywords import TYPES
+from mcp_bindgen.ingest.json_places import find
 from mcp_bindgen.tool_clients.keywords import (
     ALL_BOUNDS,
     ANNOTATIONS,
@@ -19,14 +21,12 @@ from mcp_bindgen.tool_clients.keywords import (
     MAX_NODES,
     MAX_TEXT,
     STRUCTURE,
-    TYPES,
     are_of,
     is_choice,
     texts,
 )
 from mcp_bindgen.tool_clients.kinds import is_list, is_number, is_object
 from mcp_bindgen.tool_clients.names import class_word, unique
-from mcp_bindgen.tool_clients.references import References
 
 Schema = dict[str, Any]
 
@@ -99,7 +99,6 @@ class _Shaper:
     def __init__(self, root: Any, name: str, taken: set[str]) -> None:
         self._root = root
         self._taken = taken
-        self._references = References(root)
         self._is_old = is_object(root) and "draft-0" in str(root.get("$schema"))  # Then `prefixItems` means nothing.
         self._names: dict[str, str] = {"#": name}
         self._waiting: list[str] = []
@@ -112,7 +111,7 @@ class _Shaper:
         self._define(self._shape.name, self._root, self._whole(self._merged(self._root, ())))
         while self._waiting:
             reference = self._waiting.pop()
-            target = self._references.resolve(reference)
+            target = self._target(reference)
             self._define(self._names[reference], target, self._any(target, 0))
         self._refuse_explosions()
         return self._shape
@@ -142,7 +141,7 @@ class _Shaper:
     def _is_of_objects(self, shown: Schema) -> bool:
         name = str(shown.get("$ref", "")).rpartition("/")[2]
         reference = next((known for known, given in self._names.items() if given == name), None)
-        target = self._references.resolve(reference) if reference else None
+        target = self._target(reference) if reference else None
         return shown.get("type") == "object" or (is_object(target) and bool(target.get("properties")))
 
     def _any(self, node: Any, depth: int) -> Schema:
@@ -188,23 +187,22 @@ class _Shaper:
 
     def _reference(self, schema: Schema, depth: int) -> Schema:
         reference = schema["$ref"]
-        target = self._references.resolve(reference)
-        if target is None:
+        if self._target(reference) is None:
             self._because("$ref")
             self._shape.outside.append(str(reference)[:MAX_TEXT])
             return {}
         if self._siblings(schema):
             self._because("$ref beside others")
         if reference not in self._names:
-            is_class = is_object(target) and bool(target.get("properties")) and "$ref" not in target
-            if not is_class and not self._references.is_recursive(reference):
-                return self._any(target, depth + 1)
-            if not is_class and self._references.is_endless(reference):
-                raise Untypable("it refers to itself in a way that has no type")
             last = reference.rpartition("/")[2]
             self._names[reference] = unique(f"{self._shape.name}{class_word(last)}", self._taken)
             self._waiting.append(reference)
         return {"$ref": f"#/$defs/{self._names[reference]}"}
+
+    def _target(self, reference: object) -> Any:
+        """Return the schema that a reference leads to, None if it leads nowhere or out of the schema."""
+        is_inside = isinstance(reference, str) and reference[:2] in ("#", "#/") and len(reference) <= MAX_TEXT
+        return find(self._root, str(reference)[1:]) if is_inside else None
 
     def _siblings(self, schema: Schema) -> set[str]:
         return {name for name in schema if name in INEXACT or name in ALL_BOUNDS or name in STRUCTURE}
@@ -349,7 +347,7 @@ class _Shaper:
         parts: list[Any] = [{name: value for name, value in schema.items() if name not in ("allOf", "$ref")}]
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference not in seen and len(seen) < MAX_DEPTH:
-            target = self._references.resolve(reference)
+            target = self._target(reference)
             if is_object(target):
                 parts.append(self._merged(target, (*seen, reference)))
         every = schema.get("allOf")
@@ -375,7 +373,7 @@ class _Shaper:
         return {**merged, "properties": properties, "required": list(dict.fromkeys(required))}
 
     def _refuse_explosions(self) -> None:
-        """Refuse alternatives of alternatives that come down to too many: what follows looks at each of them."""
+        """Refuse what comes down to too many alternatives, or to itself: what follows looks at each of them."""
         widths: dict[str, int] = {}
 
         def width(shown: Schema) -> int:
@@ -383,8 +381,9 @@ class _Shaper:
                 return sum(map(width, shown["anyOf"]))
             name = str(shown.get("$ref", "")).rpartition("/")[2]
             if name and name not in widths:
+                widths[name] = MAX_CHOICES + 1  # what stands there if the way leads back
                 widths[name] = width(self._shape.definitions[name])
             return widths.get(name, 1)
 
         if any(width(shown) > MAX_CHOICES for shown in self._shape.definitions.values()):
-            raise Untypable("its alternatives are too many")
+            raise Untypable("its alternatives are too many, or it refers to itself in a way that has no type")

@@ -1,17 +1,15 @@
 """Whether a JSON value is valid for a schema of a stranger: bounded, and without the network."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from importlib import import_module
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from jsonschema import ValidationError
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import Draft202012Validator, validator_for
-from pydantic_core import SchemaError as PatternError
-from pydantic_core import SchemaValidator, core_schema
 
+from mcp_bindgen.ir.scalars import matcher
 from mcp_bindgen.tool_clients.kinds import is_object
 
 MAX_STEPS = 20_000
@@ -86,15 +84,8 @@ def _refuse(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
 
 
 def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not _matcher(str(pattern))(instance):
+    matches = matcher(str(pattern))
+    if matches is None:
+        raise Undecidable("a pattern that has no linear algorithm")
+    if isinstance(instance, str) and not matches(instance):
         yield ValidationError("pattern")
-
-
-@cache
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    """Return what matches a pattern in linear time, which `re` does not."""
-    try:
-        validator = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
-    except PatternError:
-        raise Undecidable("a pattern that has no linear algorithm") from None
-    return cast(Callable[[str], bool], validator.isinstance_python)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mcp_bindgen.diff.rule import NOTHING, Change, Reading, Rule, Severity, each, on
 from mcp_bindgen.diff.sites import BoundSite, FormSite, TypeSite
-from mcp_bindgen.diff.types.scalars import fits
 from mcp_bindgen.ir.nodes import ANY, NULL, Kind, Literal, Primitive, TypeRef
+from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import spell, spell_bounds
 
 _ReadForm = Callable[[FormSite], Reading | None]

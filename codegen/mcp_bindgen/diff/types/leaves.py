@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from mcp_bindgen.diff.types.scalars import fits
 from mcp_bindgen.ir.nodes import (
     ANY,
     NULL,
@@ -20,6 +19,7 @@ from mcp_bindgen.ir.nodes import (
     TypeRef,
     Union,
 )
+from mcp_bindgen.ir.scalars import fits
 
 
 def leaves(type_: TypeRef, protocol: Protocol) -> Iterator[TypeRef]:

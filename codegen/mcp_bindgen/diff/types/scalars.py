@@ -1,46 +1,13 @@
-"""Scalars and their bounds: the leaves of a comparison."""
+"""The bounds of scalars, lists and maps, as a comparison sees them."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 
 from mcp_bindgen.diff.sites import BoundSite, Edge
-from mcp_bindgen.ir.nodes import Bounds, Kind, Primitive, Scalar
+from mcp_bindgen.ir.nodes import Bounds, Kind
 from mcp_bindgen.ir.spell import bounds_of
 
 _SIZES = ("min_length", "max_length", "min_items", "max_items", "min_properties", "max_properties")
-
-
-def fits(value: Scalar, type_: Primitive) -> bool:
-    """Whether a constant is of a scalar type and within its bounds, as far as Python's regular expressions can tell."""
-    bounds, kind = type_.bounds, type_.kind
-    match value:
-        case None:
-            return kind is Kind.NULL
-        case bool():
-            return kind is Kind.BOOLEAN
-        case int() | float():
-            whole = isinstance(value, int) or value.is_integer()
-            return (kind is Kind.NUMBER or (kind is Kind.INTEGER and whole)) and _in_range(value, bounds)
-        case str():
-            long_enough = len(value) >= (bounds.min_length or 0)
-            short_enough = bounds.max_length is None or len(value) <= bounds.max_length
-            return kind is Kind.STRING and long_enough and short_enough and _matches(value, bounds.pattern)
-
-
-def _in_range(value: float, bounds: Bounds) -> bool:
-    edges = (
-        bounds.minimum is None or value >= bounds.minimum,
-        bounds.maximum is None or value <= bounds.maximum,
-        bounds.exclusive_minimum is None or value > bounds.exclusive_minimum,
-        bounds.exclusive_maximum is None or value < bounds.exclusive_maximum,
-        bounds.multiple_of is None or math.isclose(math.remainder(value, bounds.multiple_of), 0, abs_tol=1e-9),
-    )
-    return all(edges)
-
-
-def _matches(value: str, pattern: str | None) -> bool:
-    return pattern is None or re.search(pattern, value) is not None
 
 
 def bound_sites(old: Bounds, new: Bounds, kind: Kind | None = None) -> Iterator[BoundSite]:

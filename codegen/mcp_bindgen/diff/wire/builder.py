@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp_bindgen.diff.finding import Step
 from mcp_bindgen.diff.types.leaves import leaves
-from mcp_bindgen.diff.types.scalars import fits
+from mcp_bindgen.ir.facts import admits
 from mcp_bindgen.ir.nodes import Bounds, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Scalar, Struct, TypeRef
 
 MAX_LENGTH = 10_000
@@ -143,7 +143,7 @@ class Builder:
     def _smallest(self, type_: TypeRef, depth: int, name: str) -> Any:
         options = list(leaves(type_, self._protocol))
         example = self._example(name)
-        if example is not None and any(_admits(leaf, example) for leaf in options):
+        if example is not None and any(admits(self._protocol, leaf, example) for leaf in options):
             return example
         leaf = options[0]
         match self._protocol.resolve(leaf):
@@ -179,17 +179,6 @@ class Builder:
             type_.known[0] if type_.known else name.rpartition(".")[2] or ANY_KEY
         )
         return text.ljust(bounds.min_length or 1, "x")[: bounds.max_length]
-
-
-def _admits(leaf: TypeRef, example: Scalar) -> bool:
-    """Whether a form admits a value."""
-    match leaf:
-        case Primitive():
-            return fits(example, leaf)
-        case Literal(values=values):
-            return example in values
-        case _:
-            return False
 
 
 def _edges(bounds: Bounds) -> Iterator[float]:

@@ -89,14 +89,25 @@ def attribute_names(wire_names: Iterable[str]) -> dict[str, str]:
     A name that a model has for itself gets an underscore, one that is taken a number, by the order of the fields. The
     names that need no change go first: constructors take both spellings, so no attribute may be another's wire name.
     """
-    wanted = {wire_name: _attribute(wire_name) for wire_name in wire_names}
-    taken: dict[str, str] = {}
-    for wire_name, name in sorted(wanted.items(), key=lambda pair: pair[0] != pair[1]):
-        unique, number = name, 2
-        while unique in taken:
-            unique, number = f"{name}_{number}", number + 1
-        taken[unique] = wire_name
-    return {wire_name: name for name, wire_name in taken.items()}
+    return numbered({wire_name: _attribute(wire_name) for wire_name in wire_names})
+
+
+def numbered(wanted: Mapping[str, str], avoided: Collection[str] = ()) -> dict[str, str]:
+    """Return names by what they stand for, with a number where another thing has the name; unchanged ones go first.
+
+    Args:
+        wanted: what each thing should be called.
+        avoided: names that nothing may have but what is called so itself.
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for thing, name in sorted(wanted.items(), key=lambda pair: pair[0] != pair[1]):
+        free, number = name, 2
+        while free in taken or (free != thing and free in avoided):
+            free, number = f"{name}_{number}", number + 1
+        taken.add(free)
+        found[thing] = free
+    return {thing: found[thing] for thing in wanted}
 
 
 def _claim(owners: dict[str, str], spelled: str, name: str, where: Location, diagnostics: Diagnostics) -> None:
