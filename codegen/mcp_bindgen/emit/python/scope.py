@@ -6,9 +6,8 @@ import keeps its name, unless the page binds that name itself: then it gets an u
 """
 
 import sys
-from collections.abc import Collection
-from dataclasses import fields
-from functools import cache
+from collections.abc import Collection, Mapping
+from dataclasses import fields, is_dataclass
 from itertools import groupby
 from typing import cast
 
@@ -16,6 +15,12 @@ from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.expressions import Defined, Expression, Part, Symbol
 
 _BUILTINS = "builtins"
+_ATTRIBUTES = {
+    kind: tuple(field.name for field in fields(kind))
+    for kind in vars(views).values()
+    if isinstance(kind, type) and is_dataclass(kind)
+}
+"""View -> the names of its attributes."""
 
 
 class Scope:
@@ -82,19 +87,13 @@ def names_in(*given: object) -> frozenset[str]:
         if isinstance(value, tuple):
             rest.extend(cast(tuple[object, ...], value))
             continue
-        for attribute in _attributes(type(value)):
+        for attribute in _ATTRIBUTES.get(type(value), ()):
             inner: object = getattr(value, attribute)
             if attribute == "name" and isinstance(inner, str):
                 found.add(inner)
             else:
                 rest.append(inner)
     return frozenset(found)
-
-
-@cache
-def _attributes(kind: type) -> tuple[str, ...]:
-    """Return the names of the attributes of a view; anything else has none."""
-    return tuple(field.name for field in fields(kind)) if kind.__module__.startswith(views.__name__) else ()
 
 
 def _section(statement: views.Import) -> int:
