@@ -9,17 +9,14 @@ import sys
 from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import groupby
-from typing import cast
+from typing import Any, cast
 
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.expressions import Defined, Expression, Part, Symbol
 
 _BUILTINS = "builtins"
-_ATTRIBUTES = {
-    kind: tuple(field.name for field in fields(kind))
-    for kind in vars(views).values()
-    if isinstance(kind, type) and is_dataclass(kind)
-}
+_VIEWS: list[Any] = [kind for kind in vars(views).values() if is_dataclass(kind)]
+_ATTRIBUTES: Mapping[object, tuple[str, ...]] = {kind: tuple(one.name for one in fields(kind)) for kind in _VIEWS}
 """View -> the names of its attributes."""
 
 
