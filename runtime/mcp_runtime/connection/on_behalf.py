@@ -16,8 +16,8 @@ T = TypeVar("T")
 class OnBehalf:
     """Sends what belongs to a message, by its channel while it is open; it implements `Caller`.
 
-    Whoever a handler starts inherits its context, and needs none of this. A worker that takes its orders from a queue
-    has the context of its own beginning.
+    A task that a handler starts inherits its context, and needs none of this. A worker that takes its orders from
+    a queue has the context of its own beginning.
 
     Args:
         caller: what the messages leave by.
