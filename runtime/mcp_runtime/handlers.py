@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 PeerT = TypeVar("PeerT")
 
 _CONNECTIONS = "_mcp_connections"
+_IMPLEMENTED = "_mcp_implemented"
 
 
 class Context(Generic[PeerT]):
@@ -102,10 +103,13 @@ class Handlers:
     @classmethod
     def implemented(cls) -> frozenset[str]:
         """Return the methods that this class handles itself, which decide what it advertises."""
-        base = next(c for c in cls.__mro__ if "__handlers__" in c.__dict__)
-        return frozenset(
-            method for method, name in cls.__handlers__.items() if getattr(cls, name) is not getattr(base, name)
-        )
+        found: frozenset[str] | None = cls.__dict__.get(_IMPLEMENTED)
+        if found is None:
+            base = next(c for c in cls.__mro__ if "__handlers__" in c.__dict__)
+            own = (m for m, name in cls.__handlers__.items() if getattr(cls, name) is not getattr(base, name))
+            found = frozenset(own)
+            setattr(cls, _IMPLEMENTED, found)
+        return found
 
     def connected(self, connection: "Connection") -> None:
         """Is called for each new connection before anything is handled: here a vendor's methods and hooks are added."""

@@ -54,6 +54,8 @@ ABSENT: Final = Absent.ABSENT
 
 _IS_NONE: Final = partial(is_, None)
 _IS_ABSENT: Final = partial(is_, ABSENT)
+_FINITE: Final = frozenset((str, int, bool, type(None)))
+"""The types of values in which no number can be infinite."""
 
 
 class Exactly:
@@ -358,14 +360,18 @@ def refuse_non_finite(value: object) -> None:
     Raises:
         ValueError: one is.
     """
-    if isinstance(value, float) and not isfinite(value):
+    kind = value.__class__
+    if kind is dict or kind is list:
+        # This runs in every constructor, where most values are strings.
+        for inner in cast("dict[str, object]", value).values() if kind is dict else cast("list[object]", value):
+            if inner.__class__ not in _FINITE:
+                refuse_non_finite(inner)
+    elif isinstance(value, float) and not isfinite(value):
         raise ValueError(f"{value!r} is not a JSON number")
-    if isinstance(value, dict):
-        for inner in cast(dict[object, object], value).values():
-            refuse_non_finite(inner)
+    elif isinstance(value, dict):
+        refuse_non_finite(dict(cast("dict[str, object]", value)))
     elif isinstance(value, list | tuple):
-        for inner in cast(list[object], value):
-            refuse_non_finite(inner)
+        refuse_non_finite(list(cast("list[object]", value)))
 
 
 if not TYPE_CHECKING:  # Type checkers would take every name of a module with this function for one that is there.

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from mcp_runtime.binding import Binding
@@ -227,7 +226,7 @@ class Connection(KnowsPeer, VendorMethods):
 
     def set_log_level(self, level: str) -> None:
         """Send only log messages that are at least so severe."""
-        self._link.requester = replace(self._link.requester, log_level=level)
+        self._link.requester = self._link.requester._replace(log_level=level)
 
     def on_error(self, hook: ErrorHook) -> None:
         """Be told of what goes wrong without ending the conversation: violations, and values that were repaired."""

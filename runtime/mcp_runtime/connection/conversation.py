@@ -219,14 +219,16 @@ class Conversation:
         return ACCEPTED
 
     def _take_request(self, request: Request, text: bytes, line: Line) -> None:
-        self.link.opened(line)
-        if request.method == PING and self.inbound.handler(PING) is None:
+        link = self.link
+        if line is not link.main:
+            link.opened(line)
+        if request.method == PING and PING not in link.requester.answers.handlers:
             # Promptly, whatever else there is to do (basic/utilities/ping).
-            self.link.answer_at_once(request.id, b"{}")
+            link.answer_at_once(request.id, b"{}")
         elif request.method == INITIALIZE:
             self._take_initialize(request, line)
         else:
-            self.inbound.take_request(Received(request, text, line, self.link.requester, request.id))
+            self.inbound.take_request(Received(request, text, line, link.requester, request.id))
 
     def _take_modern(self, value: Any, text: bytes, line: Line) -> Outcome | None:
         """Take a message of the modern era; returns None for one of the legacy era."""

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mcp_runtime.binding import Binding
@@ -87,7 +86,7 @@ class Link:
         self.session.ids_may_be_absent = spoken.has_errors_without_id
         if spoken.era == "modern":
             self.session.state = State.READY  # there is no handshake to wait for
-        self.requester = replace(self.requester, binding=binding, wire=wire, reader=self.reader(spoken.revision))
+        self.requester = self.requester._replace(binding=binding, wire=wire, reader=self.reader(spoken.revision))
 
     def reader(self, revision: str) -> Reader:
         """Make what reads the messages of a revision."""
@@ -187,14 +186,16 @@ class Link:
         session = self.session_of(key)
         line: Line = session.incoming[key].line
         self.send(session.answer(key, result), line)
-        self._closed(line)
+        if line is not self.main:
+            self._closed(line)
         return line
 
     def answer_at_once(self, key: Key, result: bytes) -> None:
         """Answer an open request with a result that no handler's task waits with."""
         line = self.session.incoming[key].line
         self.send_at_once(self.session.answer(key, result), line)
-        self._closed(line)
+        if line is not self.main:
+            self._closed(line)
 
     def refuse(self, key: Key, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error, over its own line."""

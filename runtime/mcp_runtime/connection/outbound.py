@@ -38,7 +38,9 @@ from mcp_runtime.protocol.validation import Reader
 T = TypeVar("T")
 
 _NO_OPTIONS: Final = CallOptions()
-_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
+# Once, since Python 3.11 runs code to find a member of an enumeration.
+_EMBEDDED: Final = Direction.EMBEDDED
+_SERVER: Final = Side.SERVER
 
 
 class _Pending:
@@ -105,12 +107,13 @@ class Outbound:
     ) -> "tuple[Id, asyncio.Future[T]]":
         """Send a request; a function of its own, so that the waiting caller does not keep its bytes alive."""
         link = self._link
-        link.check_open()
+        if link.closed_because is not None:
+            link.check_open()
         work = CURRENT.get()
-        line, requester = (
-            (link.main, link.requester) if work is None else (link.line_for(work), link.requester_for(work))
-        )
-        if requester.is_modern and link.side is Side.SERVER:
+        line, requester = link.main, link.requester
+        if work is not None:
+            line, requester = link.line_for(work), link.requester_for(work)
+        if link.side is _SERVER and requester.is_modern:
             reason = "a server asks nothing of its client in the modern era but in its results"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
         if link.ending is not None:

@@ -5,15 +5,19 @@ Which message needs which capability is part of the generated method tables; her
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias
 
 from mcp_runtime.method import Method, MethodTable, NotificationMethod, RequestMethod
 from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.protocol.legacy import Side
 
+Steps: TypeAlias = tuple[str, ...]
+"""The path of a capability, taken apart."""
+
 FORM: Final = "elicitation.form"
 """The one capability that is declared by saying nothing: an empty ``elicitation`` means forms (2025-11-25,
 client/elicitation)."""
+_FORM: Final = tuple(FORM.split("."))
 
 
 def declares(capabilities: Mapping[str, Any], path: str) -> bool:
@@ -21,11 +25,15 @@ def declares(capabilities: Mapping[str, Any], path: str) -> bool:
 
     An empty object says yes; false and null say no.
     """
+    return _leads(capabilities, tuple(path.split(".")))
+
+
+def _leads(capabilities: Mapping[str, Any], steps: Steps) -> bool:
     value: Any = capabilities
-    for step in path.split("."):
-        if not isinstance(value, dict) or step not in value:
-            return path == FORM and capabilities.get("elicitation") == {}
-        value = cast("dict[str, Any]", value)[step]
+    for step in steps:
+        if value.__class__ is not dict or step not in value:
+            return steps == _FORM and capabilities.get("elicitation") == {}
+        value = value[step]
     return value is not None and value is not False
 
 
@@ -35,16 +43,16 @@ def declarer(path: str, sender: Side) -> Side:
 
 
 @lru_cache(maxsize=512)
-def _located(path: str, sender: Side) -> tuple[Side, str]:
+def _located(path: str, sender: Side) -> tuple[Side, Steps]:
     """Return who must declare a capability, and the path of it there."""
-    side, _, there = path.partition(".")
-    return sender.other if side == "receiver" else Side(side), there
+    side, *there = path.split(".")
+    return sender.other if side == "receiver" else Side(side), tuple(there)
 
 
 def is_open(path: str, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> bool:
     """Whether a side may send what needs a capability."""
-    side, there = _located(path, sender)
-    return declares(declared[side], there)
+    side, steps = _located(path, sender)
+    return _leads(declared[side], steps)
 
 
 def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> frozenset[str]:
@@ -54,17 +62,19 @@ def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping
         if len(_TABLES) >= _MAX_TABLES:
             _TABLES.clear()
         table = _TABLES[id(methods)] = _Table(methods)
-    return table.names(frozenset(path for path in table.paths if is_open(path, sender, declared)))
+    needed = table.needed[sender]
+    return table.names(frozenset([path for path, side, steps in needed if _leads(declared[side], steps)]))
 
 
 class _Table:
     """Which methods of a table need which capability; each answer is kept, and shared by all idle sessions."""
 
-    __slots__ = ("_methods", "_names", "paths")
+    __slots__ = ("_methods", "_names", "needed")
 
     def __init__(self, methods: MethodTable) -> None:
         self._methods = methods  # so that its id stays its own
-        self.paths = tuple({method.capability: None for method in methods.values() if method.capability})
+        paths = {method.capability: None for method in methods.values() if method.capability}
+        self.needed = {sender: [(path, *_located(path, sender)) for path in paths] for sender in Side}
         self._names: dict[frozenset[str], frozenset[str]] = {}
 
     def names(self, granted: frozenset[str]) -> frozenset[str]:
