@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaSerializer, SchemaValidator
@@ -82,6 +82,7 @@ def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
     """Return what reads and writes a type; a model has its own."""
     from pydantic import ConfigDict, TypeAdapter
 
+    from mcp_runtime.constants import EXACT_CONSTANTS
     from mcp_runtime.model import WireModel
 
     if isinstance(type_, type) and issubclass(type_, WireModel):
@@ -90,7 +91,7 @@ def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
     # Numbers that are not finite are found in what is written, where they must not have become null.
     # A class has a configuration of its own.
     config = None if isinstance(type_, type) else ConfigDict(ser_json_inf_nan="constants")
-    adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, type_), config=config)
+    adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, Annotated[type_, EXACT_CONSTANTS]), config=config)
     return cast("SchemaValidator", adapter.validator), adapter.serializer
 
 

@@ -25,6 +25,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from mcp_runtime import unique
+from mcp_runtime.constants import with_exact_constants
 
 if TYPE_CHECKING:
     from typing import Self
@@ -56,6 +57,7 @@ _IS_NONE: Final = partial(is_, None)
 _IS_ABSENT: Final = partial(is_, ABSENT)
 _FINITE: Final = frozenset((str, int, bool, type(None)))
 """The types of values in which no number can be infinite."""
+_REQUIRED: Final = object()
 
 
 class Exactly:
@@ -291,16 +293,15 @@ class WireModel(BaseModel):
         assumed: dict[str, tuple[str, Any]] = {}
         for name, field in _model_fields(schema).items():
             inner = cast(dict[str, Any], field["schema"])
-            if inner["type"] != "default" or "default" not in inner:
-                continue
-            default = inner["default"]
-            if _is_constant(inner["schema"], default):
+            default = inner.get("default", _REQUIRED) if inner["type"] == "default" else _REQUIRED
+            if default is not _REQUIRED and _is_constant(inner["schema"], default):
                 constants[name] = default
                 field["schema"] = inner["schema"]
             elif REQUIRED in cls.__pydantic_fields__[name].metadata:
                 assumed[name] = (cls.__pydantic_fields__[name].alias or wire_name(name), default)
                 field["schema"] = inner["schema"]
-            elif default is None:
+            field["schema"] = with_exact_constants(field["schema"])
+            if default is None and name not in constants and name not in assumed:
                 field["serialization_exclude_if"] = _IS_NONE
                 inner["schema"] = _without_null(inner["schema"], f"{cls.__name__}.{name}")
             elif default is ABSENT:

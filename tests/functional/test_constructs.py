@@ -7,7 +7,7 @@ jsonschema does.
 import json
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -17,6 +17,7 @@ from functional.generated import REVISION, emitted
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.load import load_sources
+from mcp_runtime.constants import EXACT_CONSTANTS
 from support.mutations import is_list, is_object
 from support.samples import HANDSHAKE, HANDSHAKE_TS, json_source, typescript_source
 
@@ -24,6 +25,9 @@ TEXT: Any = {"type": "string"}
 A: Any = {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}
 KINDS: list[Any] = [
     {"type": "object", "properties": {"kind": {"const": kind}, kind: TEXT}, "required": ["kind", kind]} for kind in "xy"
+]
+NUMBERED: list[Any] = [
+    {"type": "object", "properties": {"kind": {"const": kind}}, "required": ["kind"]} for kind in (0, 1, True)
 ]
 REF_A: Any = {"$ref": "#/$defs/A"}
 
@@ -53,6 +57,14 @@ KEYWORDS: Mapping[str, Any] = {
     "unevaluated": {"type": "object", "properties": {"a": TEXT}, "unevaluatedProperties": False},
     "constant object": {"const": {"a": "a"}},
     "enum of anything": {"enum": ["a", ["a"], {"a": "a"}, None]},
+    "numbers and booleans": {"enum": ["a", 1, False, None]},
+    "one": {"const": 1},
+    "zero": {"const": 0},
+    "true": {"const": True},
+    "false": {"const": False},
+    "constants in a list": {"type": "array", "items": {"enum": [0, True]}},
+    "constants in a map": {"type": "object", "additionalProperties": {"const": 1}},
+    "tagged by numbers": {"oneOf": NUMBERED},
     "vendor word": {"type": "string", "x-order": 1},
     "nested definitions": {"$defs": {"In": TEXT}, "type": "array", "items": {"$ref": "#/$defs/T/$defs/In"}},
 }
@@ -120,7 +132,7 @@ def accepts(adapter: TypeAdapter[Any], value: Any) -> bool:
 
 
 def compare(module: Any, schema: Any, *, exact: bool) -> None:
-    adapter: TypeAdapter[Any] = TypeAdapter(module.T)
+    adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, Annotated[module.T, EXACT_CONSTANTS]))
     validator: Any = Draft202012Validator(schema)
     verdicts = [(value, validator.is_valid(value), accepts(adapter, value)) for value in values()]
     assert [value for value, valid, accepted in verdicts if valid and not accepted] == []

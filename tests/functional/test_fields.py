@@ -31,6 +31,13 @@ class Shape(WireModel):
     data: Any | Absent = ABSENT
 
 
+class Exact(WireModel):
+    one: Literal[1] = 1
+    flag: Literal[True] | None = None
+    zero: list[Literal[0]]
+    off: dict[str, Literal[False]]
+
+
 class Loose(WireModel):
     number: Literal[1, 2] = 1
     other: Literal[True] = 1  # type: ignore[assignment] # pyright: ignore[reportAssignmentType]
@@ -56,6 +63,27 @@ class TestInference:
     def test_constants_are_exact(self, name: str, value: object) -> None:
         with pytest.raises(ValidationError):
             Shape.model_validate_json(json.dumps({**CONSTANTS, name: value}))
+
+    @pytest.mark.parametrize(
+        ("name", "wrong"), [("one", True), ("one", "1"), ("flag", 1), ("flag", 1.0), ("zero", False), ("off", 0)]
+    )
+    def test_numbers_and_booleans_are_different_constants(self, name: str, wrong: object) -> None:
+        right: dict[str, Any] = {"one": 1, "flag": True, "zero": [0, 0.0, -0.0], "off": {"a": False}}
+        containers: dict[str, object] = {"zero": [wrong], "off": {"a": wrong}}
+        given = {**right, name: containers.get(name, wrong)}
+        assert wire(Exact(**right)) == wire(Exact.model_validate_json(json.dumps(right))) == right
+        with pytest.raises(ValidationError, match=r"Input should be (0|1|True|False)"):
+            Exact.model_validate(given)
+        with pytest.raises(ValidationError, match=r"Input should be (0|1|True|False)"):
+            Exact.model_validate_json(json.dumps(given))
+
+    def test_a_constant_may_be_spelled_with_a_fraction_of_zero(self) -> None:
+        exact = Exact.model_validate_json('{"one": 1.0, "flag": true, "zero": [0.0], "off": {}}')
+        assert exact.model_dump_json() == '{"one":1,"flag":true,"zero":[0],"off":{}}'
+
+    def test_the_json_schema_of_constants_is_that_of_pydantic(self) -> None:
+        properties = Exact.model_json_schema()["properties"]
+        assert properties["one"]["const"] == 1 and properties["flag"]["const"] is True
 
     def test_what_may_be_null_is_absent_by_a_sentinel(self) -> None:
         assert Shape().data is ABSENT

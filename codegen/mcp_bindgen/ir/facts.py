@@ -74,7 +74,7 @@ def discriminators(protocol: Protocol, members: Iterable[TypeRef]) -> Iterator[s
         return
     for field in structs[0].fields:
         values = [_tag(struct, field.wire_name) for struct in structs]
-        if len({(type(value), value) for value in values if value is not None}) == len(structs):
+        if len({value for value in values if value is not None}) == len(structs):
             yield field.wire_name
 
 
@@ -155,12 +155,13 @@ def _demands(struct: Struct) -> frozenset[tuple[str, object]]:
     return frozenset((f.wire_name, f.type if isinstance(f.type, Literal) else None) for f in required)
 
 
-def _tag(struct: Struct, wire_name: str) -> str | int | None:
+def _tag(struct: Struct, wire_name: str) -> str | None:
     field = struct.field(wire_name)
     if field is None or not is_constant(field) or not isinstance(field.type, Literal):
         return None
     value = field.type.values[0]
-    return value if isinstance(value, str | int) else None
+    # Numbers and booleans are told apart by the members themselves: pydantic takes 1 and true for the same tag.
+    return value if isinstance(value, str) else None
 
 
 def has_batches(protocol: Protocol) -> bool:

@@ -1,0 +1,63 @@
+"""Constants that are numbers or booleans: to pydantic 1, 1.0 and true are the same, to JSON Schema only 1 and 1.0."""
+
+from typing import Any, Final
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+_PARTS: Final = ("schema", "items_schema", "keys_schema", "values_schema")
+"""Where a core schema holds the schema of a part."""
+_KINDS: Final = frozenset((str, int, float, bool, None.__class__))
+
+
+class _ExactConstants:
+    """Metadata of a type in which a constant is one value of one type; fields of models need no such mark."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        exact: CoreSchema = with_exact_constants(handler(source))
+        return exact
+
+
+EXACT_CONSTANTS: Final = _ExactConstants()
+
+
+def with_exact_constants(schema: Any) -> Any:
+    """Change a core schema so that its constants are exact; models in it are left alone, since theirs are."""
+    match schema["type"]:
+        case "literal":
+            return _exact(schema)
+        case "model":
+            return schema
+        case "function-before" if isinstance(schema["function"]["function"], _OneOf):
+            return schema
+        case _:
+            for name in _PARTS:
+                if name in schema:
+                    schema[name] = with_exact_constants(schema[name])
+            if schema["type"] == "union":
+                # A choice with a label is one of a callable discriminator, whose members are models.
+                choices = schema["choices"]
+                schema["choices"] = [c if isinstance(c, tuple) else with_exact_constants(c) for c in choices]
+            return schema
+
+
+def _exact(literal: Any) -> Any:
+    expected = literal["expected"]
+    if all(value is None or isinstance(value, str) for value in expected):
+        return literal
+    return core_schema.no_info_before_validator_function(_OneOf(expected), literal)
+
+
+class _OneOf:
+    """Returns a value if it is one of some; a float without a fraction is the integer that it equals."""
+
+    def __init__(self, expected: list[Any]) -> None:
+        self._expected = frozenset((value.__class__, value) for value in expected)
+        self._shown = ", ".join(repr(value) for value in expected)
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if value.__class__ in _KINDS and (value.__class__, value) in self._expected:
+            return value
+        raise PydanticCustomError("literal_error", "Input should be {expected}", {"expected": self._shown})
