@@ -3,7 +3,9 @@
 A record names its types and loads them at their first use, so that a program pays for no model that it never meets.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import gc
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from importlib import import_module
@@ -66,16 +68,35 @@ class WireType(Generic[T]):
     def compile(self) -> "WireType[T]":
         """Compile what reads and writes the type, now rather than at its first use; returns itself."""
         if not self._is_compiled:
-            from mcp_runtime.json_text import read_as, strict_writer
-
-            validator, serializer = _compiled(self.load())
-            # Strict, null is refused where a property may only be absent; see `WireModel`.
-            self.validate = validate = partial(validator.validate_python, strict=True)
-            self.decode = lambda text: validate(read_as(self.name, text))
-            self.build = partial(validator.validate_python, by_alias=True, by_name=True)
-            self.encode = strict_writer(serializer.to_json)
+            with _collector_paused():
+                self._compile()
             self._is_compiled = True
         return self
+
+    def _compile(self) -> None:
+        from mcp_runtime.json_text import read_as, strict_writer
+
+        validator, serializer = _compiled(self.load())
+        # Strict, null is refused where a property may only be absent; see `WireModel`.
+        self.validate = validate = partial(validator.validate_python, strict=True)
+        self.decode = lambda text: validate(read_as(self.name, text))
+        self.build = partial(validator.validate_python, by_alias=True, by_name=True)
+        self.encode = strict_writer(serializer.to_json)
+
+
+@contextmanager
+def _collector_paused() -> Generator[None]:
+    """Pause the garbage collector: importing pydantic and building models makes many objects and little garbage.
+
+    Without this, a tenth of the time until the first message goes into looking for some.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":

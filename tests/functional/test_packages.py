@@ -99,18 +99,22 @@ class TestLazyPackage:
         exec(f"from {name} import *", scope)
         assert scope.keys() - {"__builtins__"} == set(exports(revision)) == set(package(revision).__all__)
 
-    def test_threads_that_decode_first_at_once(self) -> None:
-        code = """
-import threading
-from mcp_bindings.v2025_11_25 import METHODS
+    @pytest.mark.parametrize("revision", REVISIONS)
+    def test_threads_that_decode_first_at_once(self, revision: str) -> None:
+        tool = '{"name":"x","inputSchema":{"type":"object"}}'
+        text = f'{{"tools":[{tool}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}}'
+        code = f"""
+import gc, threading
+from {package(revision).__name__} import METHODS
 start, read = threading.Barrier(100), []
 def decode() -> None:
     start.wait()
-    read.append(METHODS["tools/list"].result.decode(b'{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}'))
+    read.append(METHODS["tools/list"].result.decode({text!r}))
 threads = [threading.Thread(target=decode) for _ in range(100)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert len(read) == 100 and all(result == read[0] and type(result) is type(read[0]) for result in read)
+assert gc.isenabled()
 """
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert (run.returncode, run.stderr) == (0, "")
