@@ -170,7 +170,6 @@ class TestReferences:
         gaps(schema, objects({"a": STRING}))
         assert time.process_time() - begun < 20
 
-
     @pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf", "properties"])
     def test_definitions_that_lead_to_each_other_many_times_over(self, keyword: str) -> None:
         defs: dict[str, Any] = {"d60": STRING, "e60": {**STRING, "minLength": 1}}

@@ -96,6 +96,35 @@ class TestAlternatives:
         assert "refers to itself in a way that has no type" in "".join(map(str, diagnostics))
 
 
+NAMED: dict[str, tuple[list[Any], list[str]]] = {
+    "titles": ([objects({"a": {}}, title="A circle"), objects({"a": {}}, title="Box")], ["ACircle", "Box"]),
+    "the same title twice": ([objects({"a": {}}, title="X"), objects({"b": {}}, title="X")], ["WithA", "WithB"]),
+    "constants": (
+        [objects({"kind": {"const": "user-click"}}, "kind"), objects({"kind": {"enum": ["key"]}}, "kind")],
+        ["UserClick", "Key"],
+    ),
+    "required properties": (
+        [objects({"at": {}, "id": {}}, "id"), objects({"at": {}, "limit": {}, "query": {}}, "query")],
+        ["WithId", "WithQuery"],
+    ),
+    "nothing": ([objects({"a": {"type": "string"}}), objects({"a": {"type": "integer"}})], ["Option1", "Option2"]),
+}
+
+
+class TestNames:
+    @pytest.mark.parametrize("what", NAMED)
+    def test_alternatives_are_called_after_what_tells_them_apart(self, what: str) -> None:
+        members, words = NAMED[what]
+        text = text_of([tool("whole", {"anyOf": members}), tool("part", objects({"of": {"anyOf": members}}))])
+        for word in words:
+            assert f"class WholeInput{word}(" in text
+            assert f"class PartInputOf{word}(" in text
+
+    def test_definitions_keep_their_names(self) -> None:
+        schema = {**objects({"unit": {"$ref": "#/$defs/Unit"}}, "unit"), "$defs": {"Unit": {"enum": ["m", "ft"]}}}
+        assert 'ItInputUnit: TypeAlias = Literal["m", "ft"]' in text_of([tool("it", schema)])
+
+
 class TestShapes:
     def test_tuples_keep_the_types_of_their_items(self, text: str, module: Any) -> None:
         assert "of: tuple[str, int]" in text
@@ -123,14 +152,14 @@ def test_type_checkers_know_all_of_it(text: str, tmp_path: Path) -> None:
     (tmp_path / "made.py").write_text(text)
     use = """from typing import assert_type
 
-from made import AdoptInputDog, EitherInputOption, TestTools
+from made import AdoptInputDog, EitherInputDog, TestTools
 
 
 async def use(tools: TestTools) -> None:
     await tools.adopt(dog=AdoptInputDog(name="Max"))
     await tools.grow(tree=["a", ["b"]])
     await tools.pair(of=("a", 1))
-    await tools.either(EitherInputOption())
+    await tools.either(EitherInputDog())
     assert_type((await tools.add()).data, int)
     assert_type((await tools.count()).data, dict[str, int])
 """

@@ -175,9 +175,7 @@ class _Reader:
         model = self._models[path]
         name = self._names.get(path)
         if name is None:
-            # The engine names the alternatives of a whole schema twice after it.
-            word = str(model.class_name).replace(shape.name * 2, f"{shape.name}Option")
-            name = self._names[path] = unique(class_word(word), self._taken)
+            name = self._names[path] = unique(class_word(str(model.class_name)), self._taken)
         if name not in self._definitions:
             # The definition takes its place first: it may refer to itself.
             self._definitions[name] = Alias(name=name, type=ANY)

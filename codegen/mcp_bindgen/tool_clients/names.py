@@ -2,14 +2,19 @@
 
 import keyword
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from mcp_bindgen.emit.python.names import Convention, identifier, model_attributes, numbered, snake
+from mcp_bindgen.tool_clients.keywords import texts
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 RESERVED_METHODS = frozenset(("call", "check_drift"))
 """Names that the base of generated clients has for itself."""
 RESERVED_PARAMETERS = frozenset(("self", "options"))
+MAX_NAME = 120
+"""How long the name of a nested object becomes, in characters, but for what tells alternatives apart."""
 MAX_WORD = 80
 """How much of a name becomes part of a Python name, in characters."""
 
@@ -32,6 +37,33 @@ def class_word(text: str) -> str:
     """Return words as part of a class name: ``get_current-time`` gives ``GetCurrentTime``."""
     found = "".join(word[:1].upper() + word[1:] for word in _NOT_WORD.split(text[:MAX_WORD]))
     return f"T{found}" if not found or found[0].isdigit() else found
+
+
+def alternative_words(members: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what tells alternatives apart, as part of their class names.
+
+    That is their titles, the constants of a property that all of them have, or a property that no other one has, best
+    a required one; alternatives that nothing tells apart are numbered.
+    """
+    properties = [member["properties"] for member in members]
+    words = [[class_word(str(member["title"])) if member.get("title") else "" for member in members]]
+    for name in properties[0]:
+        words.append([_constant(of.get(name)) for of in properties])
+    for each in words:
+        if all(each) and len(set(each)) == len(each):
+            return each
+    found: list[str] = []
+    for number, (member, own) in enumerate(zip(members, properties, strict=True), 1):
+        others = {name for other in properties if other is not own for name in other}
+        names = [name for name in (*texts(member.get("required")), *own) if name not in others]
+        found.append(f"With{class_word(names[0])}" if names else f"Option{number}")
+    return found
+
+
+def _constant(schema: object) -> str:
+    """Return the one value that a property may have as part of a class name, empty if it is none of text."""
+    values = schema.get("enum", [schema.get("const")]) if is_object(schema) else None
+    return class_word(values[0]) if is_list(values) and len(values) == 1 and isinstance(values[0], str) else ""
 
 
 def client_name(server: str) -> str:

@@ -26,7 +26,7 @@ from mcp_bindgen.tool_clients.keywords import (
     texts,
 )
 from mcp_bindgen.tool_clients.kinds import is_list, is_number, is_object
-from mcp_bindgen.tool_clients.names import class_word, unique
+from mcp_bindgen.tool_clients.names import MAX_NAME, alternative_words, class_word, unique
 
 Schema = dict[str, Any]
 
@@ -101,6 +101,7 @@ class _Shaper:
         self._taken = taken
         self._is_old = is_object(root) and "draft-0" in str(root.get("$schema"))  # Then `prefixItems` means nothing.
         self._names: dict[str, str] = {"#": name}
+        self._at = name
         self._waiting: list[str] = []
         self._nodes = 0
         self._shape = Shape(name=name)
@@ -112,7 +113,8 @@ class _Shaper:
         while self._waiting:
             reference = self._waiting.pop()
             target = self._target(reference)
-            self._define(self._names[reference], target, self._any(target, 0))
+            self._at = self._names[reference]
+            self._define(self._at, target, self._any(target, 0))
         self._refuse_explosions()
         return self._shape
 
@@ -142,6 +144,7 @@ class _Shaper:
         name = str(shown.get("$ref", "")).rpartition("/")[2]
         reference = next((known for known, given in self._names.items() if given == name), None)
         target = self._target(reference) if reference else None
+        shown = self._shape.definitions.get(name, shown)
         return shown.get("type") == "object" or (is_object(target) and bool(target.get("properties")))
 
     def _any(self, node: Any, depth: int) -> Schema:
@@ -241,10 +244,28 @@ class _Shaper:
             self._because(f"{keyword} beside others")
         if keyword == "oneOf":
             self._because("oneOf")
-        found = [self._any(member, depth + 1) for member in members]
+        found = self._alternatives(members, depth + 1)
         if any(not member for member in found):
             return {}
         return found[0] if len(found) == 1 else {"anyOf": found}
+
+    def _alternatives(self, members: list[Any], depth: int) -> list[Schema]:
+        """Return what the engine is shown of alternatives; of several objects, each gets a name that tells it apart."""
+        objects = [one for one in members if is_object(one) and "$ref" not in one and is_object(one.get("properties"))]
+        words = alternative_words(objects) if len(objects) > 1 else []
+        named = {id(member): f"{self._at}{word}" for member, word in zip(objects, words, strict=False)}
+        found: list[Schema] = []
+        before = self._at
+        for member in members:
+            self._at = named.get(id(member), before)
+            shown = self._any(member, depth)
+            if id(member) in named and shown.get("type") == "object":
+                self._at = unique(self._at, self._taken)
+                self._define(self._at, member, shown)
+                shown = {"$ref": f"#/$defs/{self._at}"}
+            found.append(shown)
+        self._at = before
+        return found
 
     def _typed(self, schema: Schema, depth: int) -> Schema:
         type_ = schema.get("type")
@@ -326,10 +347,13 @@ class _Shaper:
             self._because("additionalProperties")
             additional = True
         found: Schema = {}
+        before = self._at
         for name in dict.fromkeys([*declared, *required]):
             origin = f"{self._shape.name}/{len(self._shape.properties)}"
             self._shape.properties[origin] = Property(name=name, schema=declared.get(name, True))
+            self._at = f"{before}{class_word(name)}"[:MAX_NAME]
             found[name] = {**self._any(declared.get(name, True), depth + 1), ORIGIN: origin}
+        self._at = before
         closed = {} if additional else {"additionalProperties": False}
         return {"type": "object", "properties": found, "required": required, **closed}
 
