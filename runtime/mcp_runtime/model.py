@@ -57,7 +57,7 @@ _IS_NONE: Final = partial(is_, None)
 _IS_ABSENT: Final = partial(is_, ABSENT)
 _FINITE: Final = frozenset((str, int, bool, type(None)))
 """The types of values in which no number can be infinite."""
-_REQUIRED: Final = object()
+_NONE: Final = object()
 
 
 class Exactly:
@@ -293,11 +293,11 @@ class WireModel(BaseModel):
         assumed: dict[str, tuple[str, Any]] = {}
         for name, field in _model_fields(schema).items():
             inner = cast(dict[str, Any], field["schema"])
-            default = inner.get("default", _REQUIRED) if inner["type"] == "default" else _REQUIRED
-            if default is not _REQUIRED and _is_constant(inner["schema"], default):
+            default = inner.get("default", _NONE) if inner["type"] == "default" else _NONE
+            if default is not _NONE and _is_constant(inner["schema"], default):
                 constants[name] = default
                 field["schema"] = inner["schema"]
-            elif REQUIRED in cls.__pydantic_fields__[name].metadata:
+            elif default is not _NONE and REQUIRED in cls.__pydantic_fields__[name].metadata:
                 assumed[name] = (cls.__pydantic_fields__[name].alias or wire_name(name), default)
                 field["schema"] = inner["schema"]
             field["schema"] = with_exact_constants(field["schema"])
