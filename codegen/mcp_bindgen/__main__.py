@@ -10,21 +10,33 @@ NEEDED = (
 """Modules of the codegen extra; the bindings and the runtime work without them."""
 
 WITHOUT_EXTRA = (
-    "mcp-bindgen: this command needs its extra: pip install 'mcp-bindgen[codegen]'"
+    "the commands need an extra: pip install 'mcp-bindgen[codegen]'"
     " (or, without installing: uvx --from 'mcp-bindgen[codegen]' mcp-bindgen ...)"
 )
+HELP = f"""usage: mcp-bindgen COMMAND ...
+
+Compile the Model Context Protocol: typed bindings, what breaks between
+revisions, typed clients of the tools of a server.
+
+The bindings (mcp_bindings) and the runtime (mcp_runtime) are installed;
+{WITHOUT_EXTRA}
+"""
+"""What `--help` says where the commands are not installed."""
 
 
 def main() -> None:
     """Run the command line with the arguments of this process, and exit with its status."""
-    if any(find_spec(name) is None for name in NEEDED):
-        print(WITHOUT_EXTRA, file=sys.stderr)
-        sys.exit(2)
     if sys.argv[1:] == ["--version"]:
         from mcp_bindgen.emit.header import tool_version
 
         print(f"mcp-bindgen {tool_version()}")
         sys.exit(0)
+    if any(find_spec(name) is None for name in NEEDED):
+        if sys.argv[1:] in (["--help"], ["-h"], ["help"]):
+            print(HELP, end="")
+            sys.exit(0)
+        print(f"mcp-bindgen: {WITHOUT_EXTRA}", file=sys.stderr)
+        sys.exit(2)
     from mcp_bindgen.cli.run import run
 
     sys.exit(run(sys.argv[1:]))

@@ -24,6 +24,9 @@ class CallOptions:
         timeout: seconds to wait for the answer, or for the next report of progress; None for the caller's default.
         max_time: seconds to wait in all, however much progress is reported; None for the caller's default.
         progress: is told how far the request has come.
+
+    Raises:
+        TypeError: a time is not a number, or nothing can be told.
     """
 
     __slots__ = ("max_time", "progress", "timeout")
@@ -31,9 +34,18 @@ class CallOptions:
     def __init__(
         self, *, timeout: float | None = None, max_time: float | None = None, progress: Progress | None = None
     ) -> None:
+        _check_seconds("timeout", timeout)
+        _check_seconds("max_time", max_time)
+        if progress is not None and not callable(progress):
+            raise TypeError(f"progress is a function that takes three arguments, not {progress!r:.60}")
         self.timeout = timeout
         self.max_time = max_time
         self.progress = progress
+
+
+def _check_seconds(name: str, value: object) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise TypeError(f"{name} is a number of seconds, not {value!r:.60}")
 
 
 class Caller(Protocol):

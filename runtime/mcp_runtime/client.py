@@ -73,5 +73,5 @@ async def open_any(
         UnsupportedRevision: the server speaks none of these revisions.
         MissingCapability: the server lacks a capability that is required.
     """
-    opening = Opening(peer, options or ClientOptions())
+    opening = Opening(peer, ClientOptions() if options is None else options)
     return await opening.open(clients, handlers, require)

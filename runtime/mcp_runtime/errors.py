@@ -98,6 +98,9 @@ class RequestTimeout(McpError, TimeoutError):
         return (type(self), (self.method, self.seconds))
 
 
+_MORE_REVISIONS = "open_any() opens any of several revisions, Client.open(peer, bridge=True) all of its era"
+
+
 class UnsupportedRevision(McpError):
     """The two sides have no revision in common.
 
@@ -108,7 +111,7 @@ class UnsupportedRevision(McpError):
 
     def __init__(self, wanted: tuple[str, ...], offered: tuple[str, ...]) -> None:
         theirs = f"the peer speaks {' or '.join(offered)}" if offered else "the peer did not say what it speaks"
-        super().__init__(f"no revision in common: this side speaks {' or '.join(wanted)}, {theirs}")
+        super().__init__(f"no revision in common: this side speaks {' or '.join(wanted)}, {theirs}; {_MORE_REVISIONS}")
         self.wanted = wanted
         self.offered = offered
 

@@ -61,7 +61,7 @@ def test_wrong_usage(cli: Cli, arguments: tuple[str, ...]) -> None:
     assert arguments[-1] in done.err or len(arguments) < 3
 
 
-@pytest.mark.parametrize("arguments", [[], ["--version"], ["--help"], ["generate"], ["no", "such"]])
+@pytest.mark.parametrize("arguments", [[], ["generate"], ["generate", "--help"], ["no", "such"]])
 def test_without_the_extra_one_line_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:

@@ -166,7 +166,7 @@ def test_bindings_work_without_the_codegen_extra(bare: Environment, revision: st
     assert done.stdout == revision + ' {"type":"text","text":"x"}\n'
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("generate",), ("diff", "2025-11-25", "2026-07-28")])
+@pytest.mark.parametrize("arguments", [(), ("generate",), ("diff", "2025-11-25", "2026-07-28")])
 def test_the_command_without_its_extra_says_in_one_line_what_to_install(
     bare: Environment, arguments: tuple[str, ...]
 ) -> None:
@@ -174,6 +174,11 @@ def test_the_command_without_its_extra_says_in_one_line_what_to_install(
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert "mcp-bindgen[codegen]" in line
+
+
+def test_the_command_without_its_extra_answers_what_it_can(bare: Environment) -> None:
+    assert bare.run("mcp-bindgen", "--version").stdout.startswith("mcp-bindgen ")
+    assert "mcp-bindgen[codegen]" in bare.run("mcp-bindgen", "--help").stdout
 
 
 def test_the_installed_generator_writes_the_committed_bindings(complete: Environment) -> None:

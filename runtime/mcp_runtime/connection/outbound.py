@@ -43,6 +43,13 @@ _EMBEDDED: Final = Direction.EMBEDDED
 _SERVER: Final = Side.SERVER
 
 
+def _checked(options: object) -> CallOptions:
+    """Return the options of a call, which a program may have written as something else."""
+    if isinstance(options, CallOptions):
+        return options
+    raise TypeError(f"the options of a call are an object, CallOptions(timeout=5), not {options!r:.60}")
+
+
 class _Pending:
     """A request that waits for its answer; `latest` is when it ends whatever progress there is."""
 
@@ -90,7 +97,7 @@ class Outbound:
         """Send a request and wait for its result; see `Connection.request`."""
         if method.direction is _EMBEDDED and self._link.requester.wire is None:
             return await self._ask_inside(method, params, type_, options)
-        id_, future = self._begin(method, params, type_, options or _NO_OPTIONS)
+        id_, future = self._begin(method, params, type_, _NO_OPTIONS if options is None else _checked(options))
         # Wait for the answer, not for the transport: one that takes nothing any more would outlast every timeout.
         try:
             result = await future

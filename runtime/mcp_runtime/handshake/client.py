@@ -11,6 +11,7 @@ from mcp_runtime.connection.feature import Feature
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
+from mcp_runtime.handshake.arguments import check_opening
 from mcp_runtime.handshake.offer import Offer, common_features, named, refuse_modern, wire_to
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.peer import Peer
@@ -48,10 +49,10 @@ async def open_client(
     bridge: "bool | Bridging" = False,
 ) -> ClientT:
     """Begin the conversation in the client's revision, or in one that it is bridged to; see `ClientStub.open`."""
-    opening = Opening(peer, options or ClientOptions())
+    opening = Opening(peer, ClientOptions() if options is None else options)
     if bridge:
         return await opening.open_bridged(client, handlers, require, Bridging() if bridge is True else bridge)
-    return await opening.open((client,), (handlers,) if handlers else (), require)
+    return await opening.open((client,), () if handlers is None else (handlers,), require)
 
 
 class Opening:
@@ -69,6 +70,7 @@ class Opening:
         """Begin the conversation in the newest revision that both sides speak; see `mcp_runtime.client.open_any`."""
         for client in clients:
             refuse_modern(client.__binding__)
+        check_opening(self._options, handlers, require, [client.__binding__ for client in clients])
         by_revision = {client.__binding__.revision: client for client in clients}
         return await self._open(by_revision, {handler.__binding__.revision: handler for handler in handlers}, require)
 
@@ -79,6 +81,7 @@ class Opening:
         from mcp_runtime.bridge.revisions import Bridges
 
         refuse_modern(client.__binding__)
+        check_opening(self._options, () if handlers is None else (handlers,), require, [client.__binding__])
         self._bridges = Bridges(client.__binding__, bridging)
         revisions = self._bridges.revisions
         own_handlers = dict.fromkeys(revisions, handlers) if handlers else {}

@@ -20,7 +20,7 @@ from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.middleware.catalogue import Catalogue
-from mcp_runtime.protocol.json_schema import Check, Mismatch, UnusableSchema
+from mcp_runtime.protocol.json_schema import Check, Mismatch, UnusableSchema, check_installed
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
@@ -94,6 +94,9 @@ class Validate:
         invalid_input: how a server answers invalid arguments: with a ``result`` that has ``isError``, or an ``error``
             with the code -32602; by default as the revision wants it.
         max_steps: how many steps one validation takes at most, each a few microseconds long.
+
+    Raises:
+        ModuleNotFoundError: the library that validates is not installed.
     """
 
     def __init__(
@@ -109,6 +112,7 @@ class Validate:
     ) -> None:
         if invalid_input not in (None, "result", "error"):
             raise ValueError(f"invalid_input is 'result' or 'error', not {invalid_input!r}")
+        check_installed()
         self._arguments = arguments
         self._results = results
         self._prompts = prompts

@@ -37,6 +37,15 @@ def _load(name: str) -> Any:
         raise ModuleNotFoundError(_INSTALL, name=error.name) from None
 
 
+def check_installed() -> None:
+    """Check that the library that validates is there.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; the text says how to install it.
+    """
+    _load("jsonschema.validators")
+
+
 class UnusableSchema(Exception):
     """A schema cannot be used to validate; the text says why."""
 

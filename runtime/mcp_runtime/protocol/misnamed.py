@@ -5,13 +5,10 @@ from collections.abc import Collection, Mapping
 from types import FunctionType
 from typing import Any, Final
 
-OWN: Final[Mapping[str, str]] = {
-    "initialize": "initialize",
-    "discover": "server/discover",
-    "serverdiscover": "server/discover",
-    "subscriptionslisten": "subscriptions/listen",
-}
-"""Names of methods as they might be spelled -> methods that the runtime answers itself."""
+from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER, SUBSCRIPTIONS_LISTEN
+
+_OWN: Final = (INITIALIZE, SERVER_DISCOVER, SUBSCRIPTIONS_LISTEN)
+"""Methods that the runtime answers itself."""
 _HANDLER: Final = 3
 """How many parameters a handler has: itself, the params and the context."""
 _LIKENESS: Final = 0.9
@@ -28,6 +25,7 @@ def check_names(cls: type[Any], handlers: Mapping[str, str]) -> None:
     Raises:
         TypeError: a method has the name of one of the protocol, but another handles that, or none can.
     """
+    own = {_bare(spelled): method for method in _OWN for spelled in (method, method.rpartition("/")[2])}
     methods = {_bare(method): method for method in handlers}
     names = {_bare(name): name for name in handlers.values()}
     for name, value in vars(cls).items():
@@ -35,8 +33,8 @@ def check_names(cls: type[Any], handlers: Mapping[str, str]) -> None:
         if not isinstance(value, FunctionType) or name.startswith("_") or name in names.values():
             continue
         where = f"{cls.__qualname__}.{name}"
-        if bare in OWN and value.__code__.co_argcount == _HANDLER:
-            raise TypeError(f"{where} handles nothing: {OWN[bare]} is answered by the runtime, from the options")
+        if bare in own and value.__code__.co_argcount == _HANDLER:
+            raise TypeError(f"{where} handles nothing: {own[bare]} is answered by the runtime, from the options")
         if bare in methods:
             method = methods[bare]
             raise TypeError(f"{where} handles nothing: the handler of {method} is called {handlers[method]}")

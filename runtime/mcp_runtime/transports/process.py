@@ -207,13 +207,16 @@ def _spawn(
             creationflags=new_group,
         )
     except (OSError, ValueError) as error:
-        raise TransportError(f"cannot start {name}: {_why(error, cwd)}") from error
+        raise TransportError(f"cannot start {name}: {_why(error, command, cwd)}") from error
 
 
-def _why(error: OSError | ValueError, cwd: str | None) -> str:
+def _why(error: OSError | ValueError, command: tuple[str, ...], cwd: str | None) -> str:
     if cwd is not None and not Path(cwd).is_dir():
         return f"its working directory is not there: {printable(cwd)}"
     match error:
+        case FileNotFoundError() if len(command) == 1 and " " in command[0]:
+            words = ", ".join(f'"{printable(word)}"' for word in command[0].split())
+            return f"no such command; a program and its arguments are given one by one: connect_stdio({words})"
         case FileNotFoundError():
             return "no such command (or the interpreter that its first line names is missing)"
         case PermissionError():

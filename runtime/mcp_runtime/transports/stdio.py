@@ -5,7 +5,9 @@ On Unix, the event loop watches the descriptors; on Windows, threads read and wr
 
 import asyncio
 import importlib
+import os
 import signal
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from os import PathLike
@@ -75,6 +77,8 @@ async def _serve(servers: tuple["AnyServer", ...], options: StdioServerOptions) 
     with suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    if os.isatty(options.get("stdin", 0)):
+        print("waiting for an MCP client on standard input; Ctrl-D ends it", file=sys.stderr, flush=True)
     with suppress(asyncio.CancelledError):
         await serve(StdioServerTransport(**options), *servers)
 

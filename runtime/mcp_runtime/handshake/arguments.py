@@ -1,0 +1,80 @@
+"""What a program passes to begin a conversation, checked before anything is sent: its mistakes are its own business."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, cast, get_args
+
+from pydantic import BaseModel
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.handlers import Handlers, ServerHandlers
+from mcp_runtime.protocol.names import INITIALIZE
+from mcp_runtime.settings import ClientOptions
+
+
+def check_opening(options: object, handlers: Iterable[object], require: object, bindings: Sequence[Binding]) -> None:
+    """Check the arguments with which a client is opened, in any of some revisions.
+
+    Raises:
+        TypeError: one is of the wrong type.
+        ValueError: a capability is required that no server of these revisions could declare.
+    """
+    if not isinstance(options, ClientOptions):
+        raise TypeError(f"options are an object, ClientOptions(timeout=5), not {_shown(options)}")
+    for given in handlers:
+        check_handlers(given, Handlers)
+    if isinstance(require, str) or not isinstance(require, Collection):
+        raise TypeError(f"require is a list of capabilities, such as [{require!r}], not {_shown(require)}")
+    for path in map(str, cast("Collection[object]", require)):
+        if not any(_can_declare(binding, path.split(".")) for binding in bindings):
+            known = sorted({name for binding in bindings for name in _capabilities(binding)})
+            raise ValueError(f"no server declares {path!r}; there are {', '.join(known)}")
+
+
+def check_handlers(given: object, kind: type[Handlers]) -> None:
+    """Check that something is an object of a generated class, not the class itself.
+
+    Raises:
+        TypeError: it is not.
+    """
+    if isinstance(given, type):
+        raise TypeError(f"{given.__name__} is a class: pass an object of it, {given.__name__}()")
+    if not isinstance(given, kind) or isinstance(given, ServerHandlers) != (kind is ServerHandlers):
+        base = "Server" if kind is ServerHandlers else "ClientHandlers"
+        raise TypeError(f"an object of a generated {base} is needed, not {_shown(given)}")
+
+
+def _can_declare(binding: Binding, path: list[str]) -> bool:
+    """Whether the capabilities of a server have a place for a path; what the schema leaves open has one for all."""
+    properties = _capabilities(binding)
+    for step in path:
+        if step not in properties:
+            return False
+        model = _model(properties[step])
+        if model is None:
+            return True
+        properties = _properties(model)
+    return True
+
+
+def _capabilities(binding: Binding) -> dict[str, Any]:
+    method: Any = binding.methods[INITIALIZE]
+    result: Any = method.result.load()
+    model = _model(_properties(result)["capabilities"])
+    return _properties(model) if model else {}
+
+
+def _properties(model: type[BaseModel]) -> dict[str, Any]:
+    model.model_rebuild()
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def _model(annotation: Any) -> type[BaseModel] | None:
+    """Return the model among what an annotation allows, None if there is none with properties of its own."""
+    for one in (annotation, *get_args(annotation)):
+        if isinstance(one, type) and issubclass(one, BaseModel) and one.model_fields:
+            return one
+    return None
+
+
+def _shown(value: object) -> str:
+    return f"{value!r:.60}"

@@ -1,0 +1,88 @@
+"""What authors pass by mistake: one sentence for them, and nothing for the peer."""
+
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.client import ClientOptions, open_any
+from mcp_runtime.errors import ConnectionClosed, UnsupportedRevision
+from mcp_runtime.transports.memory import connect_memory
+from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
+from support.talk import talk
+from support.tools_server import Tools
+
+
+class Handlers(v.ClientHandlers):
+    """Handles nothing."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"options": {"timeout": 5}}, r"options are an object, ClientOptions\(timeout=5\), not \{'timeout': 5\}"),
+        ({"handlers": Handlers}, r"Handlers is a class: pass an object of it, Handlers\(\)"),
+        ({"handlers": Tools()}, "an object of a generated ClientHandlers is needed, not <"),
+        ({"require": "tools"}, r"require is a list of capabilities, such as \['tools'\], not 'tools'"),
+        ({"require": ["tolls"]}, "no server declares 'tolls'; there are .*prompts, resources.*tools"),
+        ({"require": ["tools.listchanged"]}, "no server declares 'tools.listchanged'"),
+    ],
+)
+async def test_opening(arguments: dict[str, Any], said: str) -> None:
+    async with connect_memory(Tools()) as peer:
+        with pytest.raises((TypeError, ValueError), match=said):
+            await v.Client.open(peer, **arguments)
+        client = await v.Client.open(peer, require=["tools", "tools.listChanged", "logging"])
+        await client.ping()
+
+
+async def test_a_capability_of_one_of_several_revisions_may_be_required() -> None:
+    from mcp_bindings import v2024_11_05
+
+    async with connect_memory(Tools()) as peer:
+        with pytest.raises(ValueError, match="no server declares 'tolls'"):
+            await open_any(peer, v2024_11_05.Client, v.Client, require=["tolls"])
+        await open_any(peer, v2024_11_05.Client, v.Client, require=["tools"], options=ClientOptions())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"timeout": "5"}, "timeout is a number of seconds, not '5'"),
+        ({"max_time": True}, "max_time is a number of seconds, not True"),
+        ({"progress": 1}, "progress is a function that takes three arguments, not 1"),
+    ],
+)
+def test_options_of_a_call(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        CallOptions(**arguments)
+
+
+async def test_a_call_with_a_dictionary_for_options_leaves_nothing_open() -> None:
+    async with talk(Tools()) as both:
+        sent = len(both.sent)
+        options: Any = {"timeout": 5}
+        with pytest.raises(TypeError, match=r"the options of a call are an object, CallOptions\(timeout=5\)"):
+            await both.client.list_tools(options=options)
+        assert len(both.sent) == sent
+
+
+def test_a_class_cannot_be_served() -> None:
+    server: Any = Tools
+    with pytest.raises(TypeError, match=r"Tools is a class: pass an object of it, Tools\(\)"):
+        serve_stdio(server)
+
+
+async def test_a_command_in_one_text() -> None:
+    async with connect_stdio("python server.py") as peer:
+        with pytest.raises(ConnectionClosed, match=r'given one by one: connect_stdio\("python", "server.py"\)'):
+            await v.Client.open(peer)
+
+
+async def test_a_revision_too_few_names_what_speaks_more() -> None:
+    from mcp_bindings import v2024_11_05
+
+    async with connect_memory(Tools()) as peer:
+        with pytest.raises(UnsupportedRevision, match=r"open_any\(\) opens any of several revisions.*bridge=True"):
+            await v2024_11_05.Client.open(peer)
