@@ -1,7 +1,7 @@
 """How a call leaves: the options that each takes, and what sends it."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from mcp_runtime.method import NotificationMethod, RequestMethod
 
@@ -46,6 +46,22 @@ class CallOptions:
 def _check_seconds(name: str, value: object) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise TypeError(f"{name} is a number of seconds, not {value!r:.60}")
+
+
+_DEFAULTS: Final = CallOptions()
+
+
+def call_options(options: object) -> CallOptions:
+    """Return the options of a call as a program passed them; None are the defaults.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    if options is None:
+        return _DEFAULTS
+    if not isinstance(options, CallOptions):
+        raise TypeError(f"the options of a call are an object, CallOptions(timeout=5), not {options!r:.60}")
+    return options
 
 
 class Caller(Protocol):

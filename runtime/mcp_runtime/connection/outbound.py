@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel
 
-from mcp_runtime.caller import CallOptions, Progress
+from mcp_runtime.caller import CallOptions, Progress, call_options
 from mcp_runtime.connection.deadlines import Deadlines
 from mcp_runtime.connection.inputs import asker, carrier
 from mcp_runtime.connection.line import Line
@@ -37,17 +37,9 @@ from mcp_runtime.protocol.validation import Reader
 
 T = TypeVar("T")
 
-_NO_OPTIONS: Final = CallOptions()
 # Once, since Python 3.11 runs code to find a member of an enumeration.
 _EMBEDDED: Final = Direction.EMBEDDED
 _SERVER: Final = Side.SERVER
-
-
-def _checked(options: object) -> CallOptions:
-    """Return the options of a call, which a program may have written as something else."""
-    if isinstance(options, CallOptions):
-        return options
-    raise TypeError(f"the options of a call are an object, CallOptions(timeout=5), not {options!r:.60}")
 
 
 class _Pending:
@@ -97,7 +89,7 @@ class Outbound:
         """Send a request and wait for its result; see `Connection.request`."""
         if method.direction is _EMBEDDED and self._link.requester.wire is None:
             return await self._ask_inside(method, params, type_, options)
-        id_, future = self._begin(method, params, type_, _NO_OPTIONS if options is None else _checked(options))
+        id_, future = self._begin(method, params, type_, call_options(options))
         # Wait for the answer, not for the transport: one that takes nothing any more would outlast every timeout.
         try:
             result = await future
