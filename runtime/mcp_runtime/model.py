@@ -225,7 +225,9 @@ class WireModel(BaseModel):
             if name not in data and wire not in data:
                 data[name] = default
         validate({**self.__constants__, **data}, self_instance=self, by_alias=True, by_name=True)
-        refuse_non_finite(data)
+        for value in data.values():
+            if value.__class__ not in _FINITE:
+                refuse_non_finite(value)
         if self.__pydantic_extra__ and not self.__pydantic_extra__.keys().isdisjoint(type(self).model_fields):
             twice = sorted(self.__pydantic_extra__.keys() & type(self).model_fields.keys())
             raise ValueError(

@@ -179,11 +179,11 @@ class Link:
 
     def is_open(self, key: Key) -> bool:
         """Whether a request of the peer is neither answered nor cancelled."""
-        return key in self.session_of(key).incoming
+        return key in (self.modern if key.__class__ is tuple else self.session).incoming
 
     def answer(self, key: Key, result: bytes) -> Line:
         """Answer an open request with its result, over its own line, which is returned."""
-        session = self.session_of(key)
+        session = self.modern if key.__class__ is tuple else self.session
         line: Line = session.incoming[key].line
         self.send(session.answer(key, result), line)
         if line is not self.main:
