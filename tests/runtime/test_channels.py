@@ -16,6 +16,7 @@ from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.tasks import MemoryTaskStore
 from mcp_runtime.transports.base import Verdict
 from support.channels import Stream, Streams
+from support.posting import answer, post, shake_hands, until
 
 REVISION = "2025-11-25"
 LOGS = 200
@@ -73,7 +74,7 @@ async def serving(server: Any, **capabilities: Any) -> AsyncGenerator[tuple[Stre
     """Serve over a transport with a channel for each message, past the handshake."""
     streams = Streams()
     connection = await start_server(streams, server)
-    await streams.shake_hands(REVISION, **capabilities)
+    await shake_hands(streams, REVISION, **capabilities)
     try:
         yield streams, connection
     finally:
@@ -82,7 +83,7 @@ async def serving(server: Any, **capabilities: Any) -> AsyncGenerator[tuple[Stre
 
 def call(streams: Streams, id_: Any, name: str, **meta: Any) -> Stream:
     params = {"name": name, **({"_meta": meta} if meta else {})}
-    return streams.post(id=id_, method="tools/call", params=params)
+    return post(streams, id=id_, method="tools/call", params=params)
 
 
 async def test_everything_that_belongs_to_a_request_leaves_on_its_channel() -> None:
@@ -91,12 +92,12 @@ async def test_everything_that_belongs_to_a_request_leaves_on_its_channel() -> N
 
         async def one(number: int) -> Stream:
             channel = call(streams, number, f"call {number}", progressToken=f"token {number}")
-            asked = await channel.until(lambda message: message.get("method") == "sampling/createMessage")
+            asked = await until(channel, lambda message: message.get("method") == "sampling/createMessage")
             content = asked["params"]["messages"][0]["content"]
             result = {"role": "assistant", "model": "m", "content": content}
             # The answer comes over a channel of its own, as each message of a client does.
             assert streams.deliver(Stream(), id=asked["id"], result=result).is_accepted
-            assert (await channel.answer(number))["result"]["content"] == [{"type": "text", "text": f"call {number}"}]
+            assert (await answer(channel, number))["result"]["content"] == [{"type": "text", "text": f"call {number}"}]
             return channel
 
         for number, channel in enumerate(await asyncio.gather(*map(one, range(MANY)))):
@@ -135,9 +136,9 @@ async def test_a_worker_that_was_running_before_sends_on_the_channel_of_its_orde
         before = len(streams.got)
         for number in range(3):
             channel = call(streams, number, "x", progressToken="t")
-            asked = await channel.until(lambda message: message.get("method") == "roots/list")
+            asked = await until(channel, lambda message: message.get("method") == "roots/list")
             streams.deliver(Stream(), id=asked["id"], result={"roots": [{"uri": f"file:///{number}"}]})
-            assert (await channel.answer(number))["result"]["content"][0]["text"] == f"file:///{number}"
+            assert (await answer(channel, number))["result"]["content"][0]["text"] == f"file:///{number}"
             sent = ["notifications/message", "notifications/progress", "roots/list", None]
             assert [message.get("method") for message in channel.got] == sent
         assert len(streams.got) == before, "nothing left on the common channel"
@@ -156,15 +157,15 @@ async def test_what_a_task_says_after_the_answer_leaves_on_the_common_channel() 
 
     async with serving(Late()) as (streams, _):
         channel = call(streams, 1, "x")
-        await streams.until(lambda message: message.get("method") == "notifications/message")
+        await until(streams, lambda message: message.get("method") == "notifications/message")
         assert [message.get("id") for message in channel.got] == [1]
 
 
 async def test_a_refusal_leaves_on_the_channel_of_what_is_refused() -> None:
     async with serving(Busy()) as (streams, _):
-        unknown, wrong = streams.post(id=1, method="prompts/list"), streams.post(id=2, method="tools/call", params={})
-        assert (await unknown.answer(1))["error"]["code"] == -32601
-        assert (await wrong.answer(2))["error"]["code"] == -32602
+        unknown, wrong = post(streams, id=1, method="prompts/list"), post(streams, id=2, method="tools/call", params={})
+        assert (await answer(unknown, 1))["error"]["code"] == -32601
+        assert (await answer(wrong, 2))["error"]["code"] == -32602
         torn = Stream()
         assert streams.receiver.message_received(b'{"jsonrpc":', torn).verdict is Verdict.MALFORMED
         assert torn.got[0]["error"]["code"] == -32700 and "id" not in torn.got[0]
@@ -195,17 +196,27 @@ async def test_the_only_channel_is_the_connection() -> None:
         assert server.ended == ["the peer closed the connection"]
 
 
+class Stuck(Stream):
+    """A channel that is not read until the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drained = asyncio.Event()
+
+    async def drain(self) -> None:
+        await self.drained.wait()
+
+
 async def test_a_channel_that_is_not_read_slows_down_only_itself() -> None:
     async with serving(Busy()) as (streams, _):
-        stuck, other = Stream(), Stream()
-        let_go = stuck.keep_from_draining()
+        stuck, other = Stuck(), Stream()
         name = "x" * 60_000
         for number in range(40):
             streams.deliver(stuck, id=f"{number} {name}", method="ping")
         assert stuck.is_paused
         streams.deliver(other, id="other", method="ping")
-        assert (await other.answer("other"))["result"] == {} and not other.is_paused and not streams.is_paused
-        let_go()
+        assert (await answer(other, "other"))["result"] == {} and not other.is_paused and not streams.is_paused
+        stuck.drained.set()
         async with asyncio.timeout(5):
             while stuck.is_paused:
                 await asyncio.sleep(0)
@@ -237,7 +248,7 @@ async def test_an_id_that_is_open_is_refused_without_it_on_its_own_channel() -> 
         assert outcome.verdict is Verdict.REJECTED and "7 is that of a request that is still open" in outcome.reason
         assert [(m.get("id"), m["error"]["code"]) for m in channel.got] == [(None, -32600)]
         server.gate.set()
-        assert "result" in await channel.answer(7)
+        assert "result" in await answer(channel, 7)
 
 
 async def test_an_id_that_is_open_is_refused_with_it_on_another_channel() -> None:
@@ -247,9 +258,9 @@ async def test_an_id_that_is_open_is_refused_with_it_on_another_channel() -> Non
         await server.begun.wait()
         second = Stream()
         assert streams.deliver(second, id=7, method="tools/list").verdict is Verdict.REJECTED
-        assert (await second.answer(7))["error"]["code"] == -32600
+        assert (await answer(second, 7))["error"]["code"] == -32600
         server.gate.set()
-        assert "result" in await first.answer(7)
+        assert "result" in await answer(first, 7)
         assert len(first.got) == 1
 
 
@@ -322,7 +333,7 @@ async def test_a_stream_that_can_be_resumed_is_closed_early_and_work_goes_on() -
     async with serving(Patient()) as (streams, _):
         kept = Kept()
         streams.deliver(kept, id=1, method="tools/call", params={"name": "x"})
-        assert "result" in await kept.answer(1)
+        assert "result" in await answer(kept, 1)
         assert kept.is_closed
 
 
@@ -337,7 +348,7 @@ async def test_elsewhere_closing_early_raises() -> None:
             return v.CallToolResult(content=[])
 
     async with serving(Hasty()) as (streams, _):
-        assert "result" in await call(streams, 1, "x").answer(1)
+        assert "result" in await answer(call(streams, 1, "x"), 1)
     assert len(raised) == 1
 
 
@@ -346,15 +357,6 @@ class Named(Stream):
 
     principal = "ada"
     headers: ClassVar[Mapping[str, str]] = {"host": "x"}
-
-
-class Known(Streams):
-    """A transport that knows who is there."""
-
-    def post(self, **message: Any) -> Stream:
-        stream = Named()
-        self.deliver(stream, **message)
-        return stream
 
 
 async def test_who_shook_hands_is_known_and_finds_its_tasks_over_another_connection() -> None:
@@ -372,16 +374,17 @@ async def test_who_shook_hands_is_known_and_finds_its_tasks_over_another_connect
             seen.append((ctx.exchange.requester.principal, ctx.exchange.requester.headers))
             return v.CallToolResult(content=[])
 
-    async def listed(streams: Streams, *, begins: bool) -> int:
+    async def listed(channel: type[Stream], *, begins: bool) -> int:
+        streams = Streams()
         connection = await start_server(streams, Slow())
-        await streams.shake_hands(REVISION)
+        await shake_hands(streams, REVISION, channel)
         if begins:
-            await streams.post(id=1, method="tools/call", params={"name": "x", "task": {}}).answer(1)
-        tasks = (await streams.post(id=2, method="tasks/list").answer(2))["result"]["tasks"]
+            await answer(post(streams, id=1, method="tools/call", params={"name": "x", "task": {}}), 1)
+        tasks = (await answer(post(streams, id=2, method="tasks/list"), 2))["result"]["tasks"]
         await connection.aclose()
         return len(tasks)
 
-    assert await listed(Known(), begins=True) == 1
-    assert await listed(Known(), begins=False) == 1
-    assert await listed(Streams(), begins=False) == 0
+    assert await listed(Named, begins=True) == 1
+    assert await listed(Named, begins=False) == 1
+    assert await listed(Stream, begins=False) == 0
     assert seen == [("ada", {"host": "x"})]

@@ -18,6 +18,7 @@ from mcp_runtime.server import start_server
 from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.base import Verdict
 from support.channels import Stream, Streams
+from support.posting import answer, post, shake_hands
 
 MODERN = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
@@ -112,7 +113,7 @@ async def test_a_request_needs_no_handshake_and_both_eras_share_a_stream() -> No
     async with serving(old, new) as (streams, connection):
         streams.deliver(streams, id="m1", **call())
         await until(lambda: new.seen)
-        await streams.shake_hands("2025-11-25")
+        await shake_hands(streams, "2025-11-25")
         streams.deliver(streams, id=1, method="tools/call", params={"name": "wait"})
         streams.deliver(streams, id="m2", **call())
         await until(lambda: old.seen and len(new.seen) == 2)
@@ -121,15 +122,17 @@ async def test_a_request_needs_no_handshake_and_both_eras_share_a_stream() -> No
         old.gate.set()
         new.gate.set()
         for id_ in ("m1", 1, "m2"):
-            assert "result" in await streams.answer(id_)
+            assert "result" in await answer(streams, id_)
 
 
 async def test_losing_a_channel_cancels_modern_work_and_no_other() -> None:
     old, new = Old(), New()
     async with serving(old, new) as (streams, connection):
-        await streams.shake_hands("2025-11-25")
-        modern, legacy = streams.post(id=1, **call()), streams.post(id=2, method="tools/call", params={"name": "wait"})
-        kept = streams.post(id=1, **call())
+        await shake_hands(streams, "2025-11-25")
+        modern, legacy = post(streams, id=1, **call()), post(
+            streams, id=2, method="tools/call", params={"name": "wait"}
+        )
+        kept = post(streams, id=1, **call())
         await until(lambda: old.seen and len(new.seen) == 2)
         for channel in (modern, legacy):
             streams.receiver.channel_lost(channel, None)
@@ -138,14 +141,14 @@ async def test_losing_a_channel_cancels_modern_work_and_no_other() -> None:
         old.gate.set()
         new.gate.set()
         await until(lambda: old.ended)
-        assert old.ended == ["went on"] and "result" in await kept.answer(1)
+        assert old.ended == ["went on"] and "result" in await answer(kept, 1)
         assert connection.open_requests == 0
 
 
 async def test_ids_belong_to_their_channel() -> None:
     new = New()
     async with serving(new) as (streams, _):
-        one, two = streams.post(id=1, **call()), streams.post(id=1, **call())
+        one, two = post(streams, id=1, **call()), post(streams, id=1, **call())
         await until(lambda: len(new.seen) == 2)
         assert streams.deliver(one, id=1, **call()).verdict is Verdict.REJECTED
         assert [(m.get("id"), m["error"]["code"]) for m in one.got] == [(None, -32600)]
@@ -156,15 +159,15 @@ async def test_ids_belong_to_their_channel() -> None:
         assert streams.deliver(two, **cancel).is_accepted
         await until(lambda: new.ended)
         new.gate.set()
-        assert "result" in await one.answer(1)
+        assert "result" in await answer(one, 1)
         assert new.ended == ["enough", "went on"] and two.got == []
 
 
 async def test_reports_and_logs_leave_before_the_answer_and_never_after_it() -> None:
     async with serving(New()) as (streams, _):
-        wanting = streams.post(id=1, **call("report", {**meta(logLevel="debug"), "progressToken": "t"}))
-        silent = streams.post(id=2, **call("report"))
-        assert "result" in await wanting.answer(1) and "result" in await silent.answer(2)
+        wanting = post(streams, id=1, **call("report", {**meta(logLevel="debug"), "progressToken": "t"}))
+        silent = post(streams, id=2, **call("report"))
+        assert "result" in await answer(wanting, 1) and "result" in await answer(silent, 2)
         await asyncio.sleep(0.02)
         assert [m.get("method") for m in wanting.got] == ["notifications/progress", "notifications/message", None]
         assert len(silent.got) == 1 and streams.got == []
@@ -185,7 +188,7 @@ async def test_what_a_request_says_of_its_sender_is_checked(said: Any, code: int
         channel = Stream()
         outcome = streams.deliver(channel, id=1, **call("wait", said))
         assert outcome.verdict is Verdict.REJECTED and outcome.code == code
-        error = (await channel.answer(1))["error"]
+        error = (await answer(channel, 1))["error"]
         assert error["code"] == code and reason in error["message"]
         if code == -32022:
             assert error["data"] == {"supported": [MODERN], "requested": "2099-01-01"}
@@ -194,7 +197,7 @@ async def test_what_a_request_says_of_its_sender_is_checked(said: Any, code: int
 
 async def test_a_capability_that_the_client_lacks_has_a_code() -> None:
     async with serving(New()) as (streams, _):
-        error = (await streams.post(id=1, **call("needs a form")).answer(1))["error"]
+        error = (await answer(post(streams, id=1, **call("needs a form")), 1))["error"]
         assert error["code"] == -32021
         assert error["data"] == {"requiredCapabilities": {"elicitation": {"form": {}}}}
         # Reading the error as the generated bindings declare it shows that the data has the form that they want.
@@ -204,7 +207,7 @@ async def test_a_capability_that_the_client_lacks_has_a_code() -> None:
 async def test_a_server_sends_no_requests_in_the_modern_era() -> None:
     new = New()
     async with serving(new) as (streams, connection):
-        assert (await streams.post(id=1, **call("ask")).answer(1))["error"]["code"] == -32603
+        assert (await answer(post(streams, id=1, **call("ask")), 1))["error"]["code"] == -32603
         assert streams.got == [] and connection.open_requests == 0
 
 
@@ -229,7 +232,7 @@ async def test_requests_that_say_the_same_share_a_requester(monkeypatch: pytest.
 
         async def requester(channel: Stream, _meta: Any) -> Requester:
             streams.deliver(channel, id=1, **call("wait", _meta))
-            await channel.answer(1)
+            await answer(channel, 1)
             return new.seen[-1]
 
         first = await requester(Stream(), meta())
@@ -261,7 +264,7 @@ async def test_a_rate_limit_is_that_of_a_principal() -> None:
 
         async def code(channel: Stream) -> int:
             streams.deliver(channel, id=1, **call())
-            return int((await channel.answer(1)).get("error", {}).get("code", 0))
+            return int((await answer(channel, 1)).get("error", {}).get("code", 0))
 
         assert [await code(Known("ada", a=str(number))) for number in range(3)] == [0, 0, 429]
         assert [await code(Known("bob")), await code(Stream())] == [0, 0]

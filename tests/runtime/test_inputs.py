@@ -9,6 +9,7 @@ from mcp_runtime.errors import LocalProtocolError, MissingCapability
 from mcp_runtime.handshake.server import begin
 from mcp_runtime.method import RequestMethod
 from support.channels import Streams
+from support.posting import answer, post
 from support.roles import TEXT, made, make_handlers, make_server, returns
 from support.talk import LEGACY, talk
 
@@ -50,7 +51,7 @@ class Modern:
         streams = Streams()
         connection = await begin(streams, server)
         try:
-            return await streams.post(id=1, method=method, params={**params, "_meta": self.meta}).answer(1)
+            return await answer(post(streams, id=1, method=method, params={**params, "_meta": self.meta}), 1)
         finally:
             await connection.aclose()
 
@@ -73,12 +74,12 @@ async def test_in_the_modern_era_the_result_carries_them() -> None:
     """What carries them is plugged in; here it answers at once, where a client would send its request again."""
     carried: list[tuple[str, str, bytes | None]] = []
 
-    async def answer(work: Any, method: RequestMethod[Any, Any], params: bytes | None, options: Any) -> Any:
+    async def carry(work: Any, method: RequestMethod[Any, Any], params: bytes | None, options: Any) -> Any:
         carried.append((work.method.name, method.name, params))
         return ANSWERS[method.name]
 
     async def plugged(self: Any, params: Any, ctx: Any) -> Any:
-        ctx.exchange.requester.answers.ask_inside = answer
+        ctx.exchange.requester.answers.ask_inside = carry
         return await ask_everything(self, params, ctx)
 
     response = await Modern(**CLIENT).ask(make_server(MODERN, call_tool=plugged), "tools/call", name="x")
@@ -126,7 +127,7 @@ async def test_outside_of_a_request_there_is_no_result_to_carry_anything() -> No
     streams, server = Streams(), make_server(MODERN, call_tool=keep)
     connection = await begin(streams, server)
     params = {"name": "x", "_meta": Modern(**CLIENT).meta}
-    assert "result" in await streams.post(id=1, method="tools/call", params=params).answer(1)
+    assert "result" in await answer(post(streams, id=1, method="tools/call", params=params), 1)
     with pytest.raises(LocalProtocolError, match="while it handles a request of it, and none is open here"):
         await held[0].list_roots()
     await connection.aclose()

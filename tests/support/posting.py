@@ -1,0 +1,36 @@
+"""How a test talks over many channels: it posts a message over a new one, and waits for what comes back."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from support.channels import Stream, Streams
+
+
+async def until(channel: Stream, wanted: Callable[[Any], bool]) -> Any:
+    """Wait for a message to leave by a channel."""
+    async with asyncio.timeout(10):
+        while not (found := [message for message in channel.got if wanted(message)]):
+            await asyncio.sleep(0)
+    return found[0]
+
+
+async def answer(channel: Stream, id_: Any) -> Any:
+    """Wait for the answer to a request."""
+    return await until(channel, lambda message: message.get("id") == id_ and "method" not in message)
+
+
+def post(streams: Streams, **message: Any) -> Stream:
+    """Let a message arrive over a channel of its own, which is returned."""
+    streams.deliver(stream := Stream(), **message)
+    return stream
+
+
+async def shake_hands(streams: Streams, revision: str, channel: type[Stream] = Stream, **capabilities: Any) -> None:
+    """Do the handshake, over channels of a class."""
+    info = {"name": "streams", "version": "0"}
+    params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info}
+    first = channel()
+    streams.deliver(first, id="hello", method="initialize", params=params)
+    await answer(first, "hello")
+    streams.deliver(channel(), method="notifications/initialized")
