@@ -23,7 +23,7 @@ class CallOptions:
     Args:
         timeout: seconds to wait for the answer, or for the next report of progress; None for the caller's default.
         max_time: seconds to wait in all, however much progress is reported; None for the caller's default.
-        progress: is told how far the request has come.
+        progress: is told how far the request has come; the token for that takes the place of one in `_meta`.
 
     Raises:
         TypeError: a time is not a number, or nothing can be told.

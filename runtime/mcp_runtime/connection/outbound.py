@@ -121,7 +121,7 @@ class Outbound:
             self._check_capabilities(method, params, requester)
         encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
-            encoded = _with_token(encoded, link.session.next_id, method.name, requester.revision)
+            encoded = _with_token(encoded, link.session.next_id)
         id_, data = link.session.request(method.name, encoded, progress=options.progress is not None)
         future: asyncio.Future[T] = link.loop.create_future()
         pending = self._pending[id_] = _Pending(method, type_, future, options, line)
@@ -344,16 +344,8 @@ class Outbound:
         self._deadlines.set(id_, until)
 
 
-def _with_token(params: bytes | None, token: int, method: str, revision: str) -> bytes:
-    """Put a progress token into the `_meta` of encoded params.
-
-    Raises:
-        LocalProtocolError: there is one already.
-    """
+def _with_token(params: bytes | None, token: int) -> bytes:
+    """Put a progress token into the `_meta` of encoded params, in place of one that was passed on from elsewhere."""
     value: dict[str, Any] = json.loads(params) if params else {}
-    meta: dict[str, Any] = value.get("_meta") or {}
-    if "progressToken" in meta:
-        reason = "`options.progress` makes a token of its own; leave this one out, or listen to notifications/progress"
-        raise LocalProtocolError(revision=revision, method=method, pointer="/_meta/progressToken", reason=reason)
-    value["_meta"] = {**meta, "progressToken": token}
+    value["_meta"] = {**(value.get("_meta") or {}), "progressToken": token}
     return jsonrpc.dump(value)
