@@ -1,5 +1,6 @@
 """What a form may ask for, and whether an answer fits it."""
 
-from mcp_runtime.features.elicitation.forms import choices, defaults, problems
+from mcp_runtime.features.elicitation.forms import Form, choices, defaults, problems
+from mcp_runtime.protocol.json_schema import UnusableSchema
 
-__all__ = ["choices", "defaults", "problems"]
+__all__ = ["Form", "UnusableSchema", "choices", "defaults", "problems"]

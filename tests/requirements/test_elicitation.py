@@ -266,7 +266,7 @@ async def test_a_client_can_tell_what_does_not_fit_a_form(revision: str) -> None
         raise PeerError(-1, "; ".join(wrong))
 
     async with answering(revision, handlers=make_handlers(revision, elicit=elicit)) as server:
-        assert (await server.ask(CREATE, FORM))["error"]["message"] == "/n: is not a number"
+        assert (await server.ask(CREATE, FORM))["error"]["message"] == "/n: 'seven' is not of type 'integer'"
 
 
 @requirement("elicitation.validated-by-server")

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.errors import RemoteProtocolError
-from mcp_runtime.features.elicitation.forms import problems
+from mcp_runtime.features.elicitation.forms import Form
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.names import ELICITATION_CREATE
 from mcp_runtime.remote import Stub
@@ -50,14 +50,17 @@ async def ask_form(
     Raises:
         RemoteProtocolError: the person agreed, but what came does not fit the schema.
         MissingCapability: the client has no forms.
+        UnusableSchema: the schema is not one that answers can be checked against.
+        ModuleNotFoundError: the library that validates is not installed (``mcp-bindgen[validation]``).
     """
     spelled: Mapping[str, Any] = schema.model_dump(mode="json") if isinstance(schema, BaseModel) else schema
+    form = Form(spelled, is_trusted=True)  # before a person is asked in vain
     result = await create(client, {"message": message, "requestedSchema": spelled}, options)
     action = Action(result.action)
     if action is not Action.ACCEPT:
         return FormAnswer(action=action)
     content: Mapping[str, Any] = result.model_dump(mode="json").get("content") or {}
-    wrong = problems(spelled, content, patterns=True)
+    wrong = form.problems(content)
     if wrong:
         where, _, reason = wrong[0].partition(": ")
         more = f"; and {len(wrong) - 1} more" if len(wrong) > 1 else ""

@@ -1,47 +1,77 @@
 """What a person filled in, against the schema of the form (client/elicitation, "Requested Schema").
 
-The schemas are a small part of JSON Schema: a flat object of texts, numbers, booleans and choices.
+The schemas are a small part of JSON Schema: a flat object of texts, numbers, booleans and choices. Each field is
+checked as the arguments of tools are; formats, which JSON Schema only notes, are asserted here.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from mcp_runtime.protocol.json_schema import Check, UnusableSchema
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import spell_pointer
-
-Check: TypeAlias = Callable[[Mapping[str, Any], Any], "str | None"]
-"""Says what is wrong with the value of a field; None if nothing is."""
 
 MAX_PROBLEMS: Final = 20
 """How many problems are told of a form."""
 
 
-def problems(schema: Mapping[str, Any], content: Mapping[str, Any], *, patterns: bool = False) -> list[str]:
-    """Return what is wrong with the content of a form, as ``/field: what``; an empty list if nothing is.
-
-    Fields that the schema does not name are none of its business, as in JSON Schema.
+class Form:
+    """The schema of a form, compiled.
 
     Args:
         schema: the ``requestedSchema``, by wire names.
-        content: the fields by name.
-        patterns: whether a ``pattern``, which the specification's text has and its schema has not, is tried: only for
-            a schema of one's own, since an expression can be made to take for ever.
+        is_trusted: whether it is one's own; that of a stranger must not be able to freeze the program.
+
+    Raises:
+        UnusableSchema: the schema of a field cannot be used.
+        ModuleNotFoundError: the library that validates is not installed.
     """
-    fields = _object(schema.get("properties"))
-    required: object = schema.get("required")
-    names = [name for name in required if isinstance(name, str)] if is_array(required) else []
-    found = [f"{spell_pointer((clipped(name, 100),))}: is required" for name in names if name not in content]
-    for name, field in fields.items():
-        if name not in content:
-            continue
-        problem = _problem(_object(field), content[name], patterns)
-        if problem is not None:
-            found.append(f"{spell_pointer((clipped(name, 100),))}: {problem}")
-    return found[:MAX_PROBLEMS]
+
+    def __init__(self, schema: Mapping[str, Any], *, is_trusted: bool) -> None:
+        required: object = schema.get("required")
+        self._required = [name for name in required if isinstance(name, str)] if is_array(required) else []
+        fields = {name: _object(field) for name, field in _object(schema.get("properties")).items()}
+        self._formats = {name: str(field.get("format", "")) for name, field in fields.items()}
+        self._checks = {name: Check(_plain(field), is_trusted=is_trusted) for name, field in fields.items()}
+
+    def problems(self, content: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with the content of the form, as ``/field: what``; an empty list if nothing is.
+
+        Fields that the schema does not name are none of its business, as in JSON Schema.
+
+        Raises:
+            UnusableSchema: the schema leads nowhere, or costs too much.
+        """
+        found = [f"{_pointer(name)}: is required" for name in self._required if name not in content]
+        for name, check in self._checks.items():
+            if name not in content:
+                continue
+            mismatch, format_ = check.find(content[name]), self._formats[name]
+            if mismatch is not None:
+                found.append(f"{_pointer(name)}{mismatch.pointer}: {mismatch.reason}")
+            elif format_ in _FORMATS and isinstance(content[name], str) and not _FORMATS[format_](content[name]):
+                found.append(f"{_pointer(name)}: is not written as {format_}")
+        return found[:MAX_PROBLEMS]
+
+
+def problems(schema: Mapping[str, Any], content: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with the content of a form that a peer asks for; see `Form.problems`.
+
+    Args:
+        schema: the ``requestedSchema``, by wire names; what cannot be used of it is a problem as well.
+        content: the fields by name.
+
+    Raises:
+        ModuleNotFoundError: the library that validates is not installed.
+    """
+    try:
+        return Form(schema, is_trusted=False).problems(content)
+    except UnusableSchema as error:
+        return [f"the form cannot be checked: {error}"]
 
 
 def defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,70 +94,18 @@ def choices(field: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _problem(field: Mapping[str, Any], value: Any, patterns: bool) -> str | None:
-    check = _CHECKS.get(str(field.get("type")))
-    if check is None:
-        return "is of a type that a form cannot have"
-    problem = check(field, value)
-    pattern: object = field.get("pattern")
-    if problem is None and patterns and isinstance(pattern, str) and not re.search(pattern, value):
-        return f"does not match {pattern!r}"
-    return problem
+def _plain(field: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a field with its choices as plain values, so that what is none of them is told simply."""
+    items, values = _object(field.get("items")), list(choices(field))
+    if is_array(field.get("oneOf")):
+        return {**{name: value for name, value in field.items() if name != "oneOf"}, "enum": values}
+    if is_array(items.get("anyOf")):
+        return {**field, "items": {"enum": values}}
+    return field
 
 
-def _text(field: Mapping[str, Any], value: Any) -> str | None:
-    if not isinstance(value, str):
-        return "is not a text"
-    allowed = choices(field)
-    if allowed and value not in allowed:
-        return f"is none of {_listed(allowed)}"
-    least, most = field.get("minLength"), field.get("maxLength")
-    if least is not None and len(value) < least:
-        return f"is shorter than {least}"
-    if most is not None and len(value) > most:
-        return f"is longer than {most}"
-    form = str(field.get("format", ""))
-    return f"is not written as {form}" if form in _FORMATS and not _FORMATS[form](value) else None
-
-
-def _number(field: Mapping[str, Any], value: Any) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "is not a number"
-    if field.get("type") == "integer" and value != int(value):
-        return "is not a whole number"
-    least, most = field.get("minimum"), field.get("maximum")
-    if least is not None and value < least:
-        return f"is less than {least}"
-    if most is not None and value > most:
-        return f"is more than {most}"
-    return None
-
-
-def _boolean(field: Mapping[str, Any], value: Any) -> str | None:
-    return None if isinstance(value, bool) else "is neither true nor false"
-
-
-def _several(field: Mapping[str, Any], value: Any) -> str | None:
-    if not is_array(value) or not all(isinstance(item, str) for item in value):
-        return "is not a list of texts"
-    allowed = choices(field)
-    if any(item not in allowed for item in value):
-        return f"has something that is none of {_listed(allowed)}"
-    least, most = field.get("minItems"), field.get("maxItems")
-    if least is not None and len(value) < least:
-        return f"has fewer than {least} choices"
-    if most is not None and len(value) > most:
-        return f"has more than {most} choices"
-    return None
-
-
-_CHECKS: Final[Mapping[str, Check]] = {
-    "string": _text,
-    "number": _number,
-    "integer": _number,
-    "boolean": _boolean,
-    "array": _several,
-}
+def _pointer(name: str) -> str:
+    return spell_pointer((clipped(name, 100),))
 
 
 def _is_email(text: str) -> bool:
@@ -169,10 +147,6 @@ _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "date-time": _is_date_time,
 }
 """The formats that a form can ask for; others are ignored, as JSON Schema wants it."""
-
-
-def _listed(allowed: Mapping[str, str]) -> str:
-    return clipped(", ".join(map(repr, allowed)), 200)
 
 
 def _object(value: object) -> Mapping[str, Any]:
