@@ -66,15 +66,19 @@ def read_as(title: str, text: str | bytes | bytearray) -> Any:
 
 def strict_writer(writer: Callable[[T], bytes]) -> Callable[[T], bytes]:
     """Return a function that writes as another does, but refuses numbers that are not finite."""
+    return lambda value: finite(writer(value))
 
-    def write_strictly(value: T) -> bytes:
-        text = writer(value)
-        # Strings may hold these words as well.
-        if b"NaN" in text or b"Infinity" in text:
-            refuse_non_finite_text(text)
-        return text
 
-    return write_strictly
+def finite(text: bytes) -> bytes:
+    """Return a text that pydantic wrote.
+
+    Raises:
+        ValueError: a number in it is not finite.
+    """
+    # Strings may hold these words as well. Most hold no such letter, and a letter is found twenty times as fast.
+    if (b"N" in text and b"NaN" in text) or (b"I" in text and b"Infinity" in text):
+        refuse_non_finite_text(text)
+    return text
 
 
 def refuse_non_finite_text(text: str | bytes) -> None:

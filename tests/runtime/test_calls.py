@@ -52,6 +52,14 @@ class TestHandlers:
             assert "hunter2" not in str(both.received)
             assert "hunter2" in caplog.text
 
+    async def test_a_number_that_is_not_finite_does_not_leave(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Models refuse such numbers, but a handler may put one into a dictionary that a model holds."""
+        listing = Listing({"name": "x", "inputSchema": {"type": "object"}, "score": float("nan")})
+        async with talk(listing) as both:
+            with pytest.raises(PeerError, match="internal error"):
+                await both.client.list_tools()
+        assert "NaN or Infinity is not a JSON number" in caplog.text
+
     async def test_an_error_of_its_own(self) -> None:
         async with talk(Tools()) as both:
             with pytest.raises(PeerError, match="no more tea") as caught:

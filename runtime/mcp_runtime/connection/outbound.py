@@ -25,6 +25,7 @@ from mcp_runtime.errors import (
     RemoteProtocolError,
     RequestTimeout,
 )
+from mcp_runtime.json_text import finite
 from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Progressed
@@ -243,10 +244,11 @@ class Outbound:
 
         Raises:
             LocalProtocolError: it is not what the protocol allows, and `Limits.check_sent` is set.
+            ValueError: a number in it is not finite.
         """
         # Asked for by name, since `isinstance` costs more than writing a small result does.
         own: Any = getattr(result.__class__, "__pydantic_serializer__", None)
-        encoded: bytes = method.result.encode(result) if own is None else own.to_json(result)
+        encoded: bytes = method.result.encode(result) if own is None else finite(own.to_json(result))
         if requester.wire is not None:
             encoded = requester.wire.outgoing(method, "result", encoded)
         if self._link.limits.check_sent:
