@@ -54,10 +54,18 @@ class TestHandlers:
 
     async def test_a_number_that_is_not_finite_does_not_leave(self, caplog: pytest.LogCaptureFixture) -> None:
         """Models refuse such numbers, but a handler may put one into a dictionary that a model holds."""
-        listing = Listing({"name": "x", "inputSchema": {"type": "object"}, "score": float("nan")})
-        async with talk(listing) as both:
+
+        class Scoring(Tools):
+            async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+                scores = {"best": 1.0}
+                result = v.CallToolResult(content=[], structured_content=scores)
+                assert result.structured_content is not None
+                result.structured_content["best"] = float("nan")
+                return result
+
+        async with talk(Scoring()) as both:
             with pytest.raises(PeerError, match="internal error"):
-                await both.client.list_tools()
+                await both.client.call_tool(name="score")
         assert "NaN or Infinity is not a JSON number" in caplog.text
 
     async def test_an_error_of_its_own(self) -> None:
