@@ -19,6 +19,8 @@ CONCURRENT = 6400
 QUEUED = 10_000
 SESSIONS = 300
 LARGE = 10_000_000
+LISTED = 100
+SENT = 30
 
 
 class Side(Worker):
@@ -93,14 +95,14 @@ def _memory(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
     }
     found = in_turn_of(runs, rounds)
     cpu = {name: _each(found.get(name), "cpu", 1e6 / SEQUENTIAL) for name in cases}
-    yield _row("tools/call in memory; peer: direct calls", "us", cpu, (faster(3.5), at_most(35, " us")))
+    yield _row("tools/call in memory; peer: direct calls", "us", cpu, (faster(3.5), at_most(30, " us")))
     over_streams = {"ours": cpu["ours"], "peer": cpu["streams"]}
     yield _row("tools/call in memory; peer: over streams", "us", over_streams, (faster(6),))
 
 
 def _stdio(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
     for work, number, budgets, quickest in (
-        ("sequential", SEQUENTIAL, (faster(6), at_most(2.5, "x floor")), (faster(6), at_most(2.5, "x floor"))),
+        ("sequential", SEQUENTIAL, (faster(12), at_most(2.5, "x floor")), (faster(6), at_most(2.5, "x floor"))),
         ("concurrent", CONCURRENT, (faster(15), at_most(45, " us")), (faster(15),)),
     ):
         found = _run(sides, f"stdio:{work}", number, rounds)
@@ -108,6 +110,15 @@ def _stdio(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
         for clock, shown, judged in (("cpu", "CPU", budgets), ("wall", "wall clock", quickest)):
             each = {side: _each(figures, clock, 1e6 / number) for side, figures in found.items()}
             yield _row(f"tools/call over stdio, {name}, {shown}", "us", each, judged)
+    talking = {name: side for name, side in sides.items() if name != "floor"}
+    for work, number, shown, least in (
+        ("tools", LISTED, "tools/list of 100 over stdio, CPU", 6),
+        ("text", SENT, "tools/call result of 1 MB with quotes over stdio, CPU", 3),
+    ):
+        found = _run(talking, f"stdio:{work}", number, rounds)
+        yield _row(
+            shown, "us", {side: _each(each, "cpu", 1e6 / number) for side, each in found.items()}, (faster(least),)
+        )
 
 
 def _idle(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:

@@ -2,25 +2,43 @@
 
 import sys
 from contextlib import AsyncExitStack
+from functools import cache
+from typing import Any
 
+import messages
 from session_worker import usage
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.method import RequestMethod
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import connect_memory
 from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
+
+
+@cache
+def _result(method: str, name: str) -> Any:
+    """Return one of the results that are ready, made when it is first asked for."""
+    found = v.METHODS[method]
+    assert isinstance(found, RequestMethod)
+    return found.result.validate(messages.RESULTS[name][1])
 
 
 class EchoServer(v.Server):
     options = ServerOptions(name="echo", version="1")
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        if params is not None and params.cursor == "many":
+            listed: v.ListToolsResult = _result("tools/list", "tools-result")
+            return listed
         return v.ListToolsResult(tools=[v.Tool(name="echo", input_schema=v.ToolInputSchema())])
 
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
         if params.name == "usage":
             seconds, peak = usage()
             return v.CallToolResult(content=[v.TextContent(text=f"{seconds} {peak}")])
+        if params.name == "text":
+            text: v.CallToolResult = _result("tools/call", "escaped-result")
+            return text
         return v.CallToolResult(content=[v.TextContent(text=(params.arguments or {})["text"])])
 
 
@@ -34,6 +52,14 @@ class Client:
         content = result.content[0]
         assert isinstance(content, v.TextContent)
         return content.text
+
+    async def tools(self) -> int:
+        return len((await self._client.list_tools(cursor="many")).tools)
+
+    async def text(self) -> int:
+        content = (await self._client.call_tool(name="text")).content[0]
+        assert isinstance(content, v.TextContent)
+        return len(content.text)
 
     async def usage(self) -> tuple[float, int]:
         if self._alone:

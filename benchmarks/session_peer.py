@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Any
 
+import messages
 from session_worker import usage
 
 mcp: Any = import_module("mcp")
@@ -17,6 +18,8 @@ types: Any = import_module("mcp_types")
 
 
 async def list_tools(ctx: Any, params: Any) -> Any:
+    if params is not None and params.cursor == "many":
+        return KEPT["tools"]
     return types.ListToolsResult(tools=[types.Tool(name=name, input_schema={"type": "object"}) for name in NAMES])
 
 
@@ -24,10 +27,16 @@ async def call_tool(ctx: Any, params: Any) -> Any:
     if params.name == "usage":
         seconds, peak = usage()
         return types.CallToolResult(content=[types.TextContent(type="text", text=f"{seconds} {peak}")])
+    if params.name == "text":
+        return KEPT["text"]
     return types.CallToolResult(content=[types.TextContent(type="text", text=params.arguments["text"])])
 
 
-NAMES = ("echo", "usage")
+NAMES = ("echo", "usage", "text")
+KEPT = {
+    "tools": types.ListToolsResult.model_validate(messages.TOOLS_RESULT, by_name=False),
+    "text": types.CallToolResult.model_validate(messages.ESCAPED_RESULT, by_name=False),
+}
 
 
 def server() -> Any:
@@ -43,6 +52,12 @@ class Client:
         result = await self._client.call_tool("echo", {"text": text})
         found: str = result.content[0].text
         return found
+
+    async def tools(self) -> int:
+        return len((await self._client.list_tools(cursor="many")).tools)
+
+    async def text(self) -> int:
+        return len((await self._client.call_tool("text", {})).content[0].text)
 
     async def usage(self) -> tuple[float, int]:
         if self._alone:

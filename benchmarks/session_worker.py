@@ -19,9 +19,14 @@ AT_ONCE = 64
 
 
 class Echo(Protocol):
-    """A client whose server answers with what it was told; `usage` is the CPU seconds and peak KB of that server."""
+    """A client whose server answers with what it was told; `usage` is the CPU seconds and peak KB of that server.
+
+    The server also lists 100 tools and has a long text; both return their size.
+    """
 
     async def echo(self, text: str) -> str: ...
+    async def tools(self) -> int: ...
+    async def text(self) -> int: ...
     async def usage(self) -> tuple[float, int]: ...
 
 
@@ -49,6 +54,16 @@ async def concurrent(client: Echo, number: int) -> None:
 
 async def queued(client: Echo, number: int) -> None:
     await asyncio.gather(*(client.echo("hello") for _ in range(number)))
+
+
+async def tools(client: Echo, number: int) -> None:
+    for _ in range(number):
+        assert await client.tools() == 100
+
+
+async def text(client: Echo, number: int) -> None:
+    for _ in range(number):
+        assert await client.text() > 900_000
 
 
 async def large(client: Echo, number: int) -> None:
@@ -86,7 +101,14 @@ async def idle(open_one: Callable[[AsyncExitStack], Awaitable[object]], number: 
     return {"cpu": cpu, "rise": grown, "tasks": running / number}
 
 
-WORK = {"sequential": sequential, "concurrent": concurrent, "queued": queued, "large": large}
+WORK = {
+    "sequential": sequential,
+    "concurrent": concurrent,
+    "queued": queued,
+    "tools": tools,
+    "text": text,
+    "large": large,
+}
 
 
 async def main() -> None:
