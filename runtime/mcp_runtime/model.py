@@ -13,7 +13,7 @@ is an integer, ``true`` is neither. All of this is settled when pydantic builds 
 none of this code.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import partial
 from math import ceil, floor, isfinite
@@ -357,24 +357,27 @@ def _without_null(schema: Any, where: str) -> Any:
             raise TypeError(f"{where}: {reason}")
 
 
+_FINITE: Final = frozenset((str, int, bool, type(None)))
+"""What most values are: asked for before anything else, since each constructor looks at all that it is given."""
+
+
 def refuse_non_finite(value: object) -> None:
     """Check that no number in a value is infinite or NaN: JSON has none of them.
 
     Raises:
         ValueError: one is.
     """
-    kind = value.__class__
-    if kind is dict or kind is list:
-        # This runs in every constructor, where most values are strings.
-        for inner in cast("dict[str, object]", value).values() if kind is dict else cast("list[object]", value):
-            if inner.__class__ not in _FINITE:
-                refuse_non_finite(inner)
-    elif isinstance(value, float) and not isfinite(value):
-        raise ValueError(f"{value!r} is not a JSON number")
-    elif isinstance(value, dict):
-        refuse_non_finite(dict(cast("dict[str, object]", value)))
+    if isinstance(value, dict):
+        held: Iterable[object] = cast(dict[object, object], value).values()
     elif isinstance(value, list | tuple):
-        refuse_non_finite(list(cast("list[object]", value)))
+        held = cast(Iterable[object], value)
+    else:
+        if isinstance(value, float) and not isfinite(value):
+            raise ValueError(f"{value!r} is not a JSON number")
+        return
+    for inner in held:
+        if inner.__class__ not in _FINITE:
+            refuse_non_finite(inner)
 
 
 if not TYPE_CHECKING:  # Type checkers would take every name of a module with this function for one that is there.
