@@ -18,6 +18,7 @@ from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.bridge.revisions import Bridges
 from mcp_runtime.bridge.wire import Wire
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.jsonrpc import parse
 from mcp_runtime.protocol.validation import Reader
 
 OLDEST, NEWEST = v2024_11_05.BINDING, v2025_11_25.BINDING
@@ -35,14 +36,18 @@ def measure(quick: bool) -> Iterator[Row]:
     rounds, target = (5, 0.004) if quick else (15, 0.02)
     for what, (method, result) in RESULTS.items():
         sent, plain = _sending(method, result)
-        yield _row(f"bridge {what} result, sent to 2024-11-05", sent, plain, rounds, target)
+        # Audio is what the oldest revision cannot say: such a result is read, said in other words and written again.
+        most = 4 if result is AUDIO else 2
+        yield _row(f"bridge {what} result, sent to 2024-11-05", sent, plain, rounds, target, most=most)
     for what, (method, result) in RESULTS.items():
         if result is not AUDIO:
             taken, plain = _taking(method, result)
             yield _row(f"bridge {what} result, from 2024-11-05", taken, plain, rounds, target)
 
 
-def _row(what: str, ours: Callable[[], object], floor: Callable[[], object], rounds: int, target: float) -> Row:
+def _row(
+    what: str, ours: Callable[[], object], floor: Callable[[], object], rounds: int, target: float, *, most: float = 2
+) -> Row:
     runs = {"ours": _batch(ours, target), "floor": _batch(floor, target)}
     samples = in_turn(runs, rounds)
     times = ratio(samples["ours"], samples["floor"])
@@ -51,7 +56,7 @@ def _row(what: str, ours: Callable[[], object], floor: Callable[[], object], rou
         unit="us",
         ours=median(samples["ours"]),
         floor=median(samples["floor"]),
-        judged=((times, at_most(2, "x codec")),),
+        judged=((times, at_most(most, "x codec")),),
     )
 
 
@@ -94,7 +99,7 @@ def _taking(name: str, result: dict[str, Any]) -> tuple[Callable[[], object], Ca
     reader = Reader(OLDEST.revision, lenient=True, report=print)
 
     def bridged() -> object:
-        found = wire.incoming(method, "result", json.loads(text), text, reader)
+        found = wire.incoming(method, "result", parse(text), text, reader)
         return reader.read(method.result, found, name)
 
-    return bridged, lambda: reader.read(method.result, json.loads(text), name)
+    return bridged, lambda: reader.read(method.result, parse(text), name)
