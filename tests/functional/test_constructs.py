@@ -99,6 +99,18 @@ EXPRESSIONS: Mapping[str, tuple[str, Any]] = {
     "tuple": ("[string, string]", {"type": "array", "items": TEXT, "minItems": 2, "maxItems": 2}),
     "undefined": ("string | undefined", TEXT),
     "enum": ("E", {"enum": ["a", "b"]}),
+    "open enum": ("Open", True),
+    "big integer": ("10n | string", TEXT),
+    "accessor": ("Accessor", A),
+    "interface and namespace": ("Merged", A),
+    "extract": ('Extract<"a" | "b", "b" | "c">', {"const": "b"}),
+    "record of keys": (
+        "Record<keyof Partial<A & { b: number }>, string>",
+        {"type": "object", "properties": {"a": TEXT, "b": TEXT}},
+    ),
+    "keyof an intersection": ("keyof (A & { b: number })", {"enum": ["a", "b"]}),
+    "optional rest": ("[string, string?, ...string[]]", {"type": "array", "items": TEXT, "minItems": 1}),
+    "unique symbol": ("unique symbol", True),
     "conditional": ("string extends A ? A : string", True),
 }
 SEEDS: list[Any] = json.loads("""
@@ -152,6 +164,8 @@ def test_keywords(name: str, unique: Callable[[Mapping[str, str]], Any]) -> None
 def test_expressions(name: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
     text, schema = EXPRESSIONS[name]
     declared = 'interface A { a: string } interface Page<I> { items: I[] } enum E { x = "a", y = "b" }'
+    declared += ' enum Open { x = "a", y = x + "b" } interface Accessor { get a(): string; set a(value: string) }'
+    declared += " interface Merged { a: string } namespace Merged { export const x = 1 }"
     source = typescript_source(f"{HANDSHAKE_TS} {declared} type T = {text};")
     protocol = load_sources([source], REVISION, Diagnostics())
     compare(unique(emitted(protocol)), schema, exact=not list(opaque_facts(protocol)))

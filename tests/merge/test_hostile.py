@@ -8,6 +8,7 @@ import pytest
 
 from functional.generated import emitted
 from mcp_bindgen.diagnostics import InputError
+from mcp_bindgen.diff.compare import compare
 from mcp_bindgen.ingest.sources import SourceText
 from support.samples import HANDSHAKE, HANDSHAKE_TS, json_source, load, typescript_source
 
@@ -95,6 +96,7 @@ JSON: dict[str, dict[str, Any]] = {
     "huge enum": {"T": {"allOf": [{"enum": list(range(20_000))}, {"enum": list(range(10_000, 30_000))}]}},
     "pattern that takes forever": {"T": {"type": "string", "pattern": "(a+)+$"}},
     "words of code": {"T": {"type": "string", CODE: 1, "patternProperties": {CODE: True}}},
+    "definition without a name": {"": {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}},
     "definition of code": {CODE: {"type": "string"}, "T": {"$ref": f"#/$defs/{CODE.replace('#', '%23')}"}},
 }
 SOURCES = {f"typescript: {name}": typescript_source(HANDSHAKE_TS + text) for name, text in TYPESCRIPT.items()} | {
@@ -113,4 +115,6 @@ def test_gives_bindings_or_a_diagnostic_in_time(source: SourceText) -> None:
         for text in emitted(protocol).values():
             named = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
             assert "hacked" not in named
+        base, _ = load(typescript_source(HANDSHAKE_TS))
+        assert compare(base, protocol) and compare(protocol, base)
     assert time.process_time() - before < 30

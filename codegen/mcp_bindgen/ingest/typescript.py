@@ -17,6 +17,7 @@ from mcp_bindgen.ingest.typescript_types import (
     TsExtends,
     TsLiteral,
     TsObject,
+    TsOpaque,
     TsParameter,
     TsReference,
     TsType,
@@ -63,6 +64,7 @@ def read_placed(text: str, source: str, place: Place, diagnostics: Diagnostics) 
 
 Kind: TypeAlias = Literal["interface", "type", "enum"]
 
+_READ = frozenset({"interface_declaration", "type_alias_declaration", "enum_declaration"})
 _UNREAD = frozenset({"class_declaration", "abstract_class_declaration", "internal_module"})
 """What declares types that are not read; a reference to one is kept as text."""
 
@@ -81,6 +83,7 @@ class _Reader:
 
     def read_constants(self, statements: list[Node]) -> None:
         """Read the constants and the imports of all statements: types refer to those that come later, too."""
+        declared: set[str] = set()
         for statement in statements:
             node = _inner(statement)
             if node.type in ("lexical_declaration", "variable_declaration"):
@@ -90,6 +93,10 @@ class _Reader:
                 self._imported |= {self.file.text(name) for name in _identifiers(node)}
             elif node.type in _UNREAD and (name := node.child_by_field_name("name")) is not None:
                 self._imported.add(self.file.text(name))
+            elif node.type in _READ and (name := node.child_by_field_name("name")) is not None:
+                declared.add(self.file.text(name))
+        # A namespace or a class may add to an interface of its name.
+        self._imported -= declared
 
     def read_statement(self, statement: Node) -> None:
         """Read one top-level statement."""
@@ -186,10 +193,8 @@ class _Reader:
             written = child.child_by_field_name("value") if child.type == "enum_assignment" else None
             if written is not None:
                 value = read_literal(self.file, written)
-            if value is None:
-                not_read(self.file, child, " in an enum")
-            else:
-                members.append(TsLiteral(value=value))
+            # One value that is computed may be any: the enum is no closed set then.
+            members.append(TsOpaque(opaque=self._types.opaque(child)) if value is None else TsLiteral(value=value))
             following = value + 1 if isinstance(value, int) and not isinstance(value, bool) else None
         return members[0] if len(members) == 1 else TsUnion(members=tuple(members))
 
@@ -249,10 +254,10 @@ class _Reader:
             value_node = value_node.children[0]
         value = None if value_node is None else read_literal(self.file, value_node)
         name = read_identifier(self.file, name_node)
-        if value is None and (value_node is None or value_node.type not in ("number", "string", "unary_expression")):
+        if value is None and (value_node is None or value_node.type != "string"):
             self.file.warning(name_node, f"the value of '{spelled(self.file, name_node)[:40]}' is not read")
         elif value is None:
-            return  # read_literal said why
+            return  # read_string said why
         elif name in self.constants:
             self.file.error(name_node, f"constant '{name}' is declared twice")
         else:

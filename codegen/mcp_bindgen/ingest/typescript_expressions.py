@@ -130,7 +130,9 @@ class TypeReader:
         for child in significant(node):
             if child.type in ("property_signature", "method_signature"):
                 member = self._member(child, depth)
-                if member is not None and members.setdefault(member.name, member) is not member:
+                first = member if member is None else members.setdefault(member.name, member)
+                # A method may be overloaded, and an accessor is there to read and to write.
+                if member is not None and first is not member and child.type == "property_signature":
                     self.file.error(child, f"member '{member.name}' is declared twice")
             elif child.type == "index_signature" and index is None:
                 index, opaque = self._index(child, depth)

@@ -26,34 +26,30 @@ def read_identifier(file: SourceFile, node: Node) -> str:
 
 
 def read_literal(file: SourceFile, node: Node) -> Constant | None:
-    """Read a literal value; None after an error."""
+    """Read a literal value; None if JSON has none such (``10n``, ``1e400``), or after an error."""
     match node.type:
         case "string":
             return read_string(file, node)
         case "true" | "false":
             return node.type == "true"
         case "number":
-            return _read_number(file, node)
+            return _read_number(file.text(node))
         case "unary_expression" if [child.type for child in node.children] in (["-", "number"], ["+", "number"]):
-            value = _read_number(file, node.children[1])
+            value = _read_number(file.text(node.children[1]))
             return -value if value is not None and node.children[0].type == "-" else value
         case _:
             return None
 
 
-def _read_number(file: SourceFile, node: Node) -> int | float | None:
-    text = file.text(node)
+def _read_number(text: str) -> int | float | None:
+    """Read a number that JSON has exactly, else None."""
+    if re.match(r"0[0-9_]", text):  # an octal number of old
+        return None
     try:
-        if re.match(r"0[0-9_]", text):
-            raise ValueError("an octal number of old")
         value = int(text, 0) if re.fullmatch(r"[0-9_]{1,30}|0[xXoObB]\w{1,30}", text) else float(text)
     except ValueError:
-        file.error(node, f"the number '{text[:40]}' is not supported")
         return None
-    if abs(value) > _MAX_EXACT:
-        file.error(node, f"the number '{text[:40]}' is too large to be exact in JSON")
-        return None
-    return value
+    return value if abs(value) <= _MAX_EXACT else None
 
 
 def read_string(file: SourceFile, node: Node) -> str | None:

@@ -163,7 +163,8 @@ def _values(site: TypeSite) -> tuple[list[Literal], list[Literal]]:
     for before, after in _scalars(site):
         if isinstance(before, Literal) and isinstance(after, Literal):
             old, new = ([Literal(values=(value,)) for value in side.values] for side in (before, after))
-            return [value for value in old if value not in new], [value for value in new if value not in old]
+            known, wanted = frozenset(old), frozenset(new)
+            return [value for value in old if value not in wanted], [value for value in new if value not in known]
     return [], []
 
 

@@ -83,7 +83,7 @@ def _existence(sides: Matched) -> Iterator[Finding]:
 def _fate(
     sides: Matched, fate: Fate, readings: tuple[str, str], before: str | None, after: str | None
 ) -> Iterator[Finding]:
-    subjects = [Subject(definition=name) if name else None for name in (before, after)]
+    subjects = [Subject(definition=name) if name is not None else None for name in (before, after)]
     yield from sides.findings(DefinitionSite(fate=fate, before=readings[0], after=readings[1]), *subjects)
 
 

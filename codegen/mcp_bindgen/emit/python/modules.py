@@ -81,7 +81,7 @@ def _wish(
     """Return the module in which a reader looks for a definition; empty if nothing says so."""
     definition = definitions[name]
     holder = definition.holder.partition(".")[0] if isinstance(definition, Struct) else ""
-    if holder in definitions:
+    if holder and holder in definitions:
         return _wish(holder, definitions, areas, features, released)
     if len(areas[name]) < 2:
         return next(iter(areas[name]), MESSAGES)
