@@ -5,17 +5,21 @@ import pty
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from mcp_bindgen import __main__ as entry
 from mcp_bindgen.cli import revisions
+from mcp_bindgen.cli.diff import ReportFormat
+from mcp_bindgen.ingest import sources
 from support.command import Cli, start
 from support.samples import HANDSHAKE_TS
 
@@ -172,3 +176,58 @@ class TestUrls:
         cli("generate", "2099-01-01", "--schema", f"{server.replace('://', '://me:secret@')}/schema.ts")
         for path in Path("generated").rglob("*.py"):
             assert "secret" not in path.read_text("utf-8")
+
+    def test_nothing_of_a_query_gets_out(self, cli: Cli, server: str) -> None:
+        """Not into files, reports or messages: a query may hold a token."""
+        Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")
+        secret = "?token=hush&user=hush#hush"
+        place = f"{server}/schema.ts{secret}"
+        runs = [
+            cli("generate", "2099-01-01", "--schema", place),
+            cli("generate", "2099-01-01", "--schema", place, "--check"),
+            cli("generate", "2099-01-01", "--schema", f"{server}/absent.ts{secret}", expect=2),
+            cli("verify", "2024-11-05", "--against", place, expect=1),
+            cli("migrate", place, "2025-11-25"),
+            *(cli("diff", place, "2025-11-25", "--format", name, "--fail-on", "never") for name in ReportFormat),
+        ]
+        assert all(run.out or run.err for run in runs)
+        written = [path.read_text("utf-8") for path in Path().rglob("*") if path.is_file()]
+        assert len(written) > 10
+        assert "hush" not in "".join([*written, *(run.out + run.err for run in runs)])
+
+    @pytest.mark.parametrize(
+        ("name", "text", "reason"),
+        [
+            ("openapi.json", '{"openapi": "3.1.0", "paths": {}, "components": {"schemas": {}}}', "no definitions"),
+            ("other.json", '{"$defs": {"Cat": {"type": "object"}}}', "not one message was found in it (an object that"),
+            ("page.html", "<!doctype html><html><body>Not found</body></html>", "syntax error"),
+            ("empty.ts", "export interface Cat { name: string }", "not one message was found in it (an object that"),
+        ],
+    )
+    def test_what_is_no_schema_of_mcp(self, name: str, text: str, reason: str, cli: Cli, server: str) -> None:
+        Path(name).write_text(text, "utf-8")
+        done = cli("generate", "2099-01-01", "--schema", f"{server}/{name}", expect=2)
+        assert done.err.startswith(f"error: {server}/{name}")
+        assert reason in done.err
+        assert not Path("generated").exists()
+
+    def test_a_server_that_trickles_is_left(
+        self, cli: Cli, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """No read is slow, but the whole is: the timeout is one for all of it."""
+        monkeypatch.setattr(sources, "TIMEOUT", 0.5)
+        monkeypatch.setattr(_Quiet, "copyfile", _trickle)
+        Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")
+        before = time.monotonic()
+        done = cli("generate", "2099-01-01", "--schema", f"{server}/schema.ts?token=hush", expect=2)
+        assert done.err == f"error: {server}/schema.ts: not downloaded within 0.5 seconds\n"
+        assert time.monotonic() - before < 10
+
+
+def _trickle(self: _Quiet, source: BinaryIO, outputfile: BinaryIO) -> None:
+    try:
+        while byte := source.read(1):
+            outputfile.write(byte)
+            time.sleep(0.05)
+    except OSError:
+        pass  # the reader has had enough

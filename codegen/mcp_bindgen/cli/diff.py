@@ -18,6 +18,7 @@ from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, wr
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options, Peer, Role
 from mcp_bindgen.diff.rule import Severity, View
+from mcp_bindgen.ingest.sources import is_url, public_name
 
 if TYPE_CHECKING:
     from mcp_bindgen.diff.baseline import Baseline
@@ -155,7 +156,7 @@ def _compare(names: tuple[str, str], options: Options, baseline: "Baseline", dia
     from mcp_bindgen.diff.inputs import load_sides
     from mcp_bindgen.diff.report.model import make_report
 
-    with refuse_endless_chains(" and ".join(names)):
+    with refuse_endless_chains(" and ".join(map(public_name, names))):
         old, new = load_sides(*names, diagnostics)
         findings = compare(old, new)
     return make_report(
@@ -175,10 +176,10 @@ def _side(name: str, protocol: "Protocol") -> "Side":
     from mcp_bindgen.ingest.revisions import released
 
     file: SourceFile | None = None
-    if name not in released() and not name.startswith(("http://", "https://")):
+    if name not in released() and not is_url(name):
         file = SourceFile(_shown(name if Path(name).exists() else name.partition(":")[2]), side_source(name))
     dated = protocol.revision != UNNAMED
-    return Side(name=name, revision=protocol.revision, sources=protocol.sources, file=file, dated=dated)
+    return Side(name=public_name(name), revision=protocol.revision, sources=protocol.sources, file=file, dated=dated)
 
 
 def _shown(path: str) -> str:

@@ -14,6 +14,7 @@ from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption, co
 from mcp_bindgen.cli.output import Format, answer, answer_json, report
 from mcp_bindgen.cli.request import DEFAULT_PACKAGE
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location, refuse_endless_chains
+from mcp_bindgen.ingest.sources import public_name
 from mcp_bindgen.settings import Settings, find_settings, is_package_name
 
 
@@ -66,7 +67,7 @@ def impact(
     from mcp_bindgen.impact.run import touches
 
     diagnostics = Diagnostics()
-    with refuse_endless_chains(f"{old} and {new}"):
+    with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
         changes = touches(compare(before, after, proven=False), before, after)
     packages = tuple(_packages(package, find_settings(Path.cwd()), before.revision))

@@ -8,6 +8,7 @@ import typer
 from mcp_bindgen.cli.options import QuietOption, VerboseOption, complete_revision
 from mcp_bindgen.cli.output import answer, answer_verbatim, report, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
+from mcp_bindgen.ingest.sources import public_name
 
 
 def migrate(
@@ -49,11 +50,11 @@ def _guide(old: str, new: str, diagnostics: Diagnostics) -> str:
     from mcp_bindgen.impact.run import touches
     from mcp_bindgen.migrate.guide import Guide
 
-    with refuse_endless_chains(f"{old} and {new}"):
+    with refuse_endless_chains(f"{public_name(old)} and {public_name(new)}"):
         before, after = load_side(old, diagnostics), load_side(new, diagnostics)
         findings = compare(before, after)
     sides = [
-        Side(name=name, revision=side.revision, sources=side.sources, dated=side.revision != UNNAMED)
+        Side(name=public_name(name), revision=side.revision, sources=side.sources, dated=side.revision != UNNAMED)
         for name, side in ((old, before), (new, after))
     ]
     found = make_report(

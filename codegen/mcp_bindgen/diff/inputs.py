@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 from mcp_bindgen.ingest.revisions import released, shipped_source
-from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, read_source
+from mcp_bindgen.ingest.sources import MAX_BYTES, SourceKind, SourceText, is_url, read_source
 from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released, load_sources
 
@@ -65,7 +65,7 @@ def side_source(side: str) -> SourceText:
         InputError: there is no such file or commit.
     """
     ref, colon, path = side.partition(":")
-    if not colon or side.startswith(("http://", "https://")) or Path(side).exists():
+    if not colon or is_url(side) or Path(side).exists():
         if not Path(side).exists() and "/" not in side and "." not in side:
             known = ", ".join(released())
             message = f"neither a released revision ({known}) nor a file"
