@@ -46,7 +46,7 @@ class TestGenerate:
             tools = module.EchoTools(await Client.open(peer))
             assert json.loads((await tools.say(text="hi")).text) == {"text": "hi", "loud": False}
             assert json.loads((await tools.count()).text) == {}
-            assert json.loads((await tools.odd(module.OddInputOption(a=1))).text) == {"a": 1}
+            assert json.loads((await tools.odd(module.OddInputWithA(a=1))).text) == {"a": 1}
             assert json.loads((await tools.odd({"b": 1})).text) == {"b": 1}
             assert not await tools.check_drift()
 

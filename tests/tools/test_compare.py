@@ -113,6 +113,10 @@ class TestArguments:
         assert [finding.place for finding in found] == ["t.arguments.a", "t.arguments.b"]
         assert found[0].witnesses[Pair.OLD_CLIENT]["params"]["arguments"]["a"] > 5
         assert found[1].witnesses[Pair.OLD_CLIENT]["params"]["arguments"].get("b") is None
+        assert [(finding.old, finding.new) for finding in found] == [
+            ("-", "maximum 5 (constraint-added)"),
+            ("optional", "required"),
+        ]
         assert len({finding.fingerprint for finding in found}) == 2
 
 

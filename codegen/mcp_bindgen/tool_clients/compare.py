@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcp_bindgen.diff.finding import Carrier, Finding, Pair, Step, Subject, Travel
+from mcp_bindgen.diff.rule import NOTHING
 from mcp_bindgen.diff.rules import RULES
 from mcp_bindgen.tool_clients.contract import Contract, Tool
 from mcp_bindgen.tool_clients.hints import HINTS
@@ -72,6 +73,9 @@ def _gap(member: str, tool: Tool, gap: Gap, *, is_output: bool) -> Finding:
     call: dict[str, Any] = {"method": METHOD, "params": {"name": tool.name, within: gap.witness}}
     answer: dict[str, Any] = {"result": {"content": [], within: gap.witness}}
     old, new = (gap.taken, gap.sent) if is_output else (gap.sent, gap.taken)
+    if NOTHING in (old, new):  # What is on one side only says too little without what became of it.
+        became = f" ({gap.rule.mirror if is_output else gap.rule.id})"
+        old, new = (text if text == NOTHING else f"{text}{became}" for text in (old, new))
     path = "".join(str(step) for step in gap.way if step.kind != "member")
     finding = _finding("tool-output-widened" if is_output else "tool-input-narrowed", tool, within, old, new)
     return replace(

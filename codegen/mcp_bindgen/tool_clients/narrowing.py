@@ -13,8 +13,9 @@ from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, escape_pointer
 from mcp_bindgen.diff.finding import Carrier, Step, Travel
-from mcp_bindgen.diff.rule import NOTHING, Change
+from mcp_bindgen.diff.rule import NOTHING, Change, Rule
 from mcp_bindgen.diff.rules import judge
+from mcp_bindgen.diff.rules.annotations import OPAQUE_CHANGED
 from mcp_bindgen.diff.rules.values import FORMAT_ADDED, FORMAT_CHANGED
 from mcp_bindgen.diff.wire.builder import Builder
 from mcp_bindgen.diff.wire.proof import are_about, numbers_in, prove, turned
@@ -53,6 +54,7 @@ class Gap:
 
     Attributes:
         way: the steps to the place from the root.
+        rule: what changed from the sender to the receiver.
         sent: what the sender's schema says there, as text.
         taken: what the receiver's schema says there.
         is_proven: whether `witness` proves it; otherwise `why` says what stands in the way of a proof.
@@ -60,6 +62,7 @@ class Gap:
     """
 
     way: tuple[Step, ...]
+    rule: Rule
     sent: str
     taken: str
     is_proven: bool
@@ -151,24 +154,24 @@ class _Comparison:
         self._schemas = sender, receiver
         self._old, self._new = read(closed(sender)), read(receiver)
         self._judges: tuple[Validity, ...] = ()
-        self._found: dict[tuple[tuple[Step, ...], str, str], bool] = {}
+        self._found: dict[tuple[tuple[Step, ...], str, str], Rule] = {}
 
     def gaps(self) -> Iterator[Gap]:
         """Iterate over the gaps, place by place."""
         Walk(_BoundedSides(self._old, self._new), self._see).types(_ROOT, _ROOT, _START)
         for pointer, text in self._loose():
-            self._found.setdefault((_way(pointer), NOTHING, text), True)
-        for (way, sent, taken), is_checked in sorted(self._found.items(), key=str):
-            proven, witness = self._proof(way, sent, taken) if is_checked else (False, None)
+            self._found.setdefault((_way(pointer), NOTHING, text), OPAQUE_CHANGED)
+        for (way, sent, taken), rule in sorted(self._found.items(), key=lambda item: str(item[0])):
+            proven, witness = self._proof(way, sent, taken) if rule not in _NOT_CHECKED else (False, None)
             why = "" if proven else "no value was found that shows it"
-            yield Gap(way=way, sent=sent, taken=taken, is_proven=proven, witness=witness, why=why)
+            yield Gap(way=way, rule=rule, sent=sent, taken=taken, is_proven=proven, witness=witness, why=why)
 
     def _see(self, site: object, spot: Spot) -> None:
         """Keep what the rules find that may make a receiver refuse something."""
         for rule, (old, new) in judge(site):
             change = rule.change_at(site) if rule.change_at else rule.change
             if Change.NARROWS in change or rule in _NOT_CHECKED:
-                self._found[spot.way, old, new] = rule not in _NOT_CHECKED
+                self._found[spot.way, old, new] = rule
 
     def _loose(self) -> Iterator[tuple[str, str]]:
         """Iterate over what the receiver says beyond its type, unless the sender says the same at the same place."""
@@ -250,4 +253,4 @@ def _way(pointer: str) -> tuple[Step, ...]:
 
 
 def _unknown(why: str) -> Gap:
-    return Gap(way=(), sent="", taken="", is_proven=False, why=why)
+    return Gap(way=(), rule=OPAQUE_CHANGED, sent="", taken="", is_proven=False, why=why)

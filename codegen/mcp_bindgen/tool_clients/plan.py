@@ -1,16 +1,14 @@
 """From a contract to the types of its module: those of each tool's arguments and structured content."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ir.nodes import ANY, Definition, MapOf, Protocol, Ref, Struct, TypeRef, protocol_of
 from mcp_bindgen.tool_clients.contract import Contract, Tool, dump
-from mcp_bindgen.tool_clients.engine import types_of
+from mcp_bindgen.tool_clients.engine import Types, types_of
 from mcp_bindgen.tool_clients.kinds import is_object
 from mcp_bindgen.tool_clients.names import class_word, method_names, unique
-from mcp_bindgen.tool_clients.shape import Shape, Untypable, shape_of, without_properties
+from mcp_bindgen.tool_clients.shape import Shape, Untypable, shape_of
 
 MAX_SCHEMA = 100_000
 """How long the schema of a tool may be to be carried by the module, in characters."""
@@ -66,24 +64,29 @@ class _Planner:
         self._definitions: dict[str, Definition] = {}
 
     def plan(self) -> Plan:
-        methods = method_names(tool.name for tool in self._contract.tools)
-        for tool in self._contract.tools:
+        tools = self._contract.tools
+        methods = method_names(tool.name for tool in tools)
+        for tool in tools:
             if methods[tool.name] != tool.name:
                 self._diagnostics.note(tool.where, f"{tool.name!r} is called {methods[tool.name]} in Python")
             # Named after the method, so that tools which Python cannot tell apart still have models of their own.
             for member, (suffix, _) in _MEMBERS.items():
                 self._shape(tool, member, f"{class_word(methods[tool.name])}{suffix}")
-        self._read_shapes()
-        tools = tuple(
+        types = types_of(list(self._shapes.values()), self._taken)
+        for tool in tools:
+            for member in _MEMBERS:
+                if (shape := self._shapes.get((tool.name, member))) is not None:
+                    self._read(tool, member, shape, types.get(shape.name))
+        planned = (
             Planned(
                 tool=tool,
                 method=methods[tool.name],
                 arguments=self._halves[tool.name, "inputSchema"],
                 output=self._halves[tool.name, "outputSchema"],
             )
-            for tool in self._contract.tools
+            for tool in tools
         )
-        return Plan(tools=tools, types=protocol_of(self._definitions))
+        return Plan(tools=tuple(planned), types=protocol_of(self._definitions))
 
     def _shape(self, tool: Tool, member: str, wanted: str) -> None:
         """Find the shape of a half, or what it is without one."""
@@ -92,15 +95,11 @@ class _Planner:
         if schema is None:
             self._halves[tool.name, member] = Half(type=UNTYPED if member == "inputSchema" else None)
             return
-        if without_properties(schema):
-            self._halves[tool.name, member] = self._empty(tool, member, schema, wanted)
-            return
         self._halves[tool.name, member] = Half(type=UNTYPED, schema=self._carried(tool, member))
         try:
             shape = shape_of(schema, unique(wanted, self._taken), self._taken)
         except (Untypable, RecursionError) as error:
-            why = str(error) if isinstance(error, Untypable) else "it is nested too deep"
-            self._diagnostics.warning(where, f"{tool.name!r}: {why}; typed as dict[str, Any]")
+            self._untyped(tool, member, str(error) if isinstance(error, Untypable) else "it is nested too deep")
             return
         for reference in shape.outside:
             self._diagnostics.warning(where, f"{tool.name!r}: $ref {reference[:80]!r} leads nowhere in the schema")
@@ -109,36 +108,25 @@ class _Planner:
             self._diagnostics.note(where, f"{tool.name!r}: the types do not express {reasons}; jsonschema checks")
         self._shapes[tool.name, member] = shape
 
-    def _empty(self, tool: Tool, member: str, schema: Mapping[str, Any], wanted: str) -> Half:
-        closed = schema.get("additionalProperties") is False
-        if member == "outputSchema" and not closed:
-            return Half(type=UNTYPED)
-        name = unique(wanted, self._taken)
-        struct = Struct(name=name, fields=(), own=(), extra=None if closed else ANY)
-        self._define(struct, f"The {_MEMBERS[member][1]} of the tool `{tool.name}`.")
-        return Half(type=Ref(name=name))
+    def _read(self, tool: Tool, member: str, shape: Shape, found: Types | None) -> None:
+        """Take over what the engine found for a half."""
+        if found is None:
+            self._untyped(tool, member, "datamodel-code-generator has no types for it")
+            return
+        half = self._halves[tool.name, member]
+        schema = "" if shape.is_exact else half.schema
+        whole, what = found[shape.name], _MEMBERS[member][1]
+        if member == "outputSchema" and isinstance(whole, Struct) and not whole.fields and whole.extra:
+            self._halves[tool.name, member] = Half(type=UNTYPED, schema=schema)
+            return
+        self._halves[tool.name, member] = Half(type=Ref(name=shape.name), schema=schema)
+        for definition in found.values():
+            own = f"The {what} of the tool `{tool.name}`." if definition is whole else definition.doc
+            self._define(definition, own or f"Part of the {what} of the tool `{tool.name}`.")
 
-    def _read_shapes(self) -> None:
-        """Let the engine find the types of all shapes."""
-        types = types_of(list(self._shapes.values()), self._taken)
-        tools = {tool.name: tool for tool in self._contract.tools}
-        for (name, member), shape in self._shapes.items():
-            found = types.get(shape.name)
-            if found is None:
-                why = "datamodel-code-generator has no types for it"
-                place = tools[name].where.child(member)
-                self._diagnostics.warning(place, f"{name!r}: {why}; typed as dict[str, Any]")
-                continue
-            half = self._halves[name, member]
-            schema = "" if shape.is_exact else half.schema
-            self._halves[name, member] = replace(half, type=Ref(name=shape.name), schema=schema)
-            what = _MEMBERS[member][1]
-            whole = f"The {what} of the tool `{name}`."
-            for definition in found.values():
-                is_whole = definition.name == shape.name
-                self._define(
-                    definition, whole if is_whole else definition.doc or f"Part of the {what} of the tool `{name}`."
-                )
+    def _untyped(self, tool: Tool, member: str, why: str) -> None:
+        message = f"{tool.name!r}: {why}; typed as dict[str, Any]"
+        self._diagnostics.warning(tool.where.child(member), message)
 
     def _define(self, definition: Definition, doc: str) -> None:
         self._definitions[definition.name] = replace(definition, doc=doc)

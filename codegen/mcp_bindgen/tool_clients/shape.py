@@ -12,7 +12,6 @@ from mcp_bindgen.ingest.json_keywords import TYPES
 from mcp_bindgen.ingest.json_places import find
 from mcp_bindgen.tool_clients.keywords import (
     ALL_BOUNDS,
-    ANNOTATIONS,
     BOUNDS,
     INEXACT,
     MAX_CHOICES,
@@ -81,20 +80,6 @@ def shape_of(schema: Any, name: str, taken: set[str]) -> Shape:
     return _Shaper(schema, name, taken).shape()
 
 
-def without_properties(schema: Any) -> bool:
-    """Whether a schema only says that a value is an object: it declares no property and constrains no other."""
-    if not is_object(schema):
-        return False
-    return (
-        schema.get("type") == "object"
-        and not schema.get("properties")
-        and not schema.get("required")
-        and isinstance(schema.get("additionalProperties", False), bool)
-        and all(name in ANNOTATIONS or name.startswith("x-") for name in schema)
-        and not schema.keys() & {"anyOf", "oneOf", "allOf", "$ref", "enum", "const"}
-    )
-
-
 class _Shaper:
     def __init__(self, root: Any, name: str, taken: set[str]) -> None:
         self._root = root
@@ -138,6 +123,9 @@ class _Shaper:
         elif schema.get("additionalProperties") not in (None, True, False, {}) and not schema.get("required"):
             self._shape.why |= schema.keys() & {"enum", "const"}
             return self._map(schema, 0)
+        elif "type" in schema and not schema.get("required") and schema.get("additionalProperties", False) is False:
+            self._shape.why |= schema.keys() & {"enum", "const"}
+            return self._object({**schema, "properties": {}}, 0)
         raise Untypable("it declares no properties")
 
     def _is_of_objects(self, shown: Schema) -> bool:
@@ -338,7 +326,7 @@ class _Shaper:
         required = [name for name in texts(schema.get("required")) if len(name) <= MAX_TEXT]
         if "required" in schema and required != schema["required"]:
             self._because("required")
-        if not declared and not required:
+        if not declared and not required and depth:
             return self._map(schema, depth)
         if any(len(name) > MAX_TEXT for name in declared):
             raise Untypable("the name of a property is too long")
