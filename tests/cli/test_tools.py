@@ -154,6 +154,9 @@ class TestCheck:
             (found,) = [finding for finding in json.loads(out)["findings"] if finding["rule"] == "tool-removed"]
             assert found["location"]["file"] == "tools.lock.json"
             assert found["breaks"] == ["old client, new server"]
+        if format_ == "html":
+            assert '<b>broken</b><span class="whom">contract</span>' in out
+            assert "caller break" in out and "client break" not in out
 
     def test_without_a_lock_file(self, tmp_path: Path, cli: Cli) -> None:
         outcome = cli("tools", "check", "--from", saved(LISTED, tmp_path), expect=2)

@@ -109,6 +109,7 @@ class HtmlPage:
     """Everything that the template inserts."""
 
     title: str
+    eyebrow: str
     old: str
     new: str
     policy: str
@@ -153,6 +154,7 @@ def make_page(report: Report) -> HtmlPage:
     title, _, counts = words.headline(report).rpartition(": ")
     return HtmlPage(
         title=words.plain(title),
+        eyebrow="The tools of a server" if report.is_contract else "Model Context Protocol, what changed",
         old=words.plain(report.old.label),
         new=words.plain(report.new.label),
         policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'",
@@ -192,10 +194,12 @@ def _all_methods(report: Report) -> Sequence[str]:
 
 def _cards(report: Report) -> Iterator[Card]:
     for verdict in report.peers if report.options.view is not View.SOURCE else ():
-        lines = (f"written for {verdict.ours}", f"against a {verdict.theirs} {words.other(verdict.role)}")
+        whom = "caller" if report.is_contract else verdict.role
+        peer = verdict.theirs if report.is_contract else f"a {verdict.theirs} {words.other(verdict.role)}"
+        lines = (f"written for {verdict.ours}", f"against {peer}")
         yield Card(
             figure=str(verdict.breaks),
-            whom=f"{verdict.role} {'break' if verdict.breaks == 1 else 'breaks'}",
+            whom=f"{whom} {'break' if verdict.breaks == 1 else 'breaks'}",
             lines=tuple(words.plain(line) for line in (*lines, *words.less(verdict))),
             tone="bad" if verdict.breaks > verdict.accepted else "good",
         )
@@ -206,12 +210,12 @@ def _cards(report: Report) -> Iterator[Card]:
             lines=("Python source that uses the bindings may break on them",),
             tone="mild" if report.source_breaks else "good",
         )
-    tone = "good" if report.compatibility.compatible else "bad"
-    figures, whom = (
-        (("kept", "broken"), "contract") if report.is_contract else (("same date", "new date"), "schema author")
-    )
-    sentence = words.plain(report.compatibility.sentence)
-    yield Card(figure=figures[tone == "bad"], whom=whom, lines=(sentence,), tone=tone)
+    found = report.compatibility
+    tone = "bad" if not found.compatible else "mild" if report.is_contract and found.doubtful else "good"
+    figures = {"good": "kept", "mild": "unclear", "bad": "broken"}
+    figure = figures[tone] if report.is_contract else "same date" if found.compatible else "new date"
+    whom = "contract" if report.is_contract else "schema author"
+    yield Card(figure=figure, whom=whom, lines=(words.plain(found.sentence),), tone=tone)
 
 
 def _remarks(report: Report) -> Iterator[str]:
