@@ -52,6 +52,37 @@ def test_its_examples_are_messages(cli: Cli, old: str, new: str) -> None:
         assert len(messages) < 2 or messages[0] != messages[1]
 
 
+SEEN: dict[tuple[str, str], str] = {
+    ("2024-11-05", "2025-03-26"): "batch Tool.annotations readOnlyHint AudioContent ProgressNotificationParams.message"
+    " server.completions",
+    (
+        "2025-03-26",
+        "2025-06-18",
+    ): "batch structuredContent outputSchema elicitation/create client.elicitation ResourceLink"
+    " CompleteRequestParams.context title _meta",
+    (
+        "2025-06-18",
+        "2025-11-25",
+    ): "icons EnumSchema ElicitResult client.elicitation.url notifications/elicitation/complete"
+    " toolChoice client.sampling.tools tasks/get tasks/result tasks/list tasks/cancel notifications/tasks/status"
+    " taskSupport server.tasks Implementation.description default draft/2020-12",
+    ("2025-11-25", "2026-07-28"): "initialize notifications/initialized protocolVersion clientCapabilities clientInfo"
+    " serverInfo -32022 server/discover subscriptions/listen resources/subscribe resources/unsubscribe toolsListChanged"
+    " resourceSubscriptions subscriptionId notifications/subscriptions/acknowledged `ping` logging/setLevel"
+    " notifications/roots/list_changed logLevel tasks/get tasks/list notifications/tasks/status"
+    " InputRequiredResult inputResponses requestState resultType complete client.extensions"
+    " server.extensions ttlMs cacheScope -32002 -32602 inputSchema outputSchema structuredContent"
+    " notifications/elicitation/complete elicitationId -32020 -32021 includeContext Deprecated",
+}
+"""What the official changelog of each pair tells that can be seen in the schema, by the names that it has there."""
+
+
+@pytest.mark.parametrize("pair", SEEN, ids="_to_".join)
+def test_it_tells_what_the_official_changelog_tells(cli: Cli, pair: tuple[str, str]) -> None:
+    text = cli("migrate", *pair).out
+    assert [name for name in SEEN[pair].split() if name not in text] == []
+
+
 def section(text: str, title: str) -> str:
     return text.split(f"\n{title}\n")[1].split(f"\n{title.split(maxsplit=1)[0]} ", maxsplit=1)[0]
 

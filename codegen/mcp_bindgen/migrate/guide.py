@@ -12,14 +12,14 @@ from mcp_bindgen.diff.report.markdown import code, prose
 from mcp_bindgen.diff.report.model import Cause, Report, causes
 from mcp_bindgen.diff.rule import Rule, Severity, View
 from mcp_bindgen.diff.rules import CATALOGUE, messages, properties
-from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED
+from mcp_bindgen.diff.rules.annotations import DEPRECATED_ADDED, DIALECT_CHANGED
 from mcp_bindgen.diff.rules.definitions import DEFINITION_RENAMED
 from mcp_bindgen.diff.wire.examples import Examples
 from mcp_bindgen.impact.python_names import RECORDS, PythonName
 from mcp_bindgen.impact.surface import CALLERS, HANDLERS
 from mcp_bindgen.impact.touch import TOUCHES, Touches
 from mcp_bindgen.impact.uses import UseKind
-from mcp_bindgen.ir.nodes import Protocol
+from mcp_bindgen.ir.nodes import Protocol, Ref, Struct, TypeRef
 from mcp_bindgen.migrate.code import before_and_after
 from mcp_bindgen.migrate.methods import capabilities_table, methods_table
 from mcp_bindgen.migrate.topics import NOTES, by_topic
@@ -32,6 +32,8 @@ MAX_METHODS = 8
 """How many methods a cause lists before it only counts the rest."""
 MAX_SUBJECTS = 6
 """How many names a line of the checklist lists before it only counts the rest."""
+MAX_HELD = 8
+"""How many properties of something new are listed."""
 MAX_NEW = 12
 """How many names each line on what is new lists before it only counts the rest."""
 
@@ -196,12 +198,37 @@ class Guide:
         rows: list[str] = []
         for rule, title in NEWS.items():
             found = [judged for judged in self._report.findings if judged.rule is rule]
-            names = list(dict.fromkeys(name for cause in causes(found) for name in _names(cause)))
+            names = {name: self._held(cause.first.finding, name) for cause in causes(found) for name in _names(cause)}
             if names:
-                shown = ", ".join(code(name) for name in names[:MAX_NEW])
+                shown = ", ".join(f"{code(name)}{held}" for name, held in list(names.items())[:MAX_NEW])
                 rows.append(f"- {title}: {shown}{f' and {len(names) - MAX_NEW} more' if len(names) > MAX_NEW else ''}")
+        for judged in self._report.findings:
+            if judged.rule is DIALECT_CHANGED:
+                rows.append(f"- Dialect of the schema: {code(judged.finding.new)}, not {code(judged.finding.old)}")
         if rows:
             yield from ("", "## What is new", "", *rows)
+
+    def _held(self, finding: Finding, name: str) -> str:
+        """List the properties of something new that is an object: those of its params if it is a method."""
+        new, subject = self._sides[1], finding.after
+        types: list[TypeRef] = [Ref(name=m.params) for m in new.methods if m.name == name and m.params]
+        if not finding.is_about_method and subject is not None:
+            owner = new.definitions.get(subject.definition)
+            field = owner.field(subject.member) if isinstance(owner, Struct) else None
+            types = [field.type] if field else []
+        names = [code(name) for type_ in types for name in _properties(new, type_, 1)]
+        return f" (with {', '.join(names[:MAX_HELD])})" if names else ""
+
+
+def _properties(protocol: Protocol, type_: TypeRef, depth: int) -> Iterator[str]:
+    """Iterate over the properties of an object; those of an object in it stand for it."""
+    struct = protocol.resolve(type_)
+    for field in struct.fields if isinstance(struct, Struct) else ():
+        if field.wire_name != "_meta":
+            inner = (
+                [f"{field.wire_name}.{name}" for name in _properties(protocol, field.type, depth - 1)] if depth else []
+            )
+            yield from inner or [field.wire_name]
 
 
 def _names(cause: Cause) -> list[str]:
