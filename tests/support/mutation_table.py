@@ -153,6 +153,11 @@ def _everywhere() -> Iterator[tuple[str, Edit, tuple[Expected, ...]]]:
         *_mild("property-added-optional", "Tool.extra", "info"),
         *_mild("deprecated-added", "Tool.extra", "info"),
     )
+    true = _at("PromptArgument", lambda node: node["properties"].update(required={"const": True}))
+    yield "true alone", true, (
+        *_one("type-narrowed", "PromptArgument.required", NEW_CLIENT),
+        *_mild("description-removed", "PromptArgument.required", "info"),
+    )
     progress = _property("ProgressNotification()", "progress", lambda node: node.update(type="string"))
     yield "progress as text", progress, _one("type-changed", "ProgressNotificationParams.progress", BOTH)
 
@@ -162,6 +167,7 @@ def _of_legacy() -> Iterator[tuple[str, Edit, tuple[Expected, ...]]]:
     yield "freed version", _freed("Implementation", "version"), _one(
         "property-now-optional", "Implementation.version", BOTH
     )
+    yield "no image", _dropped("ImageContent", "data"), _one("property-removed-required", "ImageContent.data", BOTH)
     yield "renamed ping", _method("PingRequest"), _one("method-renamed", "PingRequest", BOTH)
 
 

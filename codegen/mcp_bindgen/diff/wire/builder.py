@@ -105,6 +105,8 @@ class Builder:
             match target:
                 case Primitive(kind=Kind.ANY):
                     yield from _ANYTHING
+                case Primitive(kind=Kind.BOOLEAN):
+                    yield False
                 case Primitive(kind=Kind.STRING, known=known, bounds=bounds):
                     text = _ANCHORS.sub("", bounds.pattern or "")
                     yield from (*known, "", "text", text, *("x" * size for size in self._sizes))
