@@ -357,10 +357,6 @@ def _without_null(schema: Any, where: str) -> Any:
             raise TypeError(f"{where}: {reason}")
 
 
-_FINITE: Final = frozenset((str, int, bool, type(None)))
-"""What most values are: asked for before anything else, since each constructor looks at all that it is given."""
-
-
 def refuse_non_finite(value: object) -> None:
     """Check that no number in a value is infinite or NaN: JSON has none of them.
 
