@@ -1,8 +1,7 @@
 """The part of a JSON Schema that becomes types: what the engine is shown, and whether that is the whole truth.
 
 Nothing but structure leaves this module: no descriptions, defaults, patterns or titles, no reference that leads out of
-the schema. What is left out either means nothing (annotations), or makes the shape inexact: then jsonschema has the
-last word at run time.
+the schema. What is left out means nothing (annotations), or makes the shape inexact: then jsonschema decides.
 """
 
 from dataclasses import dataclass, field
