@@ -21,6 +21,7 @@ from mcp_bindgen.cli.diff import ReportFormat
 from mcp_bindgen.diff.report import json as json_report
 from mcp_bindgen.ingest.revisions import released
 from support.command import Cli
+from support.official import official_schema
 from support.samples import HANDSHAKE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -219,3 +220,14 @@ def test_junit_fails_when_the_exit_status_does(cli: Cli, level: str) -> None:
         "diff", "2025-11-25", "2026-07-28", "--format", "junit", "--fail-on", level, expect=int(level != "never")
     )
     assert ("<failure" in done.out) is (level != "never")
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_junit_fails_where_a_new_date_is_due_for_the_other_role(cli: Cli, role: str, tmp_path: Path) -> None:
+    old = official_schema("2025-06-18")
+    schema = json.loads(old.read_text("utf-8"))
+    schema["definitions"]["Tool"]["required"].append("title")
+    (tmp_path / "new.json").write_text(json.dumps(schema))
+    sides = ("diff", old, tmp_path / "new.json", "--role", role, "--format", "junit")
+    assert '<failure message="Tool.title' in cli(*sides, "--fail-on", "new-revision", expect=1).out
+    assert ("<failure" in cli(*sides, expect=int(role == "server")).out) is (role == "server")

@@ -113,7 +113,7 @@ def diff(
     publish(found, format_, output, everything=everything, quiet=quiet)
     if not quiet:
         report(diagnostics, verbose=verbose)
-    raise typer.Exit(int(found.needs_new_revision if fail_on is FailOn.NEW_REVISION else found.fails))
+    raise typer.Exit(int(found.fails))
 
 
 def publish(found: "Report", format_: ReportFormat, output: Path | None, *, everything: bool, quiet: bool) -> None:

@@ -146,14 +146,6 @@ class Report:
         return sum(judged.accepted for judged in self.findings)
 
     @property
-    def needs_new_revision(self) -> bool:
-        """Whether a finding that is not accepted demands a new revision."""
-        accepted = {judged.finding.fingerprint for judged in self.findings if judged.accepted}
-        return not self.compatibility.compatible and any(
-            f.fingerprint not in accepted for f in self.compatibility.deciding
-        )
-
-    @property
     def fails(self) -> bool:
         """Whether a finding is at the threshold."""
         return any(judged.fails for judged in self.findings)
@@ -170,7 +162,12 @@ def make_report(
 ) -> Report:
     """Return the report on all the findings between two sides, as a reader asked for it."""
     deciding = {f.fingerprint for f in compatibility.deciding} if options.new_revision else set[str]()
-    shown = [_judge(finding, options, baseline, (new, old), deciding) for finding in findings if options.shows(finding)]
+    # What makes a run fail is shown to every role, and in every view.
+    shown = [
+        _judge(finding, options, baseline, (new, old), deciding)
+        for finding in findings
+        if options.shows(finding) or finding.fingerprint in deciding
+    ]
     return Report(
         old=old,
         new=new,
