@@ -1,7 +1,8 @@
 """The methods that the runtime itself sends, answers or looks at, by the names of their records in generated tables.
 
-Generated packages are unknown here, so the names are spelled once more, and only in this file. The tests compare each
-constant with the record of the same name in the generated tables.
+They are keys by which the runtime finds records in the table that a binding hands it. Generated packages are unknown
+here, so the keys are spelled once more, and only in this file. A test compares each with the record of the same name in
+the generated tables of every revision, and finds the ones that no code uses.
 """
 
 from typing import Final
@@ -33,19 +34,6 @@ NOTIFICATIONS_RESOURCES_UPDATED: Final = "notifications/resources/updated"
 NOTIFICATIONS_ROOTS_LIST_CHANGED: Final = "notifications/roots/list_changed"
 NOTIFICATIONS_TASKS_STATUS: Final = "notifications/tasks/status"
 
-UNRELATED: Final = frozenset(
-    (
-        NOTIFICATIONS_ELICITATION_COMPLETE,
-        NOTIFICATIONS_RESOURCES_UPDATED,
-        NOTIFICATIONS_ROOTS_LIST_CHANGED,
-        NOTIFICATIONS_TASKS_STATUS,
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/tools/list_changed",
-    )
-)
-"""Notifications that concern the whole conversation, even if a request that is being handled caused them."""
-
 AREAS: Final = ("prompts", "resources", "tools")
 """What a server lists."""
 
@@ -58,3 +46,15 @@ def listing(area: str) -> str:
 def list_changed(area: str) -> str:
     """Return the notification that the list of an area has changed."""
     return f"notifications/{area}/list_changed"
+
+
+UNRELATED: Final = frozenset(
+    (
+        NOTIFICATIONS_ELICITATION_COMPLETE,
+        NOTIFICATIONS_RESOURCES_UPDATED,
+        NOTIFICATIONS_ROOTS_LIST_CHANGED,
+        NOTIFICATIONS_TASKS_STATUS,
+        *map(list_changed, AREAS),
+    )
+)
+"""Notifications that concern the whole conversation, even if a request that is being handled caused them."""
