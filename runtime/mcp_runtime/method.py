@@ -155,6 +155,7 @@ class RequestMethod(Method[P], Generic[P, R]):
 
     `alternatives` are the other results that it may get: a created task, or a request for more input. `results` are all
     of them by what they say that they are (``complete``, ``input_required``); it is empty where results say nothing.
+    `writers` write what its handlers have returned so far, by class.
     """
 
     __slots__ = (
@@ -166,6 +167,7 @@ class RequestMethod(Method[P], Generic[P, R]):
         "result",
         "results",
         "task_augmentable",
+        "writers",
     )
 
     def __init__(
@@ -206,6 +208,7 @@ class RequestMethod(Method[P], Generic[P, R]):
         self.task_augmentable = task_augmentable
         self.multi_round_trip = multi_round_trip
         self.payload = payload
+        self.writers: dict[type[Any], Callable[[Any], bytes]] = {}
 
 
 class NotificationMethod(Method[P]):

@@ -110,7 +110,7 @@ class TestForms:
 
     def test_a_schema_that_cannot_be_used_says_why(self) -> None:
         [problem] = problems({"properties": {"x": {"type": "text"}}}, {"x": 1})
-        assert problem.startswith("the form cannot be checked: not a valid JSON Schema: 'text'")
+        assert problem.startswith("the form cannot be checked: not a valid JSON Schema: /type: 'text' is not valid")
 
     def test_what_a_form_starts_with_and_offers(self) -> None:
         assert defaults(CONTACT) == {"name": "Ada", "agreed": False}

@@ -25,6 +25,8 @@ from mcp_runtime.protocol.text import clipped
 
 P = TypeVar("P")
 
+_ENDS = (KeyboardInterrupt, SystemExit)
+"""What ends the program, not only a handler."""
 _NEVER_RAN = (inspect.CORO_CREATED, inspect.CORO_CLOSED)
 
 
@@ -249,7 +251,9 @@ class Inbound:
             if link.is_open(key) and link.closed_because is None:
                 log.error("the handler of %s was cancelled from within", work.method.name)
                 link.refuse(key, jsonrpc.INTERNAL_ERROR, "internal error")
-        except Exception as error:
+        except _ENDS:
+            raise
+        except BaseException as error:
             if link.is_open(key):
                 self._reports.finish(key)
                 work.is_open = False
@@ -268,7 +272,9 @@ class Inbound:
         CURRENT.set(work)
         try:
             await self._handling.run(work, handler)
-        except Exception as error:
+        except (*_ENDS, asyncio.CancelledError):
+            raise
+        except BaseException as error:
             log.error("the handler of %s failed", work.method.name, exc_info=error)
 
     def _finished(self, key: Key) -> None:

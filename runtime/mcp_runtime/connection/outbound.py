@@ -15,6 +15,7 @@ from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Call, Interim, Results
+from mcp_runtime.connection.returned import write_result
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import (
     ConnectionClosed,
@@ -25,7 +26,6 @@ from mcp_runtime.errors import (
     RemoteProtocolError,
     RequestTimeout,
 )
-from mcp_runtime.json_text import finite
 from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Progressed
@@ -244,11 +244,9 @@ class Outbound:
 
         Raises:
             LocalProtocolError: it is not what the protocol allows, and `Limits.check_sent` is set.
-            ValueError: a number in it is not finite.
+            WrongResult: it is none of the method's results, or a number in it is not finite.
         """
-        # Asked for by name, since `isinstance` costs more than writing a small result does.
-        own: Any = getattr(result.__class__, "__pydantic_serializer__", None)
-        encoded: bytes = method.result.encode(result) if own is None else finite(own.to_json(result))
+        encoded = write_result(method, result, self.results.accepted)
         if requester.wire is not None:
             encoded = requester.wire.outgoing(method, "result", encoded)
         if self._link.limits.check_sent:

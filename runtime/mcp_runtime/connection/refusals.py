@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.returned import WrongResult
 from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerError
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.capabilities import declarer, put
@@ -13,7 +14,7 @@ MISSING_CLIENT_CAPABILITY: Final = -32021
 """The error code for it in the modern era; the legacy era has none."""
 
 
-def refusal(error: Exception, method: str, requester: Requester) -> PeerError:
+def refusal(error: BaseException, method: str, requester: Requester) -> PeerError:
     """Return the error for the peer, and tell the log; the text of an error that was not meant for the peer stays here.
 
     Args:
@@ -28,7 +29,10 @@ def refusal(error: Exception, method: str, requester: Requester) -> PeerError:
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
         log.warning("%s needs the capability %s, which the peer did not declare", method, error.capability)
         return _missing(error, requester)
-    log.error("the handler of %s failed", method, exc_info=error)
+    if isinstance(error, WrongResult):
+        log.error("the handler of %s %s", method, error)
+    else:
+        log.error("the handler of %s failed", method, exc_info=error)
     return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")
 
 

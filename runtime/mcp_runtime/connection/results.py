@@ -116,9 +116,12 @@ class Results:
             raise RemoteProtocolError(**_place(method, requester), reason=reason)
         return self._accepted[method.name, str(value)]
 
+    def accepted(self, method: RequestMethod[Any, Any]) -> dict[str, WireType[Any]]:
+        """Return the types of results that were accepted for a method, by what they say that they are."""
+        return {value: type_ for (name, value), (type_, _) in self._accepted.items() if name == method.name}
+
     def _types(self, method: RequestMethod[Any, Any]) -> dict[Any, WireType[Any]]:
-        accepted = {value: type_ for (name, value), (type_, _) in self._accepted.items() if name == method.name}
-        return {**method.results, **accepted}
+        return {**method.results, **self.accepted(method)}
 
     def _unknown(self, method: RequestMethod[Any, Any], value: object, requester: Requester) -> dict[str, str]:
         known = ", ".join(self._types(method))

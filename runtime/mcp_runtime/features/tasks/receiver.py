@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from pydantic import BaseModel
-
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.link import log
 from mcp_runtime.connection.refusals import refusal
+from mcp_runtime.connection.returned import write_result
 from mcp_runtime.connection.work import CURRENT
 from mcp_runtime.errors import McpError, PeerError
 from mcp_runtime.features.tasks.related import TaskCaller, TaskExchange, mark, related_meta, with_meta
@@ -231,7 +230,9 @@ class _Receiver:
                 log.error("the handler of %s was cancelled from within", method.name)
             message = "the connection that the task was made over has ended" if closed else "internal error"
             return Status.FAILED, message, Failure(code=INTERNAL_ERROR, message=message)
-        except Exception as error:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
             if life.expired():
                 log.info("the task %s expired before it had ended", record.id)
                 return None
@@ -274,9 +275,12 @@ class _Receiver:
 
 
 def spelled(method: RequestMethod[Any, Any], result: Any) -> dict[str, Any]:
-    """Return what a handler returned as it would have been sent."""
-    encoded = result.model_dump_json() if isinstance(result, BaseModel) else method.result.encode(result)
-    made: dict[str, Any] = json.loads(encoded)
+    """Return what a handler returned as it would have been sent.
+
+    Raises:
+        WrongResult: it is none of the method's results.
+    """
+    made: dict[str, Any] = json.loads(write_result(method, result))
     return made
 
 

@@ -1,0 +1,59 @@
+"""What handlers return, written as results; what is none is the author's mistake, and never reaches the peer."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from mcp_runtime.json_text import finite
+from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.model import WireModel
+from mcp_runtime.protocol.text import clipped
+
+
+class WrongResult(Exception):
+    """A handler returned something that cannot be its result; the text goes on from the handler's name."""
+
+
+More: TypeAlias = Callable[[RequestMethod[Any, Any]], Mapping[str, WireType[Any]]]
+"""Returns the result types of extensions for a method."""
+
+
+def write_result(method: RequestMethod[Any, Any], result: Any, more: More | None = None) -> bytes:
+    """Write what the handler of a method returned.
+
+    Args:
+        method: the method.
+        result: an object of one of its result types, what its usual one validates, or a pydantic model of the author's
+            own, which is written as it is.
+        more: what knows the result types of extensions.
+
+    Raises:
+        WrongResult: it is none of them, or a number in it is not finite.
+    """
+    write = method.writers.get(result.__class__) or _writer(method, result, more)
+    try:
+        return write(result)
+    except ValueError as error:
+        raise WrongResult(f"returned what JSON cannot say: {error}") from None
+
+
+def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> Callable[[Any], bytes]:
+    kind: type[Any] = result.__class__
+    serializer: Any = getattr(kind, "__pydantic_serializer__", None)
+    of_extensions = more(method).values() if more else ()
+    expected = [type_.load() for type_ in (method.result, *method.alternatives, *of_extensions)]
+    classes = tuple(one for one in expected if isinstance(one, type))
+    if serializer is None:
+        try:
+            value = method.result.validate(result)
+        except ValidationError:
+            pass
+        else:
+            return lambda _: method.result.encode(value)
+    elif method.payload or not issubclass(kind, WireModel) or issubclass(kind, classes):
+        to_json: Callable[[Any], bytes] = serializer.to_json
+        writer = method.writers[kind] = lambda value: finite(to_json(value))
+        return writer
+    names = " or ".join(str(getattr(one, "__name__", one)) for one in expected)
+    raise WrongResult(f"returned {clipped(repr(result), 60)} ({kind.__name__}), not {names}")

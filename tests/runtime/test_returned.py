@@ -1,0 +1,84 @@
+"""Handlers that return or raise what they should not: their author is told, and the client gets an error."""
+
+import logging
+from typing import Any, cast
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_bindings.v2025_11_25.errors import InternalError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.tasks import MemoryTaskStore
+from support.talk import talk
+
+
+class Returning(v.Server):
+    """Answers with whatever it is given."""
+
+    options = ServerOptions(tasks=MemoryTaskStore())
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        tool = v.Tool(name="t", input_schema=v.ToolInputSchema(), execution=v.ToolExecution(task_support="optional"))
+        return v.ListToolsResult(tools=[tool])
+
+    async def call_tool(
+        self, params: v.CallToolRequestParams, ctx: v.Context
+    ) -> v.CallToolResult | v.CreateTaskResult:
+        result: Any = self.result
+        if isinstance(result, BaseException):
+            raise result
+        return cast("v.CallToolResult", result)
+
+
+class Interrupted(BaseException):
+    """Derives from no `Exception`, as those of some libraries do."""
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "nothing": (None, "returned None (NoneType), not CallToolResult or CreateTaskResult"),
+    "a number": (5, "returned 5 (int), not CallToolResult"),
+    "a text": ("hello", "returned 'hello' (str), not CallToolResult"),
+    "another result": (v.ListRootsResult(roots=[]), "(ListRootsResult), not CallToolResult"),
+    "a dictionary that is none": ({"tools": []}, "returned {'tools': []} (dict), not CallToolResult"),
+    "infinity": (
+        v.CallToolResult.model_construct(content=[], structured_content={"n": [float("inf")]}),
+        "returned what JSON cannot say",
+    ),
+    "no exception": (Interrupted("stop"), "failed"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+async def test_the_author_is_told_and_the_client_gets_an_error(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    result, said = WRONG[name]
+    async with talk(Returning(result)) as both:
+        with caplog.at_level(logging.ERROR, "mcp_runtime"), pytest.raises(InternalError, match=r"internal error"):
+            await both.client.call_tool(name="t")
+        (record,) = caplog.records
+        assert record.getMessage().startswith("the handler of tools/call ") and said in record.getMessage()
+        await both.client.ping()
+
+
+@pytest.mark.parametrize("name", WRONG)
+async def test_a_task_fails(name: str) -> None:
+    async with talk(Returning(WRONG[name][0])) as both:
+        made = await both.client.call_tool(name="t", task=v.TaskMetadata())
+        with pytest.raises(InternalError, match="internal error"):
+            await both.client.get_task_payload(task_id=made.task.task_id, result_type=v.CallToolResult)
+        assert (await both.client.get_task(task_id=made.task.task_id)).status == "failed"
+
+
+class Own(v.CallToolResult):
+    """A result with a field of its own."""
+
+    cost: int = 0
+
+
+@pytest.mark.parametrize("result", [v.CallToolResult(content=[]), Own(content=[], cost=3), {"content": []}])
+async def test_results_may_be_subclasses_or_what_is_one_by_wire_names(result: Any) -> None:
+    async with talk(Returning(result)) as both:
+        got = await both.client.call_tool(name="t")
+        assert got.content == [] and got.model_dump().get("cost") == (3 if isinstance(result, Own) else None)
