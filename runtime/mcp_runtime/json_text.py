@@ -21,10 +21,14 @@ T = TypeVar("T")
 
 _MAX_WRITTEN: Final = 1 << 16
 """The longest text, in bytes, that is written back. Longer ones mostly hold long strings, where `jiter` is faster."""
+_MAX_SHALLOW: Final = 2 * MAX_DEPTH
+"""The longest text, in bytes, that has no room for the brackets of what is nested too deep."""
 _MAX_COUNTED: Final = 1 << 12
 """The longest text, in bytes, whose brackets are counted."""
 _BLANKS: Final = b" \t\r\n"
 _INFINITE: Final = (inf, -inf)
+_N, _I = b"NI"
+"""The letters that NaN and Infinity begin with."""
 
 
 class NotIJson(ValueError):
@@ -42,8 +46,7 @@ def read(text: str | bytes | bytearray) -> Any:
     if size <= _MAX_WRITTEN:
         try:
             value = loads(data)
-            # A short text has no room for the brackets of what is nested too deep.
-            written = dumps(value) if size <= 2 * MAX_DEPTH else _write_unless_deep(value, data)
+            written = dumps(value) if size <= _MAX_SHALLOW else _write_unless_deep(value, data)
             if written == data or written.translate(None, _BLANKS) == data.translate(None, _BLANKS):
                 return value
         except (ValueError, TypeError):
@@ -66,7 +69,13 @@ def read_as(title: str, text: str | bytes | bytearray) -> Any:
 
 def strict_writer(writer: Callable[[T], bytes]) -> Callable[[T], bytes]:
     """Return a function that writes as another does, but refuses numbers that are not finite."""
-    return lambda value: finite(writer(value))
+
+    def write_strictly(value: T) -> bytes:
+        text = writer(value)
+        # Most texts have no such letter, and asking for one costs next to nothing.
+        return finite(text) if _N in text or _I in text else text
+
+    return write_strictly
 
 
 def finite(text: bytes) -> bytes:
@@ -75,8 +84,8 @@ def finite(text: bytes) -> bytes:
     Raises:
         ValueError: a number in it is not finite.
     """
-    # Strings may hold these words as well. Most hold no such letter, and a letter is found twenty times as fast.
-    if (b"N" in text and b"NaN" in text) or (b"I" in text and b"Infinity" in text):
+    # Strings may hold these words as well.
+    if (_N in text and b"NaN" in text) or (_I in text and b"Infinity" in text):
         refuse_non_finite_text(text)
     return text
 

@@ -198,10 +198,11 @@ class Inbound:
 
     def _begin(self, received: Received, key: Key) -> None:
         request, requester = received.message, received.requester
-        found = requester.answers.handlers.get(request.method)
-        may_come = found is not None and (not found[0].capability or request.method in requester.may_receive)
-        if found is None or not may_come or not requester.has(request.method):
-            self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(request.method)})
+        name = request.method
+        found = requester.answers.handlers.get(name)
+        may_come = found is not None and (not found[0].capability or name in requester.may_receive)
+        if found is None or not may_come or not requester.has(name):
+            self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return
         method, handler = found
         try:

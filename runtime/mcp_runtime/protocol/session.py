@@ -379,7 +379,9 @@ _NEVER: Final = float("-inf")
 
 def progress_token(params: Mapping[str, Any] | None) -> Id | None:
     """Return the progress token of a request, if it has a valid one."""
-    meta: Any = params.get("_meta") if params else None
+    if not params or "_meta" not in params:
+        return None
+    meta: Any = params["_meta"]
     token: Any = meta.get("progressToken") if meta.__class__ is dict else None
     return token if _is_id(token) else None
 
