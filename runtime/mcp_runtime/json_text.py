@@ -110,7 +110,7 @@ def _write_unless_deep(value: Any, text: bytes | bytearray) -> bytes:
     """
     if len(text) <= _MAX_COUNTED and text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
         return dumps(value)
-    if not _STOPS:
+    if not _WRITTEN_DEPTH:
         raise TypeError
     for _ in range(_SPARE):
         value = [value]
@@ -132,11 +132,10 @@ def _is_written(value: Any) -> bool:
     return True
 
 
-_WRITTEN_DEPTH: Final = 254
+_WRITTEN_DEPTH: Final = next((depth for depth in range(250, 260) if not _is_written(_nested(depth + 1))), 0)
+"""How deep `orjson` writes: 254 or 255, which it does not promise; 0 if neither."""
 _SPARE: Final = _WRITTEN_DEPTH - MAX_DEPTH
 """Inside so many lists, `orjson` writes nothing that is nested deeper than `MAX_DEPTH`."""
-_STOPS: Final = not _is_written(_nested(_WRITTEN_DEPTH + 1))
-"""Whether that is so for this release of `orjson`, which does not promise it."""
 
 
 def _read_and_search(text: bytes) -> Any:
