@@ -5,7 +5,7 @@ from typing import Any, Final
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-_PARTS: Final = ("schema", "items_schema", "keys_schema", "values_schema")
+_PARTS: Final = frozenset(("schema", "items_schema", "keys_schema", "values_schema"))
 """Where a core schema holds the schema of a part."""
 _KINDS: Final = frozenset((str, int, float, bool, None.__class__))
 
@@ -31,14 +31,18 @@ def with_exact_constants(schema: Any) -> Any:
         case "function-before" if isinstance(schema["function"]["function"], _OneOf):
             return schema
         case _:
-            for name in _PARTS:
-                if name in schema:
-                    schema[name] = with_exact_constants(schema[name])
+            for name in _PARTS & schema.keys():
+                schema[name] = _in_part(schema[name])
             if schema["type"] == "union":
-                # A choice with a label is one of a callable discriminator, whose members are models.
-                choices = schema["choices"]
-                schema["choices"] = [c if isinstance(c, tuple) else with_exact_constants(c) for c in choices]
+                schema["choices"] = _in_part(schema["choices"])
             return schema
+
+
+def _in_part(part: Any) -> Any:
+    """Change a schema, or those in a list; a choice with a label is one of a callable discriminator, and a model."""
+    if part.__class__ is list:
+        return [item if item.__class__ is tuple else with_exact_constants(item) for item in part]
+    return with_exact_constants(part)
 
 
 def _exact(literal: Any) -> Any:

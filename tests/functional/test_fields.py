@@ -36,6 +36,7 @@ class Exact(WireModel):
     flag: Literal[True] | None = None
     zero: list[Literal[0]]
     off: dict[str, Literal[False]]
+    pair: tuple[str, Literal[1]] | None = None
 
 
 class Loose(WireModel):
@@ -65,11 +66,12 @@ class TestInference:
             Shape.model_validate_json(json.dumps({**CONSTANTS, name: value}))
 
     @pytest.mark.parametrize(
-        ("name", "wrong"), [("one", True), ("one", "1"), ("flag", 1), ("flag", 1.0), ("zero", False), ("off", 0)]
+        ("name", "wrong"),
+        [("one", True), ("one", "1"), ("flag", 1), ("flag", 1.0), ("zero", False), ("off", 0), ("pair", True)],
     )
     def test_numbers_and_booleans_are_different_constants(self, name: str, wrong: object) -> None:
         right: dict[str, Any] = {"one": 1, "flag": True, "zero": [0, 0.0, -0.0], "off": {"a": False}}
-        containers: dict[str, object] = {"zero": [wrong], "off": {"a": wrong}}
+        containers: dict[str, object] = {"zero": [wrong], "off": {"a": wrong}, "pair": ("x", wrong)}
         given = {**right, name: containers.get(name, wrong)}
         assert wire(Exact(**right)) == wire(Exact.model_validate_json(json.dumps(right))) == right
         with pytest.raises(ValidationError, match=r"Input should be (0|1|True|False)"):
