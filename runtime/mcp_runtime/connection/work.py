@@ -57,7 +57,7 @@ class Work:
         self.requester = requester
         self.line = line
         self.key = key
-        self.is_open = line is not None and id_ is not None
+        self.is_open = key is not None
         self.method = method
         self.params = params
         self.way = way
