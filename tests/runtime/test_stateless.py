@@ -1,0 +1,108 @@
+"""A client that begins without a handshake: what it learns, and what its calls can do."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import MissingCapability, PeerError, RequestTimeout
+from mcp_runtime.handshake import stateless
+from mcp_runtime.handshake.server import begin
+from mcp_runtime.peer import Peer
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.stub import CallOptions
+from mcp_runtime.transports.memory import memory_pair
+from support.roles import make_server
+from support.together import together
+
+LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+
+
+class Busy(v.Server):
+    """Says what it does, and waits if it is told to."""
+
+    options = ServerOptions(name="busy", version="1", instructions="Be quick.", log_rate=None, progress_rate=None)
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.ended: list[str | None] = []
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+        self.begun.set()
+        await ctx.report_progress(1, 2, "half")
+        await ctx.log("info", "at work")
+        if params.name == "wait":
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.ended.append(ctx.cancel_reason)
+                raise
+        return v.CallToolResult(content=[])
+
+
+class Listening(v.ClientHandlers):
+    """Keeps what the server says."""
+
+    def __init__(self) -> None:
+        self.heard: list[Any] = []
+
+    async def on_logging_message(self, params: v.LoggingMessageNotificationParams, ctx: v.ClientContext) -> None:
+        self.heard.append(params.data)
+
+
+async def test_a_client_learns_what_the_server_says_of_itself() -> None:
+    async with together(v.Client, Busy()) as client:
+        connection = client.connection
+        assert (connection.revision, connection.instructions) == ("2026-07-28", "Be quick.")
+        assert connection.peer_info == {"name": "busy", "version": "1"}
+        assert sorted(client.capabilities) == ["logging", "tools"]
+        with pytest.raises(MissingCapability, match=r"server\.prompts"):
+            await client.list_prompts()
+
+
+async def test_reports_and_logs_arrive_as_they_are_asked_for() -> None:
+    reports: list[Any] = []
+    handlers = Listening()
+
+    def note(progress: float, total: float | None, message: str | None) -> None:
+        reports.append((progress, total, message))
+
+    async with together(v.Client, Busy(), handlers=handlers) as client:
+        await client.call_tool(name="x", options=CallOptions(progress=note))
+        assert (reports, handlers.heard) == ([(1, 2, "half")], [])
+        await client.call_tool(name="x", meta={LOG_LEVEL: "info"})
+        await asyncio.sleep(0)
+        assert handlers.heard == ["at work"]
+
+
+async def test_a_call_that_is_cancelled_or_late_is_cancelled_at_the_server() -> None:
+    server = Busy()
+    async with together(v.Client, server) as client:
+        call = asyncio.create_task(client.call_tool(name="wait"))
+        await server.begun.wait()
+        call.cancel("enough")
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        with pytest.raises(RequestTimeout):
+            await client.call_tool(name="wait", options=CallOptions(timeout=0.01))
+        await asyncio.sleep(0.01)
+    assert server.ended == ["enough", "no answer within 0.01 s"]
+
+
+async def test_many_calls_share_one_stream() -> None:
+    async with together(v.Client, Busy()) as client:
+        results = await asyncio.gather(*(client.call_tool(name="x") for _ in range(64)))
+    assert len(results) == 64
+
+
+async def test_a_server_of_another_revision_refuses_and_nothing_stays_open() -> None:
+    here, there = memory_pair()
+    served = await begin(there, make_server("2025-11-25"))
+    peer = Peer(here)
+    with pytest.raises(PeerError):
+        await stateless.begin(v.Client, peer, options=ClientOptions(timeout=5))
+    assert peer.connection is not None
+    assert str(peer.connection.closed_because).startswith("the opening failed:")
+    await served.wait_closed()
