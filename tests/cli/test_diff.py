@@ -96,9 +96,14 @@ def takes(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *,
 def takes_inner(protocol: Protocol, message: Any, finding: dict[str, Any], inner: str) -> bool:
     """Whether one side takes the request, or the answer to it, that travels inside another message."""
     (held,) = message["result" if inner == "inputRequests" else "params"][inner].values()
-    (name,) = [name for name in finding["methods"] if held.get("method", name) == name]
-    method = next(method for method in protocol.methods if method.name == name)
-    types = [method.params] if inner == "inputRequests" else [method.result, *method.alternatives]
+    names = [name for name in finding["methods"] if held.get("method", name) == name]
+    methods = [method for method in protocol.methods if method.name in names]
+    assert methods
+    types = [
+        name
+        for method in methods
+        for name in ([method.params] if inner == "inputRequests" else [method.result, *method.alternatives])
+    ]
     schema = {**json_schema(protocol), "anyOf": [{"$ref": reference(name)} for name in types if name]}
     validator: Any = jsonschema.Draft202012Validator(schema)
     return bool(validator.is_valid(held["params"] if inner == "inputRequests" else held))

@@ -6,12 +6,12 @@ from mcp_bindgen.diff.finding import Pair
 from mcp_bindgen.diff.wire.compare import compare_messages
 from mcp_bindgen.diff.wire.gates import OPTED_IN
 from mcp_bindgen.load import load_released
-from support.samples import REVISIONS
+from support.samples import TRANSCRIBED
 
 
 def test_what_keeps_peers_from_a_break() -> None:
     """A client of 2025-06-18 has no way of saying that it can do tasks, or elicitation by URL."""
-    pairs = [(load_released(old), load_released(new)) for old, new in pairwise(REVISIONS)]
+    pairs = [(load_released(old), load_released(new)) for old, new in pairwise(TRANSCRIBED)]
     found = [f for old, new in pairs for f in compare_messages(old, new)]
     gates = {(f.rule.id, f.place, f.new): dict(f.gates) for f in found if f.gates}
     old, new = Pair.OLD_CLIENT, Pair.NEW_CLIENT

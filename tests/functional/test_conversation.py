@@ -4,6 +4,7 @@ import pytest
 
 from functional.bindings import package, public, python_name, request_meta, requests_of
 from functional.double import Double
+from mcp_bindgen.load import load_released
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -205,11 +206,12 @@ class TestErrors:
         bindings = package(revision)
         client = Double(bindings, bindings.Server(), meta=request_meta(revision)).client
         not_found = bindings.BINDING.errors[-32601]
+        definitions = load_released(revision).definitions
         with pytest.raises(not_found, match="tools/list is not implemented here") as caught:
             await client.list_tools()
         assert (caught.value.code, caught.value.data) == (-32601, {"method": "tools/list"})
         assert not_found is getattr(
-            bindings, "PeerMethodNotFoundError" if revision == "2026-07-28" else "MethodNotFoundError"
+            bindings, "PeerMethodNotFoundError" if "MethodNotFoundError" in definitions else "MethodNotFoundError"
         )
 
     async def test_an_error_has_the_class_of_its_code(self) -> None:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 import mcp_bindings
 from functional.bindings import exports, methods_of, package, sample
+from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.load import load_released
 from mcp_bindings import v2024_11_05
 from mcp_bindings.v2025_11_25 import (
@@ -155,7 +156,7 @@ class TestBinding:
             binding = package(revision).BINDING
             assert isinstance(binding, Binding)
             assert (binding.revision, binding.package) == (revision, package(revision).__name__)
-            assert binding.era == ("modern" if revision == "2026-07-28" else "legacy")
+            assert binding.era == released()[revision].era
             assert binding.methods is package(revision).METHODS
             assert package(revision).REVISION == revision == package(revision).LATEST_PROTOCOL_VERSION
             assert binding.has_batches is (revision == "2025-03-26")

@@ -12,7 +12,7 @@ from mcp_bindgen.ir.methods import RUNTIME_REQUESTS
 from mcp_bindgen.load import load_released
 from mcp_runtime.method import AnyMethod, Direction, Method, NotificationMethod, RequestMethod
 from mcp_runtime.stub import CallOptions, Handlers
-from support.samples import LEGACY, REVISIONS
+from support.samples import LEGACY, REVISIONS, TRANSCRIBED
 
 CLIENT_STUBS_2025_11_25 = """
 complete set_level ping get_prompt list_prompts iter_prompts list_resources iter_resources read_resource
@@ -256,7 +256,7 @@ def test_stubs_describe_their_arguments(revision: str) -> None:
             assert not missing, f"{name}: {missing}"
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", TRANSCRIBED)
 def test_deprecated_methods_say_so(revision: str) -> None:
     deprecated = {m.name for m in package(revision).METHODS.values() if m.deprecated}
     modern = {"roots/list", "sampling/createMessage", "notifications/message"}

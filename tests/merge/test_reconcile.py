@@ -14,7 +14,7 @@ from mcp_bindgen.ir.nodes import Alias, Erratum, Field, ListOf, MapOf, Protocol,
 from mcp_bindgen.leaves import ANY, NULL, STRING, Base, Bounds, Kind, Literal, Primitive, Ref
 from mcp_bindgen.load import load_released, read_halves
 from mcp_bindgen.merge.reconcile import RULES, Reconciled, reconcile
-from support.samples import REVISIONS, lines, schema_document, typescript_document
+from support.samples import REVISIONS, TRANSCRIBED, lines, schema_document, typescript_document
 
 INTEGER, NUMBER, BOOLEAN = (Primitive(kind=kind) for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN))
 
@@ -128,13 +128,14 @@ def text(*types: str) -> dict[str, Any]:
 
 class TestReleased:
     def test_the_revisions_are_the_released_ones(self) -> None:
-        assert tuple(released()) == REVISIONS == tuple(LEDGER) == tuple(CONTRADICTIONS)
+        assert tuple(released()) == REVISIONS
+        assert TRANSCRIBED == tuple(LEDGER) == tuple(CONTRADICTIONS)
 
-    @pytest.mark.parametrize("revision", REVISIONS)
+    @pytest.mark.parametrize("revision", TRANSCRIBED)
     def test_the_ledger_is_exact(self, revision: str) -> None:
         assert Counter(erratum.rule for erratum in load_released(revision).errata) == LEDGER[revision]
 
-    @pytest.mark.parametrize("revision", REVISIONS)
+    @pytest.mark.parametrize("revision", TRANSCRIBED)
     def test_the_contradictions_are_exact(self, revision: str) -> None:
         errata = load_released(revision).errata
         assert sorted((e.rule, e.pointer) for e in errata if e.contradiction) == sorted(CONTRADICTIONS[revision])
@@ -210,7 +211,7 @@ class TestReleased:
         probability = member(load_released("2025-11-25"), "Annotations", "priority").type
         assert probability == Primitive(kind=Kind.NUMBER, bounds=Bounds(minimum=0, maximum=1))
 
-    @pytest.mark.parametrize("revision", REVISIONS)
+    @pytest.mark.parametrize("revision", TRANSCRIBED)
     def test_constants(self, revision: str) -> None:
         expected: dict[str, object] = {
             "LATEST_PROTOCOL_VERSION": revision,

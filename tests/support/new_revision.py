@@ -20,29 +20,29 @@ export interface ThingListChangedNotification extends JSONRPCNotification {
 """
 DOCS = """
 [revisions."2099-12-31".definitions]
-Tree = "A value with others below it."
-ThingContent = "A thing as content."
-ListThingsRequest = "Asks for things."
-ListThingsResult = "Things, one page of them."
-ThingListChangedNotification = "Says that there are other things now."
-ServerCapabilitiesThings = "What the server does with things."
+Tree = "A text, and further ones that hang below it."
+ThingContent = "Carries one tree inside a message, as text and images are carried."
+ListThingsRequest = "Asks a server which trees it offers."
+ListThingsResult = "One page of the trees that the server offers."
+ThingListChangedNotification = "Sent after the trees on offer became others."
+ServerCapabilitiesThings = "Details of how trees are offered."
 
 [revisions."2099-12-31".properties.ServerCapabilities]
-things = "Present if the server offers things."
+things = "Present if the server offers trees."
 
 [revisions."2099-12-31".properties.ServerCapabilitiesThings]
-listChanged = "Whether the server says so when there are other things."
+listChanged = "Whether a message is sent once other trees are on offer."
 
 [revisions."2099-12-31".properties.Tree]
-value = "The value itself."
-children = "What is below it."
+value = "The text at this place of the tree."
+children = "Whatever hangs directly below this place."
 
 [revisions."2099-12-31".properties.ThingContent]
-type = "Marks a thing."
-thing = "The thing."
+type = "Tells this kind of content from others."
+thing = "The tree that is carried."
 
 [revisions."2099-12-31".properties.ListThingsResult]
-things = "The things of this page."
+things = "The trees on this page, from their roots down."
 """
 """What a person adds to docs.toml."""
 CAPABILITIES = {
@@ -101,6 +101,11 @@ def new_schema() -> dict[str, Any]:
         ("ContentBlock", "ThingContent"),
     ):
         definitions[union]["anyOf"].append({"$ref": f"#/$defs/{member}"})
+    for name, definition in definitions.items():
+        # The official file has prose.
+        definition["description"] = f"Official words on {name}."
+        for wire_name, inner in definition.get("properties", {}).items():
+            inner["description"] = f"Official words on `{wire_name}`."
     return root
 
 

@@ -18,6 +18,8 @@ from mcp_bindgen.load import load_sources
 
 REVISIONS = tuple(released())
 LEGACY = legacy_revisions()
+TRANSCRIBED = tuple(revision for revision in REVISIONS if revision <= "2026-07-28")
+"""The revisions of which tests hold tables that people transcribed; a later one is tested by what holds for all."""
 
 HANDSHAKE_TS = """
 export interface InitializeRequest { method: "initialize"; params: InitializeRequestParams; }
