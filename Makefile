@@ -18,7 +18,7 @@ SCHEMA ?=
 TYPESCRIPT ?=
 # How many cases `make fuzz` tries per test.
 CASES ?= 10000
-# LONG=1 makes `make soak` run its long versions; SEED repeats a run of it.
+# LONG=1 makes `make soak` and `make slow` run their long versions; SEED repeats a run of it.
 LONG ?=
 SEED ?=
 # Which tests `make test-lowest` and `make test-newest` run.
@@ -110,8 +110,8 @@ test-newest: ## Run `make test` on the newest release of each dependency.
 	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(TESTS)
 
 .PHONY: slow
-slow: $(READY) ## Run the tests that take longer than ten seconds.
-	$(BIN)/pytest -q -m "slow and not packaging and not interop and not soak" || [ $$? -eq 5 ] # 5: there are none
+slow: $(READY) ## Run the tests that take longer than ten seconds; LONG=1 runs the whole suite on a made-up revision.
+	LONG=$(LONG) $(BIN)/pytest -q -n $(JOBS) -m "slow and not packaging and not interop and not soak" || [ $$? -eq 5 ] # 5: there are none
 
 .PHONY: lint
 lint: $(READY) ## Check style, imports and formatting.
@@ -128,7 +128,7 @@ package: $(READY) ## Build the distributions and use them in an empty environmen
 	$(BIN)/pytest -q -m packaging tests/packaging
 
 .PHONY: check
-check: test lint types verify-generated package ## Run everything that must pass before a change lands.
+check: test slow lint types verify-generated package ## Run everything that must pass before a change lands.
 
 .PHONY: interop
 interop: $(READY) $(PEERS_READY) ## Talk to servers and clients that others wrote, over stdio.

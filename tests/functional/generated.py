@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,11 +27,16 @@ CATEGORIES = categories(load_released(revision) for revision in released())
 
 
 def emitted(
-    protocol: Protocol, *, command: str = "mcp-bindgen generate", templates: Path | None = None
+    protocol: Protocol,
+    *,
+    command: str = "mcp-bindgen generate",
+    templates: Path | None = None,
+    is_formatted: bool = True,
 ) -> dict[str, str]:
     """Emit the bindings of a revision."""
-    package = package_view(protocol, CATEGORIES, Diagnostics())
-    return Templates(templates).render(package_pages(package), revision_header(protocol, command))
+    pages = package_pages(package_view(protocol, CATEGORIES, Diagnostics()))
+    shown = (replace(page, is_formatted=page.is_formatted and is_formatted) for page in pages)
+    return Templates(templates).render(shown, revision_header(protocol, command))
 
 
 def generate(*sources: SourceText, templates: Path | None = None) -> dict[str, str]:

@@ -90,18 +90,27 @@ def test_all_of_them_type_check_strictly(tmp_path: Path) -> None:
             loaded = protocol(state, half)
             if loaded is not None:
                 name = f"s_{state.replace('-', '_')}_{half}"
-                install_files(packages / name, emitted(loaded))
+                install_files(packages / name, emitted(loaded, is_formatted=False))
     paths = os.pathsep.join(map(str, (tmp_path, ROOT / "runtime")))
     config = {"include": ["states"], "typeCheckingMode": "strict", "extraPaths": [str(ROOT / "runtime")]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(config), "utf-8")
     bin_ = Path(sys.executable).parent
     pyright = [str(bin_ / "pyright"), "--pythonpath", sys.executable, "-p", str(tmp_path)]
     mypy = [str(bin_ / "mypy"), "--strict", "--config-file", os.devnull, "-p", "states"]
-    for command in (pyright, mypy):
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "MYPYPATH": paths}, check=False
+    checkers = [
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "MYPYPATH": paths},
         )
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+        for command in (pyright, mypy)
+    ]
+    said = [checker.communicate()[0] for checker in checkers]
+    for checker, text in zip(checkers, said, strict=True):
+        assert checker.returncode == 0, text[-3000:]
 
 
 def install_files(folder: Path, files: Mapping[str, str]) -> None:
