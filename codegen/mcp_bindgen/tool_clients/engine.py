@@ -192,13 +192,13 @@ class _Reader:
         return Struct(name=name, fields=fields, own=own, extra=None if closed else ANY, doc=doc)
 
     def _field(self, field: Any, shape: Shape) -> Field:
-        stated = shape.properties[field.extras[ORIGIN]]
+        wire_name, stated = shape.properties[field.extras[ORIGIN]]
         return Field(
-            wire_name=stated.name,
+            wire_name=wire_name,
             type=self._bounded(field, shape),
             required=bool(field.required),
-            doc=description(stated.schema),
-            default=default(stated.schema),
+            doc=description(stated),
+            default=default(stated),
         )
 
     def _only(self, model: Any, shape: Shape) -> TypeRef:

@@ -114,7 +114,7 @@ class _Planner:
             self._untyped(tool, member, "datamodel-code-generator has no types for it")
             return
         half = self._halves[tool.name, member]
-        schema = "" if shape.is_exact else half.schema
+        schema = half.schema if shape.why else ""
         whole, what = found[shape.name], _MEMBERS[member][1]
         if member == "outputSchema" and isinstance(whole, Struct) and not whole.fields and whole.extra:
             self._halves[tool.name, member] = Half(type=UNTYPED, schema=schema)

@@ -36,14 +36,6 @@ class Untypable(Exception):
     """A schema cannot become types; the text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Property:
-    """A property as the server declares it."""
-
-    name: str
-    schema: Any
-
-
 @dataclass(slots=True)
 class Shape:
     """What the engine is shown of one schema.
@@ -52,22 +44,17 @@ class Shape:
         name: what the schema itself becomes.
         definitions: the schema and what it refers to, by the class or alias that each becomes.
         sources: the same as the server wrote it.
-        properties: the property that each field stands for, by the value of `ORIGIN`.
-        why: the keywords that the types do not express; the types are exact if there are none.
+        properties: the property that each field stands for, by the value of `ORIGIN`: its name and its schema.
+        why: the keywords that the types do not express; if there are none, they accept exactly what the schema does.
         outside: references that lead out of the schema, and are never followed.
     """
 
     name: str
     definitions: dict[str, Schema] = field(default_factory=dict[str, Schema])
     sources: dict[str, Any] = field(default_factory=dict[str, Any])
-    properties: dict[str, Property] = field(default_factory=dict[str, Property])
+    properties: dict[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
     why: set[str] = field(default_factory=set[str])
     outside: list[str] = field(default_factory=list[str])
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the types accept exactly what the schema accepts."""
-        return not self.why
 
 
 def shape_of(schema: Any, name: str, taken: set[str]) -> Shape:
@@ -100,6 +87,8 @@ class _Shaper:
             self._at = self._names[reference]
             self._define(self._at, target, self._any(target, 0))
         self._refuse_explosions()
+        if not self._is_of_objects(self._shape.definitions[self._shape.name]):
+            raise Untypable("it does not describe an object")
         return self._shape
 
     def _define(self, name: str, source: Any, shown: Schema) -> None:
@@ -116,23 +105,18 @@ class _Shaper:
             return self._object(schema, 0)
         keyword = next((name for name in ("anyOf", "oneOf") if is_list(schema.get(name))), None)
         if keyword is not None:
-            shown = self._union(keyword, schema, 0)
-            if all(self._is_of_objects(member) for member in shown.get("anyOf", [shown])):
-                return shown
-        elif schema.get("additionalProperties") not in (None, True, False, {}) and not schema.get("required"):
+            return self._union(keyword, schema, 0)
+        if schema.get("additionalProperties") not in (None, True, False, {}) and not schema.get("required"):
             self._shape.why |= schema.keys() & {"enum", "const"}
             return self._map(schema, 0)
-        elif "type" in schema and not schema.get("required") and schema.get("additionalProperties", False) is False:
+        if "type" in schema and not schema.get("required") and schema.get("additionalProperties", False) is False:
             self._shape.why |= schema.keys() & {"enum", "const"}
             return self._object({**schema, "properties": {}}, 0)
         raise Untypable("it declares no properties")
 
     def _is_of_objects(self, shown: Schema) -> bool:
-        name = str(shown.get("$ref", "")).rpartition("/")[2]
-        reference = next((known for known, given in self._names.items() if given == name), None)
-        target = self._target(reference) if reference else None
-        shown = self._shape.definitions.get(name, shown)
-        return shown.get("type") == "object" or (is_object(target) and bool(target.get("properties")))
+        shown = self._shape.definitions.get(str(shown.get("$ref", "")).rpartition("/")[2], shown)
+        return shown.get("type") == "object" or ("anyOf" in shown and all(map(self._is_of_objects, shown["anyOf"])))
 
     def _any(self, node: Any, depth: int) -> Schema:
         """Return what the engine is shown of a schema."""
@@ -337,7 +321,7 @@ class _Shaper:
         before = self._at
         for name in dict.fromkeys([*declared, *required]):
             origin = f"{self._shape.name}/{len(self._shape.properties)}"
-            self._shape.properties[origin] = Property(name=name, schema=declared.get(name, True))
+            self._shape.properties[origin] = name, declared.get(name, True)
             self._at = f"{before}{class_word(name)}"[:MAX_NAME]
             found[name] = {**self._any(declared.get(name, True), depth + 1), ORIGIN: origin}
         self._at = before
