@@ -1,25 +1,21 @@
 """Messages that show a change: one as the old revision has it, one as the new does, both as small as can be."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from mcp_bindgen.diff.finding import Finding, Pair, Travel, breaks
-from mcp_bindgen.diff.wire.builder import Builder
-from mcp_bindgen.emit.json_schema import json_schema, reference
-from mcp_bindgen.ir.nodes import Method, Protocol, Ref, Union
-
-MAX_CANDIDATES = 200
+from mcp_bindgen.diff.wire.compare import renamed_methods
+from mcp_bindgen.diff.wire.exchange import Exchange
+from mcp_bindgen.diff.wire.proof import MAX_CANDIDATES, turned
+from mcp_bindgen.ir.nodes import Protocol
 
 
 class Examples:
     """Finds for a message that proves a break what the other revision has in its place."""
 
     def __init__(self, old: Protocol, new: Protocol) -> None:
-        self._old = _Side(old)
-        self._new = _Side(new)
+        self._old = Exchange(old, {})
+        self._new = Exchange(new, renamed_methods(old, new))
 
     def pair(self, finding: Finding, pair: Pair) -> tuple[Any, Any]:
         """Return the message of the old revision and that of the new one; None where there is none to show.
@@ -33,31 +29,8 @@ class Examples:
             if pair not in breaks(finding.change, carrier.travel):
                 continue
             from_old = (pair is Pair.OLD_CLIENT) == (carrier.travel is Travel.TO_SERVER)
-            other = self._new if from_old else self._old
-            method = other.method(carrier.method)
-            message = None
-            if method is not None and carrier.part in witness:
-                candidates = other.payloads(method, carrier.part, Builder(other.protocol, ()), way)
-                payload = next(candidates, None)
-                message = None if payload is None else {**witness, carrier.part: payload}
-            return (witness, message) if from_old else (message, witness)
+            other, steps = (self._new, way) if from_old else (self._old, tuple(map(turned, way)))
+            tried = islice(other.messages(carrier, steps, ()), MAX_CANDIDATES)
+            found = next((m.frame for m in tried if other.sends(carrier, m) and carrier.part in witness), None)
+            return (witness, found) if from_old else (found, witness)
         return None, None
-
-
-class _Side:
-    def __init__(self, protocol: Protocol) -> None:
-        self.protocol = protocol
-        self._methods = {method.name: method for method in protocol.methods}
-        self._document: Any = Draft202012Validator(json_schema(protocol))
-
-    def method(self, name: str) -> Method | None:
-        return self._methods.get(name)
-
-    def payloads(self, method: Method, part: str, builder: Builder, way: Any) -> Iterator[Any]:
-        """Iterate over valid payloads in which the way leads somewhere."""
-        name = method.params if part == "params" else method.result
-        if name is None:
-            return
-        validator: Any = self._document.evolve(schema={"$ref": reference(name)})
-        candidates = builder.along(Union(members=(Ref(name=name),)), way)
-        yield from (payload for payload in islice(candidates, MAX_CANDIDATES) if validator.is_valid(payload))
