@@ -62,7 +62,7 @@ def test_to_a_newer_revision_and_back_is_the_identity(old: str, new: str) -> Non
     up, down = conversions(old, new), conversions(new, old)
     changed = 0
     for part in parts(old, new):
-        for value in valid_messages(old, part, COUNT, "identity"):
+        for value in valid_messages(old, part, 3 * COUNT, "identity"):
             losses: list[Loss] = []
             newer = convert(up, part, value, losses)
             changed += newer != value

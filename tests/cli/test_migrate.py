@@ -140,7 +140,7 @@ def test_the_code_runs(cli: Cli, old: str, new: str) -> None:
 
 def test_names_of_the_bindings_are_python_names(cli: Cli) -> None:
     text = cli("migrate", "2025-11-25", "2026-07-28").out.split("## For code that uses the bindings")[1]
-    assert "- `ListToolsResult`: `cache_scope=...`, `result_type=...`, `ttl_ms=...`" in text
+    assert "- `CallToolRequestParams`: `meta=...`" in text and "`ListToolsResult`: `cache_scope" not in text
     assert "- `RequestParamsMeta` is `RequestMetaObject`" in text
     assert "`notify_initialized()`" in text
     assert "- `Tool`: `execution`" in text
