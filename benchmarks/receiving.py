@@ -2,14 +2,14 @@
 
 Each case holds one end of a conversation in the state in which its message may come. Before it is timed, `ready` opens
 what the messages belong to: the requests that the results answer. What is timed is nothing but `message_received`, with
-a message of an id of its own each time. Handlers are entered at once, without a task: tasks are left out on both sides,
-and `session.py` measures them.
+a message of an id of its own each time. Where the runtime would start a task for the handler, the case takes the params
+and stops: tasks are left out on both sides, and `session.py` measures them.
 """
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Generator, Mapping
-from types import coroutine
-from typing import Any
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import messages
 
@@ -19,30 +19,15 @@ from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.conversation import Conversation
 from mcp_runtime.connection.inbound import Received
 from mcp_runtime.connection.transport import Channel, Receiver
-from mcp_runtime.connection.work import Way, Work
+from mcp_runtime.connection.work import Work
 from mcp_runtime.limits import Limits
 from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.protocol.jsonrpc import Request
 from mcp_runtime.protocol.legacy import Side, State
 
 
-class Eager(asyncio.SelectorEventLoop):
-    """An event loop that enters a coroutine at once, and keeps it where it waits."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._waiting: list[Coroutine[Any, Any, Any]] = []
-
-    def create_task(self, coro: Any, **options: object) -> Any:
-        coro.send(None)
-        self._waiting.append(coro)
-        return coro
-
-    def forget(self) -> None:
-        """End what waits."""
-        for waiting in self._waiting:
-            waiting.close()
-        self._waiting = []
+class Arrived(BaseException):
+    """Typed params have come to where the runtime would start a task for the handler."""
 
 
 class Silent:
@@ -56,32 +41,20 @@ class Silent:
     async def close(self) -> None: ...
 
 
-class Bare:
-    """Hands typed params to a handler, and nothing else: contexts are left out on both sides."""
+class Stopping:
+    """Takes the typed params of a request instead of running its handler."""
 
     is_watched = False
 
-    def __init__(self) -> None:
-        self._work: Work | None = None
-
-    def open(self, method: AnyMethod, params: Any, received: Received) -> Work:
-        if self._work is None:
-            self._work = Work(method, params, way=Way.RECEIVED, requester=received.requester)
-        self._work.params = params
-        return self._work
+    def open(self, method: AnyMethod, params: Any, received: Received) -> NoReturn:
+        raise Arrived
 
     def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
-        return handler(work.params, None)
+        raise NotImplementedError
 
 
-@coroutine
-def _forever() -> Generator[None]:
-    yield
-
-
-async def _handle(params: Any, context: Any) -> None:
-    """Take typed params, and never answer."""
-    await _forever()
+async def _never(params: Any, context: Any) -> None:
+    raise NotImplementedError
 
 
 def _ignore(progress: float, total: float | None, message: str | None) -> None:
@@ -93,7 +66,7 @@ class End:
 
     def __init__(self, side: Side) -> None:
         self.transport = Silent()
-        self.conversation = Conversation(self.transport, side, Limits(timeout=None, max_in_flight=10**9), Bare())
+        self.conversation = Conversation(self.transport, side, Limits(timeout=None), Stopping())
         self.conversation.on_initialize = self._initialize
         self.link = self.conversation.link
         self.session = self.link.session
@@ -101,7 +74,7 @@ class End:
         declared = messages.INITIALIZE_PARAMS["capabilities"], messages.INITIALIZE_RESULT["capabilities"]
         own, peers = declared if side is Side.CLIENT else declared[::-1]
         self.link.requester = self.link.requester.declaring(own, peers)
-        self.conversation.inbound.handle(bindings.METHODS["tools/call"], _handle)
+        self.conversation.inbound.handle(bindings.METHODS["tools/call"], _never)
 
     def _initialize(self, request: Request, channel: Channel) -> Mapping[str, Any]:
         params = bindings.METHODS[request.method].params
@@ -113,9 +86,8 @@ class End:
 class Receive:
     """Messages of one kind, which arrive in a row."""
 
-    def __init__(self, loop: Eager, end: End, name: str, text: bytes) -> None:
+    def __init__(self, end: End, name: str, text: bytes) -> None:
         document = messages.DOCUMENTS[name]
-        self._loop = loop
         self._end = end
         self._session = end.session
         self._receive = end.conversation.message_received
@@ -133,7 +105,6 @@ class Receive:
     def ready(self, number: int) -> None:
         """Make so many messages, and open what they belong to."""
         session, conversation = self._session, self._end.conversation
-        self._loop.forget()
         session.incoming.clear()
         conversation.link.main.unread = 0
         conversation.outbound.expect_progress(messages.TOKEN, _ignore)
@@ -152,17 +123,22 @@ class Receive:
 
     def __call__(self) -> None:
         self._session.state = self._state
-        self._receive(self._waiting.pop(), self._transport)
+        if self._is_result:
+            self._receive(self._waiting.pop(), self._transport)
+        else:
+            with suppress(Arrived):
+                self._receive(self._waiting.pop(), self._transport)
+
+
+async def _ends() -> tuple[End, End]:
+    return End(Side.SERVER), End(Side.CLIENT)
 
 
 def cases() -> dict[str, Receive]:
     """Return a case for each text, by the end that it comes to; run them one after the other."""
-    loop, ends = Eager(), list[End]()
-    loop.call_soon(lambda: ends.extend((End(Side.SERVER), End(Side.CLIENT))))
-    loop.call_soon(loop.stop)
-    loop.run_forever()
+    ends = asyncio.new_event_loop().run_until_complete(_ends())
     return {
-        case: Receive(loop, ends[name in messages.FROM_SERVER], name, text)
+        case: Receive(ends[name in messages.FROM_SERVER], name, text)
         for case, (name, text) in messages.TEXTS.items()
         if not case.startswith("decode:")
     }
