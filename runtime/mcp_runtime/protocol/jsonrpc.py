@@ -168,8 +168,12 @@ def _failure(error: Any, id_: Any) -> Failure:
 
 def write_request(id_: Id, method: str, params: bytes | None) -> bytes:
     """Write a request whose params are JSON already."""
-    tail = b"}" if params is None else b',"params":%b}' % params
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b%b' % (_id(id_), _quoted(method), tail)
+    name = _NAMES.get(method) or _quoted(method)
+    if params is None:
+        return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (_id(id_), name)
+    if id_.__class__ is int:  # as those of our own requests are
+        return b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":%b}' % (id_, name, params)
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (_id(id_), name, params)
 
 
 def write_notification(method: str, params: bytes | None) -> bytes:
@@ -180,6 +184,8 @@ def write_notification(method: str, params: bytes | None) -> bytes:
 
 def write_result(id_: Id, result: bytes) -> bytes:
     """Write an answer whose result is JSON already."""
+    if id_.__class__ is int:
+        return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id_, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_id(id_), result)
 
 
