@@ -44,10 +44,14 @@ NARROWER: dict[str, tuple[Any, Any]] = {
     ),
     "step": (objects({"a": I}), objects({"a": {**I, "multipleOf": 5}})),
     "nothing valid": (objects({"a": S}), False),
+    "required, and never valid": (objects({"a": False}), objects({"a": False}, "a")),
+    "the same, by an enum": (objects({"a": {**I, "enum": ["x"]}}), objects({"a": {**I, "enum": ["x"]}}, "a")),
+    "only true": (objects({"a": {"type": "boolean"}}), objects({"a": {"const": True}})),
 }
 SAFE: dict[str, tuple[Any, Any]] = {
     "the same": (objects({"a": S}), objects({"a": S})),
     "other words": (objects({"a": S}, title="x"), objects({"a": {**S, "description": "y"}})),
+    "members named like keywords": (objects({"type": S, "enum": S}), objects({"type": S, "enum": S, "anyOf": S})),
     "optional member": (objects({"a": S}), objects({"a": S, "b": I})),
     "member gone": (objects({"a": S, "b": S}), objects({"a": S})),
     "no longer required": (objects({"a": S}, "a"), objects({"a": S})),

@@ -23,6 +23,7 @@ from mcp_bindgen.diff.wire.spot import Spot, root
 from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ingest.json_keywords import ANNOTATIONS
 from mcp_bindgen.ingest.json_schema import read_type
+from mcp_bindgen.ingest.shapes import NEVER
 from mcp_bindgen.ir.nodes import Protocol, Ref, TypeRef, protocol_of
 from mcp_bindgen.ir.opaque import opaque_facts
 from mcp_bindgen.merge.build import build
@@ -211,20 +212,30 @@ def closed(schema: Any) -> Any:
 
 def _facts(schema: Any, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
     """Iterate over what a schema says beyond its type: the pointer, the type that is accepted there, and the text."""
+    nevers: list[str] = []
     for fact in opaque_facts(protocol):
         yield fact.opaque.where.pointer, fact.accepted, fact.opaque.text
+        nevers += [fact.opaque.where.pointer] if fact.opaque.text == NEVER else []
     for pointer, node in _nodes(schema, ""):
         shaping = _SHAPING & node.keys()
-        if "allOf" in node or not any(shaping <= together or len(shaping) < 2 for together in _TOGETHER):
+        is_joined = "allOf" in node or not any(shaping <= together or len(shaping) < 2 for together in _TOGETHER)
+        needed = [f"{pointer}/properties/{escape_pointer(name)}" for name in texts(node.get("required")) if nevers]
+        # The reader demands no property that cannot be there.
+        if is_joined or any(never.startswith(place) for never in nevers for place in needed):
             yield pointer, "", meaning(node)
 
 
 def _nodes(node: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Iterate over the objects of a schema, each with the JSON pointer to it."""
+    """Iterate over the schemas in a schema that are objects, each with the JSON pointer to it."""
     if is_object(node):
         yield pointer, node
     for key, value in node.items() if is_object(node) else enumerate(node) if is_list(node) else ():
-        yield from _nodes(value, f"{pointer}/{escape_pointer(str(key))}")
+        below = f"{pointer}/{escape_pointer(str(key))}"
+        if key in _NAMED and is_object(value):
+            for name, member in value.items():
+                yield from _nodes(member, f"{below}/{escape_pointer(name)}")
+        else:
+            yield from _nodes(value, below)
 
 
 def _is_rerouted(sender: Any, receiver: Any) -> bool:
