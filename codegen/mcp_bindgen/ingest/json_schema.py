@@ -98,11 +98,13 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
 
 def read_type(schema: object, name: str, source: str, diagnostics: Diagnostics) -> Mapping[str, Declaration]:
     """Read a schema that stands alone, as that of a tool's arguments does, and what it refers to within itself."""
-    whole = schema
-    root = cast(Node, schema) if isinstance(schema, dict) else {}
-    places = Places(root, [])
-    places.add(name, "", whole)
-    return _Reader(source, places, DRAFT_07 in str(root.get("$schema")), diagnostics).read()
+    places = Places(_node(schema), [])
+    places.add(name, "", schema)
+    return _Reader(source, places, DRAFT_07 in str(_node(schema).get("$schema")), diagnostics).read()
+
+
+def _node(schema: object) -> Node:
+    return cast(Node, schema) if isinstance(schema, dict) else {}
 
 
 class _Reader:
