@@ -16,12 +16,6 @@ MAX_TEXT = 1_000
 MAX_INTEGER = 2**53
 """Bounds beyond it are left to jsonschema."""
 
-ANNOTATIONS = frozenset(
-    "$schema $id $comment $defs definitions title description default examples deprecated readOnly writeOnly format"
-    " contentEncoding contentMediaType contentSchema $anchor $dynamicAnchor id nullable example discriminator"
-    " type properties required items additionalProperties enum const anyOf oneOf allOf $ref".split()
-)
-"""Keywords that mean nothing to validation, and those that are read here."""
 INEXACT = frozenset(
     "not if then else dependencies dependentRequired dependentSchemas propertyNames patternProperties minProperties"
     " maxProperties uniqueItems contains minContains maxContains multipleOf pattern unevaluatedItems"
