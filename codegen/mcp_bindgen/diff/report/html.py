@@ -169,7 +169,9 @@ def make_page(report: Report) -> HtmlPage:
             if report.count(severity)
         )
         + ((Choice(value="accepted", label="accepted", count=report.accepted),) if report.accepted else ()),
-        roles=tuple(Choice(value=verdict.role, label=f"breaks a {verdict.role}") for verdict in report.peers),
+        roles=tuple(
+            Choice(value=verdict.role, label=f"breaks a {_reader(report, verdict.role)}") for verdict in report.peers
+        ),
         views=tuple(Choice(value=view, label=f"{view} view") for view in View if view in views),
         methods=tuple(Choice(value=name, label=words.short(name)) for name in _all_methods(report)),
         rows=tuple(MethodRow(name=words.plain(name), errors=errors, warnings=mild) for name, errors, mild in rows),
@@ -194,7 +196,7 @@ def _all_methods(report: Report) -> Sequence[str]:
 
 def _cards(report: Report) -> Iterator[Card]:
     for verdict in report.peers if report.options.view is not View.SOURCE else ():
-        whom = "caller" if report.is_contract else verdict.role
+        whom = _reader(report, verdict.role)
         peer = verdict.theirs if report.is_contract else f"a {verdict.theirs} {words.other(verdict.role)}"
         lines = (f"written for {verdict.ours}", f"against {peer}")
         yield Card(
@@ -216,6 +218,11 @@ def _cards(report: Report) -> Iterator[Card]:
     figure = figures[tone] if report.is_contract else "same date" if found.compatible else "new date"
     whom = "contract" if report.is_contract else "schema author"
     yield Card(figure=figure, whom=whom, lines=(words.plain(found.sentence),), tone=tone)
+
+
+def _reader(report: Report, role: str) -> str:
+    """Name the program that something breaks; those who call the tools of a server are its callers."""
+    return "caller" if report.is_contract else role
 
 
 def _remarks(report: Report) -> Iterator[str]:
@@ -257,7 +264,10 @@ def _entry(report: Report, judged: Judged) -> Entry:
         role_words="\n".join(roles),
         method_words="\n".join(words.plain(method) for method in finding.methods),
         methods=tuple(words.plain(method) for method in words.carriers(finding)),
-        badges=tuple([f"breaks {role}" for role in roles] + ([words.plain(f"behind {gates}")] if gates else [])),
+        badges=(
+            *(f"breaks {_reader(report, role)}" for role in roles),
+            *([words.plain(f"behind {gates}")] if gates else ()),
+        ),
         sides=(
             _reading(report.old.label, finding.before, finding.old, finding.place),
             _reading(report.new.label, finding.after, finding.new, finding.place),
