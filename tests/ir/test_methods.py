@@ -346,6 +346,14 @@ class TestRules:
             " a request or a notification; it is not one of the messages"
         ]
 
+    def test_a_message_of_several_methods_is_left_out_with_a_warning(self) -> None:
+        text = "interface EventRequest { method: 'events/one' | 'events/two' } interface EventResult {}"
+        protocol, found = load(typescript_source(HANDSHAKE_TS + text))
+        assert [method.name for method in protocol.methods] == ["initialize"]
+        assert found == [
+            "warning: #/EventRequest: EventRequest has more than one method (events/one, events/two); it is no message"
+        ]
+
     def test_a_copy_of_a_message_in_a_root_union_is_no_second_message(self) -> None:
         gone = {"type": "object", "properties": {"method": {"const": "notifications/gone"}}, "required": ["method"]}
         protocol, found = load(json_source({**HANDSHAKE, "GoneNotification": gone, "ClientNotification": gone}))

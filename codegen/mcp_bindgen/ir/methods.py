@@ -10,7 +10,19 @@ from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, Location
 from mcp_bindgen.ir.names import lineage, method_constant, reference, references
-from mcp_bindgen.ir.nodes import Alias, Definition, Direction, Field, MapOf, Method, Ref, Struct, TypeRef, Union
+from mcp_bindgen.ir.nodes import (
+    Alias,
+    Definition,
+    Direction,
+    Field,
+    Literal,
+    MapOf,
+    Method,
+    Ref,
+    Struct,
+    TypeRef,
+    Union,
+)
 
 _UNIONS: Mapping[str, Direction] = {
     "ClientRequest": Direction.CLIENT_TO_SERVER,
@@ -94,7 +106,10 @@ class _Derivation:
         found: dict[str, list[Struct]] = {}
         for name, definition in self._definitions.items():
             method = method_constant(definition)
-            if method is None or name in _ROOTS or not isinstance(definition, Struct):
+            if name in _ROOTS or not isinstance(definition, Struct):
+                continue
+            if method is None:
+                self._check_methods(definition)
                 continue
             if definition.holder or not self._kind(definition):
                 self._diagnostics.loose(
@@ -105,6 +120,16 @@ class _Derivation:
             else:
                 found.setdefault(method, []).append(definition)
         return found
+
+    def _check_methods(self, struct: Struct) -> None:
+        """Report a message of several methods: each needs a message of its own."""
+        field = struct.field("method")
+        values = field.type.values if field and isinstance(field.type, Literal) else ()
+        if len(values) > 1 and self._kind(struct) and not struct.holder:
+            methods = ", ".join(str(value) for value in values[:3])
+            self._diagnostics.loose(
+                self._where(struct.name), f"{struct.name} has more than one method ({methods}); it is no message"
+            )
 
     def _kind(self, struct: Struct) -> str:
         """Return ``Request`` or ``Notification``, by the name of the message or of a type that it extends."""
