@@ -317,6 +317,24 @@ class TestBatches:
         assert isinstance(last, Violation)
         assert [answer["error"]["code"] for answer in json.loads(last.answer)] == [-32600, -32600]
 
+    def test_what_is_wrong_is_reported_once(self) -> None:
+        (event,) = server(batches=True).receive(json.dumps(list(range(1_000))).encode())
+        assert isinstance(event, Violation)
+        assert event.reason == "a message is an object; 999 more messages of the batch were refused"
+        assert len(json.loads(event.answer)) == 1_000
+
+    def test_one_that_is_too_long_gets_one_answer(self) -> None:
+        (event,) = server(batches=True).receive(json.dumps([0] * 500_000).encode())
+        assert isinstance(event, Violation) and event.reason == "a batch has at most 1,000 messages"
+        assert json.loads(event.answer)["error"]["code"] == -32600
+
+    def test_answers_that_are_refused_fail_their_calls(self) -> None:
+        session = client()
+        session.accepts_batches = True
+        ids = [session.request("ping", None)[0] for _ in range(3)]
+        events = self.receive(session, *({"id": id_, "result": id_} for id_ in ids))
+        assert [event.failed for event in events if isinstance(event, Violation)] == ids
+
     def test_of_notifications_and_answers_only(self) -> None:
         session = client()
         session.accepts_batches = True

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn
 
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.batches import check_length, receive_all
 from mcp_runtime.protocol.events import Batch, Cancelled, Event, Incoming, Outgoing, Progressed, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Key, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
@@ -184,21 +185,21 @@ class Session:
             raise MalformedMessage(jsonrpc.INVALID_REQUEST, reason)
         if not values:
             raise MalformedMessage(jsonrpc.INVALID_REQUEST, "a batch is not empty")
+        check_length(values)
         batch = Batch()
         # Held open until all of it is read, so that nothing leaves before the last of it is known.
         batch.open = 1
-        events: list[Event] = []
-        for value in values:
+
+        def receive(value: Any) -> Event:
             try:
-                event = self.receive_message(value, line, batch)
+                return self.receive_message(value, line, batch)
             except MalformedMessage as error:
-                event = self.malformed(error)
-            if isinstance(event, Violation) and event.answer:
-                batch.answers.append(event.answer)
-                event.answer = b""
-            events.append(event)
+                return self.malformed(error)
+
+        events = receive_all(values, batch, receive)
         if answer := self._release(batch):
-            events.append(Violation("part of a batch was refused", answer))
+            # Only what was refused is answered by now, and the first of it is reported for all.
+            next(event for event in events if isinstance(event, Violation)).answer = answer
         return events
 
     def receive_message(self, value: Any, line: object, batch: Batch | None = None) -> Event:

@@ -1,0 +1,42 @@
+"""Batches (2025-03-26, basic): messages that come in one array, and answers that leave in one."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from mcp_runtime.protocol.events import Batch, Event, Violation
+from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, MalformedMessage
+
+MAX_BATCH: Final = 1_000
+"""How many messages a batch may have: an error for each costs its sender two bytes."""
+
+
+def check_length(values: list[Any]) -> None:
+    """Check that a batch is not too long.
+
+    Raises:
+        MalformedMessage: it is.
+    """
+    if len(values) > MAX_BATCH:
+        raise MalformedMessage(INVALID_REQUEST, f"a batch has at most {MAX_BATCH:,} messages")
+
+
+def receive_all(values: list[Any], batch: Batch, receive: Callable[[Any], Event]) -> list[Event]:
+    """Receive the messages of a batch; answers to those that are refused are kept for its end.
+
+    Those that are refused are reported as one, so that a batch costs one line in a log.
+    """
+    events: list[Event] = []
+    refused: list[Violation] = []
+    for value in values:
+        event = receive(value)
+        if isinstance(event, Violation):
+            if event.answer:
+                batch.answers.append(event.answer)
+                event.answer = b""
+            refused.append(event)
+            if len(refused) > 1 and event.failed is None:
+                continue
+        events.append(event)
+    if len(refused) > 1:
+        refused[0].reason += f"; {len(refused) - 1:,} more messages of the batch were refused"
+    return events
