@@ -5,7 +5,7 @@ that a program which only reads and writes models pays for none of it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.caller import Caller, CallOptions
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from mcp_runtime.settings import ClientOptions
 
 __all__ = ["Binding", "CallOptions", "Caller", "ClientStub", "Context", "Handlers", "ServerHandlers", "Stub", "iterate"]
+
+MAX_PAGES: Final = 100_000
+"""How many pages of a list are asked for."""
+MAX_EMPTY_PAGES: Final = 100
+"""How many pages without items are asked for in a row."""
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -74,11 +79,31 @@ class ClientStub(Stub, Generic[HandlersT]):
 async def iterate(
     page: Callable[[str | None], Awaitable[R]], read: Callable[[R], tuple[list[T], str | None]]
 ) -> AsyncIterator[T]:
-    """Iterate over the items of all pages; only an absent cursor ends them, the empty string is one like any other."""
+    """Iterate over the items of all pages; only an absent cursor ends them, the empty string is one like any other.
+
+    Raises:
+        RemoteProtocolError: the pages do not end: a cursor comes twice, or there are too many pages, or too many in a
+            row without items.
+    """
     cursor: str | None = None
+    seen: set[int] = set()  # hashes, since cursors may be long
+    empty = 0
     while True:
         items, cursor = read(await page(cursor))
         for item in items:
             yield item
         if cursor is None:
             return
+        empty = 0 if items else empty + 1
+        if hash(cursor) in seen:
+            raise _endless("the same cursor came twice")
+        if empty >= MAX_EMPTY_PAGES or len(seen) >= MAX_PAGES:
+            what = f"{empty:,} in a row are empty" if empty >= MAX_EMPTY_PAGES else f"there are more than {MAX_PAGES:,}"
+            raise _endless(what)
+        seen.add(hash(cursor))
+
+
+def _endless(what: str) -> Exception:
+    from mcp_runtime.errors import RemoteProtocolError
+
+    return RemoteProtocolError(revision="MCP", method=None, pointer="/nextCursor", reason=f"pages without end: {what}")

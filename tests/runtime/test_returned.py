@@ -24,9 +24,7 @@ class Returning(v.Server):
         tool = v.Tool(name="t", input_schema=v.ToolInputSchema(), execution=v.ToolExecution(task_support="optional"))
         return v.ListToolsResult(tools=[tool])
 
-    async def call_tool(
-        self, params: v.CallToolRequestParams, ctx: v.Context
-    ) -> v.CallToolResult | v.CreateTaskResult:
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult | v.CreateTaskResult:
         result: Any = self.result
         if isinstance(result, BaseException):
             raise result
