@@ -15,6 +15,12 @@ OPTIONS = ServerOptions(name="speaker", version="1.0")
 class New(v2025_11_25.Server):
     options = OPTIONS
 
+    async def list_tools(
+        self, params: v2025_11_25.PaginatedRequestParams | None, ctx: v2025_11_25.Context
+    ) -> v2025_11_25.ListToolsResult:
+        tool = v2025_11_25.Tool(name="speak", input_schema=v2025_11_25.ToolInputSchema())
+        return v2025_11_25.ListToolsResult(tools=[tool])
+
     async def call_tool(
         self, params: v2025_11_25.CallToolRequestParams, ctx: v2025_11_25.Context
     ) -> v2025_11_25.CallToolResult:
@@ -29,6 +35,12 @@ class New(v2025_11_25.Server):
 
 class Old(v2024_11_05.Server):
     options = OPTIONS
+
+    async def list_tools(
+        self, params: v2024_11_05.PaginatedRequestParams | None, ctx: v2024_11_05.Context
+    ) -> v2024_11_05.ListToolsResult:
+        tool = v2024_11_05.Tool(name="speak", input_schema=v2024_11_05.ToolInputSchema())
+        return v2024_11_05.ListToolsResult(tools=[tool])
 
     async def call_tool(
         self, params: v2024_11_05.CallToolRequestParams, ctx: v2024_11_05.Context

@@ -131,6 +131,7 @@ async def test_both_sides_log_the_reason(revision: str, caplog: pytest.LogCaptur
     caplog.set_level(logging.INFO, "mcp_runtime")
     hold = Hold()
     async with talk(make_server(revision, call_tool=hold.handler)) as both:
+        caplog.clear()
         call = asyncio.create_task(both.client.call_tool(name="x"))
         await hold.begun.wait()
         await cancelled(call, "the user went home")

@@ -86,3 +86,18 @@ async def test_a_revision_too_few_names_what_speaks_more() -> None:
     async with connect_memory(Tools()) as peer:
         with pytest.raises(UnsupportedRevision, match=r"open_any\(\) opens any of several revisions.*bridge=True"):
             await v2024_11_05.Client.open(peer)
+
+
+async def test_what_no_client_can_find_is_said_when_the_server_starts(caplog: pytest.LogCaptureFixture) -> None:
+    class Hidden(v.Server):
+        async def call_tool(
+            self, params: v.CallToolRequestParams, ctx: v.Context
+        ) -> v.CallToolResult | v.CreateTaskResult:
+            return v.CallToolResult(content=[])
+
+    with caplog.at_level("WARNING", "mcp_runtime"):
+        async with talk(Hidden()):
+            assert caplog.messages == ["Hidden answers tools/call, but not tools/list: no client finds them"]
+        caplog.clear()
+        async with talk(Tools()):
+            assert caplog.messages == []

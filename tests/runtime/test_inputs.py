@@ -38,7 +38,7 @@ async def ask_everything(self: Any, params: Any, ctx: Any) -> Any:
 
 
 def complete(revision: str) -> dict[str, Any]:
-    return {"resultType": "complete"} if revision == MODERN else {}
+    return {} if revision in LEGACY else {"resultType": "complete"}
 
 
 class Modern:

@@ -10,7 +10,7 @@ from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.stub import CallOptions
 from support.roles import make_server
 from support.samples import REVISIONS
-from support.talk import bindings
+from support.talk import LEGACY, bindings
 from support.together import together
 
 MODERN = "2026-07-28"
@@ -84,7 +84,8 @@ async def test_a_progress_token_joins_it(revision: str) -> None:
     passed = {"x": 1} if revision in WITH_META else None
     meta = await arrived(revision, passed, progress=ignore)
     assert isinstance(meta.pop("progressToken"), int)
-    assert meta == {**(EVERY if revision == MODERN else {}), **(passed or {})}
+    every = {} if revision in LEGACY else {**EVERY, f"{PREFIX}protocolVersion": revision}
+    assert meta == {**every, **(passed or {})}
 
 
 @pytest.mark.parametrize("revision", WITH_META)

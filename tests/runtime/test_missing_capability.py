@@ -21,6 +21,7 @@ async def ask_the_model(self: Any, params: Any, ctx: Any) -> Any:
 async def test_the_client_learns_what_it_lacks(revision: str, caplog: pytest.LogCaptureFixture) -> None:
     async with raw(make_server(revision, call_tool=ask_the_model)) as line:
         await line.shake_hands(revision)
+        caplog.clear()
         error = (await line.ask("tools/call", {"name": "x"}))["error"]
     assert error == {
         "code": -32600,

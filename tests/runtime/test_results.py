@@ -46,7 +46,7 @@ class TestConstructors:
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_what_can_be_filled_in_may_be_left_out(self, revision: str) -> None:
         package = bindings(revision)
-        tag, hints = (TAG, HINTS) if revision == MODERN else ({}, {})
+        tag, hints = ({}, {}) if revision in LEGACY else (TAG, HINTS)
         assert json.loads(package.CallToolResult(content=[]).model_dump_json()) == {**tag, "content": []}
         assert json.loads(package.ListToolsResult(tools=[]).model_dump_json()) == {**tag, **hints, "tools": []}
 

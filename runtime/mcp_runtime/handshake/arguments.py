@@ -6,8 +6,9 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.connection.link import log
 from mcp_runtime.handlers import Handlers, ServerHandlers
-from mcp_runtime.protocol.names import INITIALIZE
+from mcp_runtime.protocol.names import INITIALIZE, PROMPTS_GET, TOOLS_CALL, listing
 from mcp_runtime.settings import ClientOptions
 
 
@@ -41,6 +42,14 @@ def check_handlers(given: object, kind: type[Handlers]) -> None:
     if not isinstance(given, kind) or isinstance(given, ServerHandlers) != (kind is ServerHandlers):
         base = "Server" if kind is ServerHandlers else "ClientHandlers"
         raise TypeError(f"an object of a generated {base} is needed, not {_shown(given)}")
+
+
+def warn_of_gaps(server: ServerHandlers) -> None:
+    """Log what a server answers that no client can find: tools and prompts that it does not list."""
+    implemented = server.implemented()
+    for method, listed_by in ((TOOLS_CALL, listing("tools")), (PROMPTS_GET, listing("prompts"))):
+        if method in implemented and listed_by not in implemented:
+            log.warning("%s answers %s, but not %s: no client finds them", type(server).__name__, method, listed_by)
 
 
 def _can_declare(binding: Binding, path: list[str]) -> bool:

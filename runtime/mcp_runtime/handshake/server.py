@@ -13,7 +13,7 @@ from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.features.logs import Logging
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.handlers import ServerHandlers, answer_with, remember
-from mcp_runtime.handshake.arguments import check_handlers
+from mcp_runtime.handshake.arguments import check_handlers, warn_of_gaps
 from mcp_runtime.handshake.modern import Requesters, identity
 from mcp_runtime.handshake.offer import Offer, common_features, introduced, refuse_modern, wire_to
 from mcp_runtime.method import RequestMethod
@@ -83,6 +83,7 @@ def _by_revision(servers: Sequence[AnyServer]) -> dict[str, _Served]:
     for given in servers:
         server, bridges = (given.server, given.bridges) if isinstance(given, BridgedServer) else (given, None)
         check_handlers(server, ServerHandlers)
+        warn_of_gaps(server)
         binding = server.__binding__
         if binding.revision in found:
             raise ValueError(f"two servers speak {binding.revision}; one per revision is enough")
