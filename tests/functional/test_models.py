@@ -144,7 +144,6 @@ class TestAliases:
         assert meta.client_info is None or meta.client_info.name
 
 
-@pytest.mark.filterwarnings("ignore:Default value ABSENT is not JSON serializable")
 @pytest.mark.parametrize("revision", REVISIONS)
 class TestEveryModel:
     def test_is_a_python_object(self, revision: str) -> None:
@@ -184,7 +183,6 @@ class TestEveryModel:
             assert set(model.model_fields) <= set(get_type_hints(model)), name
 
 
-@pytest.mark.filterwarnings("ignore:Default value ABSENT is not JSON serializable")
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_export_can_be_imported_and_used(revision: str) -> None:
     for name in exports(revision):
