@@ -50,10 +50,11 @@ class Results:
         report: is told once of each property that was absent.
     """
 
+    __slots__ = ("_accepted", "_report", "_reported")
+
     def __init__(self, report: Callable[[RemoteProtocolError], None]) -> None:
         self._report = report
-        self._reported: set[tuple[str, str]] = set()
-        self._assumed: dict[WireType[Any], Mapping[str, tuple[str, Any]]] = {}
+        self._reported: frozenset[tuple[str, str]] = frozenset()
         self._accepted: dict[tuple[str, str], tuple[WireType[Any], Resume]] = {}
 
     def accept(
@@ -135,13 +136,12 @@ class Results:
 
         A number below zero counts as absent (2026-07-28, server/utilities/caching).
         """
-        if (assumed := self._assumed.get(type_)) is None:
-            # Compiling it is what finds its fields.
-            assumed = self._assumed[type_] = getattr(type_.compile().load(), "__assumed__", {})
+        # Compiling it is what finds its fields.
+        assumed: Mapping[str, tuple[str, Any]] = getattr(type_.compile().load(), "__assumed__", {})
         missing = {wire: default for wire, default in assumed.values() if _is_absent(found.get(wire))}
         for wire, default in missing.items():
             if (method, wire) not in self._reported:
-                self._reported.add((method, wire))
+                self._reported |= {(method, wire)}
                 reason = f"it is absent or below zero, and was taken as {default!r}"
                 self._report(
                     RemoteProtocolError(revision=requester.revision, method=method, pointer=f"/{wire}", reason=reason)

@@ -30,11 +30,13 @@ class Reader:
         report: is told of each place that leniency repaired, once.
     """
 
+    __slots__ = ("_lenient", "_report", "_reported", "_revision")
+
     def __init__(self, revision: str, *, lenient: bool, report: Report) -> None:
         self._revision = revision
         self._lenient = lenient
         self._report = report
-        self._reported: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] | None = None  # made for whoever needs it: most peers need no repair
 
     def read(self, type_: WireType[T], value: dict[str, Any], method: str) -> T:
         """Make a value of a type from a part of a message.
@@ -70,9 +72,10 @@ class Reader:
         return read
 
     def _report_null(self, method: str, pointer: str) -> None:
-        if (method, pointer) in self._reported or len(self._reported) >= MAX_REPORTED:
+        reported = self._reported = self._reported or set()
+        if (method, pointer) in reported or len(reported) >= MAX_REPORTED:
             return
-        self._reported.add((method, pointer))
+        reported.add((method, pointer))
         reason = "null stands for a member that may only be absent; it was taken as absent"
         self._report(RemoteProtocolError(revision=self._revision, method=method, pointer=pointer, reason=reason))
 
