@@ -53,7 +53,12 @@ def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> 
             return lambda _: method.result.encode(value)
     elif method.payload or not issubclass(kind, WireModel) or issubclass(kind, classes):
         to_json: Callable[[Any], bytes] = serializer.to_json
-        writer = method.writers[kind] = lambda value: finite(to_json(value))
+
+        def writer(value: Any) -> bytes:
+            return finite(to_json(value))
+
+        if not of_extensions:  # Extensions are those of one connection, the method is there for all.
+            method.writers[kind] = writer
         return writer
     names = " or ".join(str(getattr(one, "__name__", one)) for one in expected)
     raise WrongResult(f"returned {clipped(repr(result), 60)} ({kind.__name__}), not {names}")
