@@ -207,10 +207,15 @@ class WireModel(BaseModel):
         defer_build=True,
     )
 
-    __constants__: ClassVar[Mapping[str, Any]] = {}
-    """What the constructor fills in; known once the validator is built."""
-    __assumed__: ClassVar[Mapping[str, tuple[str, Any]]] = {}
-    """The fields marked `REQUIRED`: their names on the wire, and what the constructor and lenient readers fill in."""
+    # Annotations that are there at run time would be evaluated again for every class that pydantic makes.
+    if TYPE_CHECKING:
+        __constants__: ClassVar[Mapping[str, Any]]
+        """What the constructor fills in; known once the validator is built."""
+        __assumed__: ClassVar[Mapping[str, tuple[str, Any]]]
+        """The fields marked `REQUIRED`: names on the wire, and what the constructor and lenient readers fill in."""
+    else:
+        __constants__ = {}
+        __assumed__ = {}
 
     def __init__(self, /, **data: Any) -> None:
         """Make a model from Python values, by field name or wire name; constants may be left out.
