@@ -128,3 +128,15 @@ def test_what_is_skipped_is_not_kept() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 2 * MEGA
+
+
+def test_a_message_over_the_limit_is_told_at_its_end_if_its_id_may_come_there() -> None:
+    text = b'{"result":{"t":"' + b"x" * 9000 + b'"},"jsonrpc":"2.0","id":1}'
+    for step in (1, 7, 4096, 5000, len(text)):
+        framer = LineFramer(100)
+        assert feed(framer, [text[at : at + step] for at in range(0, len(text), step)]) == []
+        (told,) = framer.feed(b"\n")
+        assert isinstance(told, TooLong) and told.end == text[-4096:]
+        assert len(told.start) > 100 and text.startswith(told.start)
+    told, after = LineFramer(100).feed(b'{"id":1,"result":{"t":"' + b"x" * 100 + b"\n2\n")
+    assert isinstance(told, TooLong) and told.start.startswith(b'{"id":1') and not told.end and after == b"2"

@@ -107,14 +107,17 @@ class Conversation:
                 return of_batch([self._take(event, message, line) for event in events])
             event = link.session.receive_message(value, line)
         except MalformedMessage as error:
-            event = link.session.malformed(error)
+            return self._take_malformed(error, line)
         return self._take(event, message, line)
 
     def message_refused(self, reason: str, channel: Channel | None = None) -> Outcome:
         """Learn that a message was too large to read; its id is unknown, so the answer has none."""
-        link, code = self.link, jsonrpc.INVALID_REQUEST
-        line = self._line(channel)
-        return self._take_violation(Violation(reason, link.session.unread(code, reason), is_malformed=True), line)
+        return self._take_malformed(MalformedMessage(jsonrpc.INVALID_REQUEST, reason), self._line(channel))
+
+    def message_skipped(self, reason: str, channel: Channel, start: bytes, end: bytes) -> Outcome:
+        """Learn that a message was too large to read; its first and last bytes may name the request it is about."""
+        refused = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, reason, start, end)
+        return self._take_malformed(refused, self._line(channel))
 
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
         """Learn that one of several channels is gone: work that its revision lets outlive it goes on."""
@@ -272,6 +275,12 @@ class Conversation:
             link.refuse(request.id, jsonrpc.INTERNAL_ERROR, "internal error")
         else:
             link.answer(request.id, jsonrpc.dump(result))
+
+    def _take_malformed(self, error: MalformedMessage, line: Line) -> Outcome:
+        link = self.link
+        if error.id is not None and link.modern.key(error.id, line) in link.modern.incoming:
+            error.id = None  # an answer with it would be taken for that of the request that is open
+        return self._take_violation(link.session.malformed(error), line)
 
     def _take_violation(self, violation: Violation, line: Line) -> Outcome:
         error = self.link.violation(violation.reason, violation.method)

@@ -84,6 +84,15 @@ class Transport(Channel, Protocol):
 
 
 @runtime_checkable
+class Identifying(Protocol):
+    """A receiver that finds out which request a message was about that was over the size limit."""
+
+    def message_skipped(self, reason: str, channel: Channel, start: bytes, end: bytes) -> Outcome:
+        """Learn what `message_refused` tells, and the first and last few kilobytes of the message."""
+        ...
+
+
+@runtime_checkable
 class HalfOpen(Protocol):
     """A transport whose peer may close the end that it sends by, and still read what it asked for."""
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 from pydantic_core import to_json
 
 from mcp_runtime.json_text import NotIJson, read
+from mcp_runtime.protocol.envelope import envelope_of
 
 Id: TypeAlias = int | str
 Key: TypeAlias = Id | tuple[int, Id]
@@ -105,7 +106,22 @@ def parse(text: bytes) -> Any:
     try:
         return read(text)
     except NotIJson as error:
-        raise MalformedMessage(PARSE_ERROR, str(error)) from None
+        raise unreadable(PARSE_ERROR, str(error), text) from None
+
+
+def unreadable(code: int, reason: str, text: bytes, end: bytes = b"") -> MalformedMessage:
+    """Return the error for a text that cannot be read, with its id if it names exactly one.
+
+    Args:
+        code: the JSON-RPC error code that the sender deserves.
+        reason: what is wrong, for people.
+        text: the text, or the beginning of one that is too long to be kept.
+        end: the end of one that is too long.
+    """
+    found = envelope_of(text, end)
+    if found is None:
+        return MalformedMessage(code, reason)
+    return MalformedMessage(code, reason, found.id, is_answer=found.is_answer)
 
 
 def classify(value: Any) -> Message:
@@ -121,7 +137,8 @@ def classify(value: Any) -> Message:
     if id_.__class__ is not int and id_.__class__ is not str:
         id_ = None
     if message.get("jsonrpc") != "2.0":
-        raise MalformedMessage(INVALID_REQUEST, '"jsonrpc" must be "2.0"', id_)
+        is_answer = "method" not in message and ("result" in message or "error" in message)
+        raise MalformedMessage(INVALID_REQUEST, '"jsonrpc" must be "2.0"', id_, is_answer=is_answer)
     method: Any = message.get("method")
     return _answer(message, id_) if method is None else _call(message, method, id_)
 

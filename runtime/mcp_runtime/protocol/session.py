@@ -319,7 +319,9 @@ class Session:
     def malformed(self, error: MalformedMessage) -> Violation:
         """Return what it means that the peer sent something that is not a message."""
         if not error.is_answer:
-            answer = self.unread(error.code, error.reason, error.id)
+            # With the id of an open request, it would be taken for the answer to that.
+            id_ = None if error.id in self.incoming else error.id
+            answer = self.unread(error.code, error.reason, id_)
             return Violation(error.reason, answer, code=error.code, is_malformed=True)
         outgoing = self.outgoing.pop(error.id, None) if error.id is not None else None
         method = outgoing.method if outgoing else None

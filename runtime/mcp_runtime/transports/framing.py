@@ -1,17 +1,28 @@
 """Newline framing: bytes in, whole messages out; no I/O (specification: transports, stdio)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from mcp_runtime.protocol.envelope import envelope_of
 
 # JSON's own white space but the line feed: what may stand around a message without being part of it (RFC 8259,
 # section 2).
 _AROUND = b" \t\r"
+_KEPT = 4096  # bytes of the beginning and of the end of a message that is too long
 
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """Stands where a message was that is over the size limit: it was skipped up to its line feed."""
+    """Stands where a message was that is over the size limit: it was skipped up to its line feed.
+
+    Attributes:
+        limit: how long it may be.
+        start: its first bytes.
+        end: its last bytes; empty if its first ones tell its id, or cannot be those of a message.
+    """
 
     limit: int
+    start: bytes = field(default=b"", compare=False)
+    end: bytes = field(default=b"", compare=False)
 
     def __str__(self) -> str:
         return f"a message of more than {self.limit} bytes was skipped (the limit is max_message_bytes)"
@@ -21,14 +32,14 @@ class LineFramer:
     r"""Cuts a stream of bytes into lines, however the bytes arrive.
 
     Lines end with ``\n`` or ``\r\n``; empty ones are left out. A line that becomes longer than the limit is not kept:
-    it is told at once as `TooLong`, and its rest is skipped. Each byte is looked at once, and a line is held at most
-    twice for the moment in which it is completed.
+    its rest is skipped, and it is told as `TooLong`, at once unless its id may come at its end. Each byte is looked at
+    once, and a line is held at most twice for the moment in which it is completed.
 
     Args:
         max_bytes: how long a line may be, its end not counted.
     """
 
-    __slots__ = ("_kept", "_max_bytes", "_skipping")
+    __slots__ = ("_end", "_kept", "_max_bytes", "_skipping", "_start")
 
     def __init__(self, max_bytes: int) -> None:
         if max_bytes < 1:
@@ -36,6 +47,7 @@ class LineFramer:
         self._max_bytes = max_bytes
         self._kept = bytearray()
         self._skipping = False
+        self._start = self._end = b""
 
     @property
     def unfinished(self) -> bool:
@@ -65,19 +77,35 @@ class LineFramer:
         return found
 
     def _keep(self, part: bytes, found: list[bytes | TooLong]) -> None:
-        if self._skipping or not part:
+        if self._skipping:
+            if self._start:
+                self._end = (self._end + part[-_KEPT:])[-_KEPT:]
+            return
+        if not part:
             return
         # The carriage return of a line's end does not count, wherever the bytes were cut.
         if len(self._kept) + len(part) > self._max_bytes + part.endswith(b"\r"):
-            self._kept = bytearray()
-            self._skipping = True
-            found.append(TooLong(self._max_bytes))
+            self._skip(part, found)
             return
         self._kept += part
+
+    def _skip(self, part: bytes, found: list[bytes | TooLong]) -> None:
+        """Skip a line from here on, and keep what may tell its id."""
+        kept, self._kept = self._kept, bytearray()
+        more = max(0, _KEPT - len(kept))
+        start = bytes(kept[:_KEPT]) + part[:more]
+        self._skipping = True
+        if not start.startswith(b"{") or envelope_of(start) is not None:
+            found.append(TooLong(self._max_bytes, start))
+            return
+        self._start, self._end = start, (bytes(kept[max(_KEPT, len(kept) - _KEPT) :]) + part[more:])[-_KEPT:]
 
     def _complete(self, found: list[bytes | TooLong]) -> None:
         if self._skipping:
             self._skipping = False
+            if self._start:
+                found.append(TooLong(self._max_bytes, self._start, self._end))
+                self._start = self._end = b""
             return
         line = bytes(self._kept)
         self._kept = bytearray()  # a new one: clear() would keep a long line's memory

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from mcp_runtime.connection.transport import Channel, Receiver
+from mcp_runtime.connection.transport import Channel, Identifying, Receiver
 from mcp_runtime.transports.descriptors import READ_BYTES, Descriptor
 from mcp_runtime.transports.framing import LineFramer, TooLong
 
@@ -270,6 +270,8 @@ class LineReader:
             try:
                 if isinstance(line, bytes):
                     self._receiver.message_received(line, self._channel)
+                elif isinstance(self._receiver, Identifying):
+                    self._receiver.message_skipped(str(line), self._channel, line.start, line.end)
                 else:
                     self._receiver.message_refused(str(line), self._channel)
             except Exception as error:  # one bad message must not cost the ones behind it
