@@ -19,8 +19,8 @@ from mcp_runtime.errors import McpError
 from mcp_runtime.model import WireModel
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
+from mcp_runtime.protocol.places import locate, spell_pointer
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.protocol.validation import locate, spell_pointer
 from mcp_runtime.stub import ClientStub
 from mcp_runtime.tool_errors import (
     Drift,
@@ -346,7 +346,7 @@ def _structured(result: Any) -> Any:
 def _first(error: ValidationError, value: Any) -> tuple[str, str]:
     """Return where in a value the first thing is wrong, and what."""
     found = error.errors(include_url=False)[0]
-    return spell_pointer(locate(found["loc"], value)), clipped(str(found["msg"]))
+    return spell_pointer(locate(found, value)), clipped(str(found["msg"]))
 
 
 def _find(schema: str, value: Any) -> tuple[str, str] | None:

@@ -12,9 +12,9 @@ from pydantic_core import SchemaError as PatternError
 from pydantic_core import SchemaValidator, core_schema
 
 from mcp_runtime.json_text import MAX_DEPTH
+from mcp_runtime.protocol.places import spell_pointer
 from mcp_runtime.protocol.schema_cost import MAX_STEPS, Meter, TooManySteps, canonical, states
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.protocol.validation import spell_pointer
 
 MAX_NODES: Final = 100_000
 """How many values a schema consists of."""

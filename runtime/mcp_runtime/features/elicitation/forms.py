@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from mcp_runtime.protocol.json_schema import Check, UnusableSchema
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.protocol.places import spell_pointer
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.protocol.validation import spell_pointer
 
 MAX_PROBLEMS: Final = 20
 """How many problems are told of a form."""
