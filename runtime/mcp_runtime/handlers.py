@@ -1,19 +1,23 @@
 """What answers a peer: the bases of generated handlers, and the context that each handler gets."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.protocol.misnamed import check_names
 from mcp_runtime.remote import Stub
 
 if TYPE_CHECKING:
+    from mcp_runtime.connection.answers import Handler
     from mcp_runtime.connection.connection import Connection, Exchange
     from mcp_runtime.settings import ServerOptions
 
 PeerT = TypeVar("PeerT")
 
 _CONNECTIONS = "_mcp_connections"
+_COROUTINE: Final = 0x180
+"""The flags of code whose call returns an awaitable (`inspect.CO_COROUTINE`, `CO_ITERABLE_COROUTINE`)."""
 _IMPLEMENTED = "_mcp_implemented"
 
 
@@ -94,11 +98,14 @@ class Handlers:
     __peer__: ClassVar[type[Any]]
     __handlers__: ClassVar[Mapping[str, str]] = {}
     """Method -> the name of the Python method that handles it."""
+    __blocking__: ClassVar[frozenset[str]] = frozenset()
+    """The Python methods that are plain functions: they run in threads."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         if cls.__handlers__ and "__handlers__" not in cls.__dict__:
             check_names(cls, cls.__handlers__)
+            cls.__blocking__ = frozenset(name for name in cls.__handlers__.values() if _blocks(getattr(cls, name)))
 
     @classmethod
     def implemented(cls) -> frozenset[str]:
@@ -122,10 +129,28 @@ class ServerHandlers(Handlers):
     """Who the server is and what it declares beyond what it implements; by default it bears the name of its class."""
 
 
+def _blocks(function: object) -> bool:
+    """Whether a function is a plain one, whose call may block; a wrapper is what it wraps."""
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        function = inner
+    return isinstance(function, FunctionType) and not function.__code__.co_flags & _COROUTINE
+
+
+def handler_of(handlers: Handlers, method: str) -> "Handler":
+    """Return what handles a method: a coroutine function, which runs a plain one in a thread."""
+    name = handlers.__handlers__[method]
+    handler: Handler = getattr(handlers, name)
+    if name not in handlers.__blocking__:
+        return handler
+    from mcp_runtime.threads import threaded  # Importing a class of handlers must not import asyncio.
+
+    return threaded(handler)
+
+
 def answer_with(handlers: Handlers, connection: "Connection") -> None:
     """Let handlers answer what comes over a connection that is bound to their revision."""
     for name in handlers.implemented():
-        connection.handle(handlers.__binding__.methods[name], getattr(handlers, handlers.__handlers__[name]))
+        connection.handle(handlers.__binding__.methods[name], handler_of(handlers, name))
     handlers.connected(connection)
 
 

@@ -12,7 +12,7 @@ from mcp_runtime.connection.reports import LEVELS
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import PeerError
-from mcp_runtime.handlers import ServerHandlers
+from mcp_runtime.handlers import ServerHandlers, handler_of
 from mcp_runtime.handshake.offer import introduced
 from mcp_runtime.method import AnyMethod, RequestMethod
 from mcp_runtime.protocol import modern
@@ -98,7 +98,7 @@ class Requesters:
         answers = Answers()
         answers.stub, answers.context = server.__peer__(self._connection), server.__context__
         for name in server.implemented():
-            answers.handlers[name] = (server.__binding__.methods[name], getattr(server, server.__handlers__[name]))
+            answers.handlers[name] = (server.__binding__.methods[name], handler_of(server, name))
         discover = server.__binding__.methods[SERVER_DISCOVER]
         answers.handlers[SERVER_DISCOVER] = (discover, partial(self._discover, server, discover))
         return answers

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.handlers import Context, Handlers
+from mcp_runtime.handlers import Context, Handlers, handler_of
 from mcp_runtime.handshake.client import ClientT, features
 from mcp_runtime.handshake.offer import Offer, named
 from mcp_runtime.method import NotificationMethod, RequestMethod
@@ -33,7 +33,7 @@ async def begin(
     for name in answered:
         # Requests come inside of results only, where they are no messages.
         if handlers is not None and isinstance(method := binding.methods[name], NotificationMethod):
-            connection.handle(method, getattr(handlers, handlers.__handlers__[name]))
+            connection.handle(method, handler_of(handlers, name))
     meta = {
         modern.VERSION: binding.revision,
         modern.CLIENT_INFO: named(options.name, options.version, options.title),

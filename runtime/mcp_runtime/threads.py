@@ -1,0 +1,131 @@
+"""Plain functions in threads: handlers that are no coroutines, which may block.
+
+The threads are daemons, so that one which is stuck keeps no program from ending, and there are never more than a fixed
+number of them: a call waits for its turn.
+"""
+
+import asyncio
+import inspect
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial, wraps
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+MAX_THREADS: Final = 40
+"""How many plain handlers run at once in one process."""
+IDLE_SECONDS: Final = 10.0
+"""How long a thread waits for work before it ends."""
+
+
+class Threads:
+    """A bounded pool of daemon threads; safe to use from several event loops.
+
+    Args:
+        limit: how many threads there are at most.
+        idle: seconds that a thread waits for work before it ends.
+    """
+
+    def __init__(self, limit: int = MAX_THREADS, idle: float = IDLE_SECONDS) -> None:
+        self._limit = limit
+        self._idle_seconds = idle
+        self._changed = threading.Condition()
+        self._jobs: OrderedDict[_Job, None] = OrderedDict()
+        self._count = 0
+        self._idle = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    async def run(self, function: Callable[..., T], *args: Any) -> T:
+        """Run a function in a thread, in a copy of the caller's context variables, and return what it returns.
+
+        A caller that is cancelled does not wait for it: what has not begun never runs, what has begun goes on unheard.
+        """
+        loop = asyncio.get_running_loop()
+        job = _Job(partial(copy_context().run, function, *args), loop)
+        self._submit(job)
+        try:
+            result: T = await job.future
+        finally:
+            if job.future.cancelled():
+                with self._changed:
+                    self._jobs.pop(job, None)
+        return result
+
+    def _submit(self, job: "_Job") -> None:
+        with self._changed:
+            self._jobs[job] = None
+            if len(self._jobs) <= self._idle:
+                self._changed.notify()
+                return
+            if self._count == self._limit:
+                return
+            self._count += 1
+        threading.Thread(target=self._work, name="mcp-handler", daemon=True).start()
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            job.run()
+            del job  # or it would be kept until there is another one
+
+    def _next(self) -> "_Job | None":
+        with self._changed:
+            self._idle += 1
+            found = self._changed.wait_for(lambda: self._jobs, timeout=self._idle_seconds)
+            self._idle -= 1
+            if found:
+                return self._jobs.popitem(last=False)[0]
+            self._count -= 1
+            return None
+
+
+class _Job:
+    """A function that is to run in a thread, and the future that waits for it in an event loop."""
+
+    __slots__ = ("_call", "_loop", "future")
+
+    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
+        self._call = call
+        self._loop = loop
+        self.future: asyncio.Future[Any] = loop.create_future()
+
+    def run(self) -> None:
+        result: Any = None
+        failure: BaseException | None = None
+        try:
+            result = self._call()
+        except StopIteration as error:  # no future takes it
+            failure = RuntimeError("a handler raised StopIteration")
+            failure.__cause__ = error
+        except BaseException as error:
+            failure = error
+        with suppress(RuntimeError):  # the event loop is closed
+            self._loop.call_soon_threadsafe(self._settle, result, failure)
+
+    def _settle(self, result: Any, failure: BaseException | None) -> None:
+        if self.future.done():
+            return
+        if failure is None:
+            self.future.set_result(result)
+        else:
+            self.future.set_exception(failure)
+
+
+THREADS: Final = Threads()
+"""The threads of this process."""
+
+
+def threaded(function: Callable[..., Any], threads: Threads = THREADS) -> Callable[..., Any]:
+    """Return a coroutine function that runs a plain one in a thread; an awaitable that it returns is awaited."""
+
+    @wraps(function)
+    async def run(*args: Any) -> Any:
+        result = await threads.run(function, *args)
+        return await result if inspect.isawaitable(result) else result
+
+    return run
