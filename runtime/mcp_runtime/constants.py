@@ -1,4 +1,8 @@
-"""Constants that are numbers or booleans: to pydantic 1, 1.0 and true are the same, to JSON Schema only 1 and 1.0."""
+"""What pydantic is told beyond what annotations say: exact constants, and lists that stop at the first bad item.
+
+To pydantic 1, 1.0 and true are the same constant, to JSON Schema only 1 and 1.0. An error for each item of a long list
+would take a hundred times the memory of the text.
+"""
 
 from typing import Any, Final
 
@@ -22,7 +26,10 @@ EXACT_CONSTANTS: Final = _ExactConstants()
 
 
 def with_exact_constants(schema: Any) -> Any:
-    """Change a core schema so that its constants are exact; models in it are left alone, since theirs are."""
+    """Change a core schema so that its constants are exact, and its lists report only the first item that is wrong.
+
+    Models in it are left alone, since they were changed before.
+    """
     match schema["type"]:
         case "literal":
             return _exact(schema)
@@ -33,7 +40,9 @@ def with_exact_constants(schema: Any) -> Any:
         case _:
             for name in _PARTS & schema.keys():
                 schema[name] = _in_part(schema[name])
-            if schema["type"] == "union":
+            if schema["type"] == "list":
+                schema["fail_fast"] = True
+            elif schema["type"] == "union":
                 schema["choices"] = _in_part(schema["choices"])
             return schema
 

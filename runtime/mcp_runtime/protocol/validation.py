@@ -1,6 +1,6 @@
 """Read what a peer sent into the generated types, strictly or leniently, and say where it breaks the protocol."""
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
 from pydantic import ValidationError
@@ -20,6 +20,10 @@ MAX_ERRORS = 3
 """How many places a message names."""
 MAX_REPORTED = 1000
 """How many different repairs are reported."""
+MAX_FOUND = 10_000
+"""How many errors of one message are looked at."""
+MAX_ROUNDS = 20
+"""How often a message is repaired before it is refused: a list tells of its first bad item only."""
 
 
 class Reader:
@@ -37,7 +41,7 @@ class Reader:
         self._revision = revision
         self._lenient = lenient
         self._report = report
-        self._reported: set[tuple[str, str]] | None = None  # made for whoever needs it: most peers need no repair
+        self._reported: set[int] | None = None  # hashes; made when it is needed, since most peers need no repair
 
     def read(self, type_: WireType[T], value: dict[str, Any], method: str) -> T:
         """Make a value of a type from a part of a message.
@@ -53,41 +57,63 @@ class Reader:
         try:
             return type_.validate(value)
         except ValidationError as error:
-            return self._repaired(type_, value, method, judged(error.errors(include_url=False), value, type_.package))
+            return self._repaired(type_, value, method, error)
 
-    def _repaired(self, type_: WireType[T], value: dict[str, Any], method: str, errors: list[ErrorDetails]) -> T:
+    def _repaired(self, type_: WireType[T], value: dict[str, Any], method: str, error: ValidationError) -> T:
         """Read a value without each null that stands for absence.
 
         Raises:
             RemoteProtocolError: it has other faults, or nothing is repaired here.
         """
-        nulls = dict.fromkeys(path for details in errors if (path := _null_at(details, value)) is not None)
-        if not self._lenient or not nulls:
-            raise self._violation(errors, value, method)
-        repaired = _without(value, nulls.keys())
-        try:
-            read = type_.validate(repaired)
-        except ValidationError as error:
-            left = judged(error.errors(include_url=False), repaired, type_.package)
-            raise self._violation(left, repaired, method) from None
-        for path in nulls:
-            self._report_null(method, spell_pointer(path))
-        return read
+        gone: _Gone = {}
+        pointers: list[str] = []
+        given, errors = value, _judged(error, value, type_)
+        for _ in range(MAX_ROUNDS if self._lenient else 0):
+            nulls = [path for details in errors if (path := _null_at(details, given)) is not None]
+            if not nulls:
+                break
+            pointers += [spell_pointer(path) for path in nulls if _put(gone, path)]
+            try:
+                read = type_.validate(given := _without(value, gone))
+            except ValidationError as left:
+                error, errors = left, _judged(left, given, type_)
+                continue
+            for pointer in pointers:
+                self._report_null(method, pointer)
+            return read
+        raise self._violation(error, errors, given, method) from None
 
     def _report_null(self, method: str, pointer: str) -> None:
         reported = self._reported = self._reported or set()
-        if (method, pointer) in reported or len(reported) >= MAX_REPORTED:
+        known = hash((method, pointer))
+        if known in reported or len(reported) >= MAX_REPORTED:
             return
-        reported.add((method, pointer))
+        reported.add(known)
         reason = "null stands for a member that may only be absent; it was taken as absent"
         self._report(RemoteProtocolError(revision=self._revision, method=method, pointer=pointer, reason=reason))
 
-    def _violation(self, found: list[ErrorDetails], value: Any, method: str) -> RemoteProtocolError:
-        places = [(spell_pointer(locate(details, value)), details["msg"]) for details in found[:MAX_ERRORS]]
+    def _violation(
+        self, error: ValidationError, found: list[ErrorDetails], value: Any, method: str
+    ) -> RemoteProtocolError:
+        if not found:
+            reason = f"{error.error_count():,} values are not what the schema says"
+            return RemoteProtocolError(revision=self._revision, method=method, pointer="", reason=reason)
+        places = [(_shown(details, value), details["msg"]) for details in found[:MAX_ERRORS]]
         reason = places[0][1] + "".join(f"; {pointer or '/'}: {text}" for pointer, text in places[1:])
         if len(found) > MAX_ERRORS:
             reason += f"; and {len(found) - MAX_ERRORS} more"
         return RemoteProtocolError(revision=self._revision, method=method, pointer=places[0][0], reason=clipped(reason))
+
+
+def _shown(details: ErrorDetails, value: Any) -> str:
+    return clipped(spell_pointer(locate(details, value)))
+
+
+def _judged(error: ValidationError, value: Any, type_: WireType[Any]) -> list[ErrorDetails]:
+    """Return the errors that matter; none if there are too many to look at."""
+    if error.error_count() > MAX_FOUND:
+        return []
+    return judged(error.errors(include_url=False, include_context=False), value, type_.package)
 
 
 def _null_at(details: ErrorDetails, value: Any) -> Path | None:
@@ -98,9 +124,27 @@ def _null_at(details: ErrorDetails, value: Any) -> Path | None:
     return path if path and isinstance(path[-1], str) else None
 
 
-def _without(value: Any, gone: Set[Path], path: Path = ()) -> Any:
+_Gone: TypeAlias = "dict[str | int, _Gone]"
+"""Where nulls are left out, by the names on the way there."""
+_EACH = 0
+"""The step to each item of a list."""
+_END = 1
+"""The step after the name of what is left out."""
+
+
+def _put(gone: _Gone, path: Path) -> bool:
+    """Add a place, the same in all items of a list; returns whether it is new."""
+    for part in path:
+        gone = gone.setdefault(part if isinstance(part, str) else _EACH, {})
+    is_new = _END not in gone
+    gone[_END] = {}
+    return is_new
+
+
+def _without(value: Any, gone: _Gone) -> Any:
     if is_object(value):
-        return {name: _without(v, gone, (*path, name)) for name, v in value.items() if (*path, name) not in gone}
-    if is_array(value):
-        return [_without(item, gone, (*path, index)) for index, item in enumerate(value)]
+        kept = {name: inner for name, inner in value.items() if inner is not None or _END not in gone.get(name, {})}
+        return {name: _without(inner, gone[name]) if name in gone else inner for name, inner in kept.items()}
+    if is_array(value) and _EACH in gone:
+        return [_without(item, gone[_EACH]) for item in value]
     return value
