@@ -80,8 +80,7 @@ class Context(Generic[PeerT]):
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the peer how far the request has come; does nothing if it did not ask.
 
-        Raises:
-            LocalProtocolError: the progress is not more than what was reported before.
+        Progress that is not more than before is dropped, with a line in the log.
         """
         await self.exchange.report_progress(progress, total, message)
 

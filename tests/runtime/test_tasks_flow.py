@@ -9,7 +9,7 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
-from mcp_runtime.errors import LocalProtocolError, PeerError
+from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.tasks import OWNER, RELATED, Status, TaskFailed, TaskHandle, TaskRecord, run_as_task, start_task
@@ -193,7 +193,7 @@ class TestWhatBelongsToATask:
             result = await run_as_task(client, methods.ELICITATION_CREATE, form)
             assert result.action == "decline"
 
-    async def test_progress_must_grow(self) -> None:
+    async def test_progress_that_does_not_grow_is_dropped(self, caplog: pytest.LogCaptureFixture) -> None:
         server = Worker()
         async with talk(server) as conversation:
             options = CallOptions(progress=lambda progress, total, message: None)
@@ -201,8 +201,10 @@ class TestWhatBelongsToATask:
             await server.begun.wait()
             assert server.context is not None
             await server.context.report_progress(1)
-            with pytest.raises(LocalProtocolError, match="grow"):
-                await server.context.report_progress(1)
+            for wrong in (1, 0.5, float("inf")):
+                await server.context.report_progress(wrong)
+        (line,) = [record.getMessage() for record in caplog.records if "reported" in record.getMessage()]
+        assert "progress that does not grow (1 after 1)" in line
 
     async def test_a_client_runs_tasks_for_its_server(self) -> None:
         model = Model()

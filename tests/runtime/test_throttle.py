@@ -9,7 +9,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection.throttle import Gate
-from mcp_runtime.errors import LocalProtocolError, PeerError
+from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from support.together import together
@@ -39,8 +39,8 @@ class Worker(v.Server):
             case "backwards":
                 for step in range(1, 51):
                     await ctx.report_progress(step)
-                with pytest.raises(LocalProtocolError, match="progress must grow: 50 after 50"):
-                    await ctx.report_progress(50)
+                for wrong in (50, 49, float("nan"), 51, 50.5):
+                    await ctx.report_progress(wrong)
             case "log":
                 for number in range(1000):
                     await ctx.log("info", number)
@@ -100,8 +100,25 @@ class TestProgress:
         assert found[-1] == 40
         assert 12 <= len(found) <= 12 + seconds * 10
 
-    async def test_progress_must_grow_even_if_the_last_report_waits(self) -> None:
-        assert (await reports(Worker(), "backwards"))[-1] == 50
+    async def test_progress_that_does_not_grow_is_dropped_even_if_the_last_report_waits(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        found = await reports(Worker(), "backwards")
+        assert found[-1] == 51 and found == sorted(set(found))
+        (line,) = [record.getMessage() for record in caplog.records if "reported" in record.getMessage()]
+        assert line == (
+            "the handler of tools/call reported progress that does not grow (50 after 50); such reports are dropped"
+        )
+
+    @pytest.mark.parametrize("server", [Worker, Unlimited])
+    async def test_the_author_is_told_once_though_the_client_did_not_ask(
+        self, server: type[Worker], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async with together(v.Client, server()) as client:
+            for _ in range(2):
+                await client.call_tool(name="backwards")
+        lines = [record.getMessage() for record in caplog.records if "does not grow" in record.getMessage()]
+        assert len(lines) == 2
 
     async def test_the_limit_can_be_lifted(self) -> None:
         assert len(await reports(Unlimited(), "flood")) == 1000

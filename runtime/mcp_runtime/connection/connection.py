@@ -79,8 +79,7 @@ class Exchange(Work):
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the peer how far the request has come; does nothing if it did not ask.
 
-        Raises:
-            LocalProtocolError: the progress is not more than what was reported before.
+        Progress that is not more than before is dropped, with a line in the log.
         """
         if self.key is not None:
             await self.connection.report_progress(self.key, progress, total, message)
@@ -316,8 +315,7 @@ class Connection(KnowsPeer, VendorMethods):
             total: of how much, if that is known.
             message: more on that.
 
-        Raises:
-            LocalProtocolError: the progress is not more than what was reported before.
+        Progress that is not more than before is dropped, with a line in the log.
         """
         line = self._conversation.reports.progress(key, progress, total, message)
         if line is not None:

@@ -4,16 +4,17 @@ Both are worth little once a newer one is there, so what is too much is replaced
 (basic/utilities/progress and server/utilities/logging ask for a limit).
 """
 
-from typing import Any, Final
+from math import isfinite
+from typing import Any, Final, TypeGuard
 
 from mcp_runtime.connection.line import Line
-from mcp_runtime.connection.link import Link
+from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.throttle import Gate
-from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.protocol.jsonrpc import Key
-from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, NOTIFICATIONS_PROGRESS
+from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
+from mcp_runtime.protocol.text import clipped
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """The levels of RFC 5424, the least severe first."""
@@ -26,39 +27,44 @@ class Reports:
     these the last.
     """
 
-    __slots__ = ("_gates", "_link")
+    __slots__ = ("_gates", "_link", "_stuck")
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._gates: dict[Key, Gate[tuple[float, float | None, str | None]]] = {}
+        self._stuck: frozenset[Key] = frozenset()
 
     def progress(self, key: Key, progress: float, total: float | None, message: str | None) -> Line | None:
         """Tell the peer how far an open request has come, now or a little later; nothing if it did not ask.
 
-        Returns the line that the report leaves by, None if it does not leave.
+        What is no progress is the handler's mistake: it is dropped, and the log told once for each request, also where
+        the peer did not ask.
 
-        Raises:
-            LocalProtocolError: the progress is not more than what was reported before.
+        Returns the line that the report leaves by, None if it does not leave.
         """
         link = self._link
         session = link.session_of(key)
         incoming = session.incoming.get(key)
-        if incoming is None or incoming.token is None:
+        if incoming is None:
+            return None
+        gate = self._gates.get(key)
+        before = gate.waiting[0] if gate is not None and gate.waiting is not None else incoming.progress
+        wrong = no_progress(progress, total, before)
+        if wrong is not None:
+            if key not in self._stuck:
+                self._stuck |= {key}
+                log.warning(DROPPED, incoming.method, wrong)
+            return None
+        if incoming.token is None:
+            incoming.progress = progress
             return None
         line: Line = incoming.line
         rate = link.limits.progress_rate
         if rate is None:
             link.send(session.progress(key, progress, total, message), line)
             return line
-        gate = self._gates.get(key)
         if gate is None:
             gate = self._gates[key] = Gate(link.loop, rate, lambda r: link.send(session.progress(key, *r), line))
-        before = gate.waiting[0] if gate.waiting is not None else incoming.progress
-        if before is not None and progress <= before:
-            reason = f"progress must grow: {progress:g} after {before:g}"
-            raise LocalProtocolError(
-                revision=link.revision, method=NOTIFICATIONS_PROGRESS, pointer="/progress", reason=reason
-            )
         gate.put((progress, total, message))
         return line
 
@@ -90,8 +96,37 @@ class Reports:
 
     def drop(self, key: Key) -> None:
         """Forget the reports on a request that is no longer open."""
+        if self._stuck:
+            self._stuck -= {key}
         if self._gates and (gate := self._gates.pop(key, None)) is not None:
             gate.drop()
+
+
+DROPPED: Final = "the handler of %s reported %s; such reports are dropped"
+"""The line of the log for a request whose handler reports no progress."""
+
+
+def no_progress(progress: object, total: object, before: float | None) -> str | None:
+    """Say why a report must not leave; None if it may.
+
+    Args:
+        progress: how much is done.
+        total: of how much, None if that is not known.
+        before: what was reported before, None if nothing was.
+    """
+    if not _is_finite(progress) or not (total is None or _is_finite(total)):
+        return f"{_shown(progress)} of {_shown(total)}, which are not numbers that JSON has"
+    if before is not None and progress <= before:
+        return f"progress that does not grow ({_shown(progress)} after {_shown(before)})"
+    return None
+
+
+def _shown(value: object) -> str:
+    return clipped(repr(value), 60)
+
+
+def _is_finite(value: object) -> TypeGuard[float]:
+    return isinstance(value, int) or (isinstance(value, float) and isfinite(value))
 
 
 def wants(requester: Requester, level: str) -> bool:

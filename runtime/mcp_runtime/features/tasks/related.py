@@ -8,10 +8,10 @@ from typing import Any, Final, TypeAlias, TypeVar
 from mcp_runtime.caller import Caller, CallOptions
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.reports import wants
+from mcp_runtime.connection.link import log
+from mcp_runtime.connection.reports import DROPPED, no_progress, wants
 from mcp_runtime.connection.throttle import Gate
 from mcp_runtime.connection.work import Way
-from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import Method, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import names
@@ -143,7 +143,7 @@ class TaskExchange(Exchange):
     basic/utilities/progress), though the request itself has been answered long before.
     """
 
-    __slots__ = ("_gate", "_leaving", "_order", "_progress", "_task_id", "_token", "is_over")
+    __slots__ = ("_gate", "_is_stuck", "_leaving", "_order", "_progress", "_task_id", "_token", "is_over")
 
     def __init__(self, exchange: Exchange, task_id: str) -> None:
         super().__init__(exchange.connection, exchange.method, exchange.params, way=Way.RECEIVED)
@@ -154,6 +154,7 @@ class TaskExchange(Exchange):
         token = exchange.meta.get("progressToken")
         self._token: Id | None = token if type(token) is int or type(token) is str else None
         self._progress: float | None = None
+        self._is_stuck = False
         self._order = asyncio.Lock()
         self._leaving: asyncio.Task[None] | None = None
         rate = exchange.connection.settings.progress_rate
@@ -162,18 +163,19 @@ class TaskExchange(Exchange):
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the peer how far the task has come; does nothing if it did not ask, or if the task is over.
 
-        Raises:
-            LocalProtocolError: the progress is not more than what was reported before.
+        What is no progress is dropped, and the log told once.
         """
-        if self._token is None or self.is_over:
+        if self.is_over:
             return
-        if self._progress is not None and progress <= self._progress:
-            reason = f"progress must grow: {progress:g} after {self._progress:g}"
-            revision = self.connection.revision
-            raise LocalProtocolError(
-                revision=revision, method=names.NOTIFICATIONS_PROGRESS, pointer="/progress", reason=reason
-            )
+        wrong = no_progress(progress, total, self._progress)
+        if wrong is not None:
+            if not self._is_stuck:
+                self._is_stuck = True
+                log.warning(DROPPED, self.method.name, wrong)
+            return
         self._progress = progress
+        if self._token is None:
+            return
         if self._gate is None:
             await self._report((progress, total, message))
         else:
