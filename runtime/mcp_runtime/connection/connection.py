@@ -96,10 +96,8 @@ class Exchange(Work):
         """
         line = self.line
         if line is None or not isinstance(line.channel, Resumable):
-            reason = "only a transport that can resume streams can close one early"
-            raise LocalProtocolError(
-                revision=self.requester.revision, method=self.method.name, pointer="", reason=reason
-            )
+            revision, reason = self.requester.revision, "only a transport that can resume streams can close one early"
+            raise LocalProtocolError(revision=revision, method=self.method.name, pointer="", reason=reason)
         line.channel.close_early()
 
 
@@ -270,9 +268,8 @@ class Connection(KnowsPeer, VendorMethods):
     ) -> Coroutine[Any, Any, T]:
         if not self.middleware:
             return self._outbound.ask(method, params, type_, options)
-        exchange = Exchange(self, method, params, way=Way.SENT)
-        last = through(self.middleware, exchange, lambda: self._outbound.ask(method, exchange.params, type_, options))
-        return cast("Coroutine[Any, Any, T]", last)
+        sent = Exchange(self, method, params, way=Way.SENT)
+        return self._outbound.ask_through(self.middleware, sent, type_, options)
 
     async def notify(
         self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None
@@ -365,6 +362,10 @@ class Connection(KnowsPeer, VendorMethods):
     def reader(self, revision: str) -> Reader:
         """Make what reads the messages of a revision, as strictly as the settings say."""
         return self._link.reader(revision)
+
+    def complain(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
+        """Write a line to the log, unless too many were written about this connection."""
+        self._link.complain(level, text, *args, exc_info=exc_info)
 
     def report_error(self, error: McpError) -> None:
         """Tell the hooks, or the log if there are none, of something that does not end the conversation."""

@@ -1,6 +1,7 @@
 """What a transport talks to: every message that arrives finds its way from here, and so does the end."""
 
 import asyncio
+import logging
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -8,7 +9,7 @@ from typing import Any, TypeAlias
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.inbound import Handling, Inbound, Received
 from mcp_runtime.connection.line import Line
-from mcp_runtime.connection.link import Link, log
+from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
@@ -200,7 +201,7 @@ class Conversation:
             try:
                 hook(reason)
             except Exception as error:
-                log.error("a hook for the end failed", exc_info=error)
+                link.complain(logging.ERROR, "a hook for the end failed", exc_info=error)
         self._settle()
 
     def _take(self, event: Event, text: bytes, line: Line) -> Outcome:
@@ -271,7 +272,7 @@ class Conversation:
         except PeerError as error:
             link.refuse(request.id, error.code, error.message, error.data)
         except Exception as error:
-            log.error("%s failed", INITIALIZE, exc_info=error)
+            link.complain(logging.ERROR, "%s failed", INITIALIZE, exc_info=error)
             link.refuse(request.id, jsonrpc.INTERNAL_ERROR, "internal error")
         else:
             link.answer(request.id, jsonrpc.dump(result))

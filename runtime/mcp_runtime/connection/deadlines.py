@@ -1,51 +1,121 @@
-"""The timeouts of many requests on one timer: most are answered long before, and a timer each would cost more."""
+"""The timeouts of many requests on one timer: most are answered long before, and a timer each would cost more.
+
+A call is more than a request where middleware asks, too, or where its answer is only the first of several.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import Context
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
+from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.protocol.jsonrpc import Id
 
 GRAIN: Final = 0.005
 """Seconds that a limit may be late, so that many limits which are close together need few looks at all of them."""
 _NEVER: Final = float("inf")
+_PAUSED: Final = float("-inf")
+
+_SLACK: Final = 2 * GRAIN
+"""Seconds that a whole call has beyond its request, whose own timeout tells the peer."""
+
+T = TypeVar("T")
+Timed: TypeAlias = Id | asyncio.Timeout
+"""A request by its id, or a whole call."""
 
 
 class Deadlines:
-    """The timeouts of requests.
+    """The timeouts of requests, and of calls that consist of more than one.
 
     Args:
         loop: tells the time.
         expire: is called when the time of a request is over.
     """
 
-    __slots__ = ("_expire", "_loop", "_timer", "_until", "_wakes_at")
+    __slots__ = ("_expire", "_loop", "_paused_at", "_timer", "_until", "_wakes_at")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, expire: Callable[[Id], None]) -> None:
         self._loop = loop
         self._expire = expire
-        self._until: dict[Id, float] = {}
+        self._until: dict[Timed, float] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._wakes_at = _NEVER
+        self._paused_at = 0.0
 
-    def set(self, id_: Id, until: float) -> None:
+    def set(self, id_: Timed, until: float) -> None:
         """Let a request expire at a time of the event loop's clock, and no longer when it was told before."""
         self._until[id_] = until
         if until < self._wakes_at:
             self._wake_at(until)
 
-    def get(self, id_: Id) -> float | None:
+    def get(self, id_: Timed) -> float | None:
         """Return when a request expires, None if never."""
         return self._until.get(id_)
 
-    def drop(self, id_: Id) -> None:
+    def drop(self, id_: Timed) -> None:
         """Forget a request."""
         self._until.pop(id_, None)
+
+    async def within(self, seconds: float | None, name: str, run: Callable[[asyncio.Timeout], Awaitable[T]]) -> T:
+        """Run a whole call, which gets its own timeout as a handle for the methods below.
+
+        Raises:
+            RequestTimeout: it took longer; `name` says what did.
+        """
+        call = asyncio.timeout(None)
+        if seconds is not None:
+            self.set(call, self._loop.time() + seconds + _SLACK)
+        try:
+            async with call:
+                return await run(call)
+        except TimeoutError:
+            if seconds is None or not call.expired():
+                raise
+            raise RequestTimeout(name, seconds) from None
+        finally:
+            self.drop(call)
+
+    def within_call(self, call: asyncio.Timeout, timeout: float) -> float:
+        """Return when a request of a call expires: with it, or after the timeout if the call has none."""
+        until = self._until.get(call)
+        return self._loop.time() + timeout if until is None else until - _SLACK
+
+    def renew(self, call: asyncio.Timeout, until: float) -> None:
+        """Let a call, if it has a timeout, go on for as long as its request."""
+        if call in self._until:
+            self.set(call, until + _SLACK)
+
+    async def aside(self, call: asyncio.Timeout, work: Awaitable[T]) -> T:
+        """Wait for something that does not count; the call has as much time left after it as before."""
+        until = self._until.pop(call, None)
+        if until is None:
+            return await work
+        left = until - self._loop.time()
+        found = await work
+        self.set(call, self._loop.time() + left)
+        return found
+
+    def pause(self) -> None:
+        """Let nothing expire until `resume`."""
+        self._stop()
+        self._wakes_at = _PAUSED
+        self._paused_at = self._loop.time()
+
+    def resume(self) -> None:
+        """Go on: what was there has as much time left as when it was paused."""
+        if self._wakes_at == _PAUSED:
+            shift = self._loop.time() - self._paused_at
+            self._until = {id_: until + shift for id_, until in self._until.items()}
+            self._wakes_at = _NEVER
+            if self._until:
+                self._wake_at(min(self._until.values()))
 
     def clear(self) -> None:
         """Forget every request, and the timer with them."""
         self._until.clear()
+        self._stop()
+
+    def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._wakes_at = None, _NEVER
@@ -63,6 +133,9 @@ class Deadlines:
         self._timer, self._wakes_at = None, _NEVER
         for id_ in [id_ for id_, until in self._until.items() if until <= now]:
             self.drop(id_)
-            self._expire(id_)
+            if not isinstance(id_, asyncio.Timeout):
+                self._expire(id_)
+            elif not id_.expired():
+                id_.reschedule(now)
         if self._until and self._timer is None:
             self._wake_at(max(min(self._until.values()), now + GRAIN))

@@ -2,13 +2,14 @@
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import Context, copy_context
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.line import Line
-from mcp_runtime.connection.link import Link, log
+from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.refusals import UNAVAILABLE, refusal
@@ -20,6 +21,7 @@ from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
 from mcp_runtime.protocol.jsonrpc import Key, Notification, Request
+from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
 from mcp_runtime.protocol.text import clipped
 
@@ -27,6 +29,7 @@ P = TypeVar("P")
 
 _ENDS = (KeyboardInterrupt, SystemExit)
 """What ends the program, not only a handler."""
+_CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a member of an enumeration
 _NEVER_RAN = (inspect.CORO_CREATED, inspect.CORO_CLOSED)
 
 
@@ -147,7 +150,8 @@ class Inbound:
         found = self._tasks.get(key)
         if found is not None:
             task, work = found
-            log.info("%s %r was cancelled: %s", work.method.name, work.id, clipped(reason or "-"))
+            id_ = clipped(repr(work.id), 100)
+            self._link.complain(logging.INFO, "%s %s was cancelled: %s", work.method.name, id_, clipped(reason or "-"))
             self._cancel(key, task, work, reason)
 
     def _cancel(self, key: Key, task: "asyncio.Task[None]", work: Work, reason: str | None) -> None:
@@ -217,6 +221,8 @@ class Inbound:
         work = self._handling.open(method, params, received)
         task = self._link.loop.create_task(self._answer(work, key, handler), name=method.name)
         self._tasks[key] = (task, work)
+        if self._link.side is _CLIENT and len(self._tasks) == 1:
+            self._outbound.deadlines.pause()
 
     def _params(self, method: AnyMethod, received: Received) -> Any:
         params, requester = received.message.params, received.requester
@@ -250,7 +256,7 @@ class Inbound:
             answer = self._outbound.encode_result(method, result, work.requester)
         except asyncio.CancelledError:
             if link.is_open(key) and link.closed_because is None:
-                log.error("the handler of %s was cancelled from within", work.method.name)
+                link.complain(logging.ERROR, "the handler of %s was cancelled from within", work.method.name)
                 link.refuse(key, jsonrpc.INTERNAL_ERROR, "internal error")
         except _ENDS:
             raise
@@ -258,7 +264,7 @@ class Inbound:
             if link.is_open(key):
                 self._reports.finish(key)
                 work.is_open = False
-                refused = refusal(error, work.method.name, work.requester)
+                refused = refusal(error, work.method.name, work.requester, link.complain)
                 link.refuse(key, refused.code, refused.message, refused.data)
         else:
             if link.is_open(key):
@@ -276,11 +282,13 @@ class Inbound:
         except (*_ENDS, asyncio.CancelledError):
             raise
         except BaseException as error:
-            log.error("the handler of %s failed", work.method.name, exc_info=error)
+            self._link.complain(logging.ERROR, "the handler of %s failed", work.method.name, exc_info=error)
 
     def _finished(self, key: Key) -> None:
         self._tasks.pop(key, None)
         self._reports.drop(key)
+        if self._link.side is _CLIENT and not self._tasks:
+            self._outbound.deadlines.resume()
         if self._link.closed_because is not None or self._link.ending is not None:
             self._settled()
         if self._link.closed_because is not None:

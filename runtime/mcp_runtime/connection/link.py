@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from mcp_runtime.binding import Binding
 from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.background import Background
+from mcp_runtime.connection.journal import Journal
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Transport
@@ -72,6 +73,7 @@ class Link:
         self.main = Line(transport, self)
         self._lines: dict[int, Line] = {id(transport): self.main}
         self._trace = _open_trace(limits.trace)
+        self._journal: Journal | None = None  # made for the first complaint, since most peers give no reason for one
 
     @property
     def revision(self) -> str:
@@ -220,6 +222,7 @@ class Link:
 
     def close(self, reason: str) -> None:
         """End the conversation."""
+        self._summarise()
         self.closed_because = reason
         self.session.close()
         self.modern.close()
@@ -239,10 +242,31 @@ class Link:
             try:
                 self._trace(way.value, message)
             except Exception as error:
-                log.error("the trace hook failed", exc_info=error)
+                self.complain(logging.ERROR, "the trace hook failed", exc_info=error)
+
+    def complain(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
+        """Write a line to the log, unless too many were written about this connection."""
+        if log.isEnabledFor(level) and self._may_complain():
+            log.log(level, text, *args, exc_info=exc_info, stacklevel=2)
 
     def report(self, error: McpError) -> None:
         """Tell the hooks, or the log if there are none, of something that does not end the conversation."""
+        if (self.error_hooks or log.isEnabledFor(logging.WARNING)) and self._may_complain():
+            self._tell(error)
+
+    def _may_complain(self) -> bool:
+        journal = self._journal = self._journal or Journal(self.loop)
+        if not journal.admits():
+            return False
+        self._summarise()
+        return True
+
+    def _summarise(self) -> None:
+        """Say how much was left out."""
+        if self._journal is not None and (text := self._journal.left_out()):
+            self._tell(McpError(text))
+
+    def _tell(self, error: McpError) -> None:
         if not self.error_hooks:
             where = f" (see {error.link})" if isinstance(error, ProtocolViolation) else ""
             log.warning("%s%s", clipped(str(error)), where)

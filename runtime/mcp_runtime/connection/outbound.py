@@ -2,16 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel
 
 from mcp_runtime.caller import CallOptions, Progress, call_options
+from mcp_runtime.connection.chain import Proceed, through
 from mcp_runtime.connection.deadlines import Deadlines
 from mcp_runtime.connection.inputs import asker, carrier
 from mcp_runtime.connection.line import Line
-from mcp_runtime.connection.link import Link, log
+from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Call, Interim, Results
@@ -44,9 +46,12 @@ _SERVER: Final = Side.SERVER
 
 
 class _Pending:
-    """A request that waits for its answer; `latest` is when it ends whatever progress there is."""
+    """A request that waits for its answer.
 
-    __slots__ = ("future", "latest", "limit", "line", "method", "options", "type")
+    `latest` is when it ends whatever progress there is, `call` the timeout of the whole call that it belongs to.
+    """
+
+    __slots__ = ("call", "future", "latest", "limit", "line", "method", "options", "type")
 
     def __init__(
         self,
@@ -56,6 +61,7 @@ class _Pending:
         options: CallOptions,
         line: Line,
     ) -> None:
+        self.call: asyncio.Timeout | None = None
         self.line = line
         self.method = method
         self.type = type_
@@ -70,6 +76,7 @@ class Outbound:
 
     Attributes:
         results: what it may be answered with.
+        deadlines: the timeouts of what is not answered yet.
     """
 
     def __init__(self, link: Link, reports: Reports) -> None:
@@ -77,20 +84,44 @@ class Outbound:
         self._link = link
         self._reports = reports
         self._pending: dict[Id, _Pending] = {}
-        self._deadlines = Deadlines(link.loop, self._expire)
+        self.deadlines = Deadlines(link.loop, self._expire)
         self._listeners: dict[Id, Progress] = {}
         self._attributes: dict[tuple[str, type[Any]], tuple[tuple[str, str, str], ...]] = {}
 
     def __len__(self) -> int:
         return len(self._pending)
 
+    def ask_through(
+        self,
+        middleware: Sequence[Callable[[Any, Proceed], Awaitable[Any]]],
+        work: Work,
+        type_: WireType[T],
+        options: CallOptions | None,
+    ) -> Coroutine[Any, Any, T]:
+        """Send a request through middleware; the timeout covers what middleware does and asks as well."""
+        options, method = call_options(options), cast("RequestMethod[Any, Any]", work.method)
+        seconds = self._link.limits.timeout if options.timeout is None else options.timeout
+
+        def ask(call: asyncio.Timeout) -> Awaitable[T]:
+            return through(middleware, work, lambda: self.ask(method, work.params, type_, options, call))
+
+        return self.deadlines.within(seconds, method.name, ask)
+
     async def ask(
-        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
+        self,
+        method: RequestMethod[Any, Any],
+        params: Any,
+        type_: WireType[T],
+        options: CallOptions | None,
+        call: asyncio.Timeout | None = None,
     ) -> T:
-        """Send a request and wait for its result; see `Connection.request`."""
+        """Send a request and wait for its result; see `Connection.request`.
+
+        `call` is the timeout of the whole call that the request belongs to.
+        """
         if method.direction is _EMBEDDED and self._link.requester.wire is None:
             return await self._ask_inside(method, params, type_, options)
-        id_, future = self._begin(method, params, type_, call_options(options))
+        id_, future = self._begin(method, params, type_, call_options(options), call)
         # Wait for the answer, not for the transport: one that takes nothing any more would outlast every timeout.
         try:
             result = await future
@@ -99,11 +130,17 @@ class Outbound:
             raise
         if result.__class__ is Interim:
             interim = cast("Interim", result)
-            return cast("T", await interim.resume(interim.result, Call(method, params, options)))
+            asked = interim.resume(interim.result, Call(method, params, options))
+            return cast("T", await (asked if call is None else self.deadlines.aside(call, asked)))
         return result
 
     def _begin(
-        self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions
+        self,
+        method: RequestMethod[Any, Any],
+        params: Any,
+        type_: WireType[T],
+        options: CallOptions,
+        call: asyncio.Timeout | None,
     ) -> "tuple[Id, asyncio.Future[T]]":
         """Send a request; a function of its own, so that the waiting caller does not keep its bytes alive."""
         link = self._link
@@ -126,10 +163,13 @@ class Outbound:
         id_, data = link.session.request(method.name, encoded, progress=options.progress is not None)
         future: asyncio.Future[T] = link.loop.create_future()
         pending = self._pending[id_] = _Pending(method, type_, future, options, line)
+        pending.call = call
         timeout = link.limits.timeout if options.timeout is None else options.timeout
         if timeout is not None:
             pending.limit = timeout
-            self._deadlines.set(id_, link.loop.time() + timeout)
+            self.deadlines.set(
+                id_, link.loop.time() + timeout if call is None else self.deadlines.within_call(call, timeout)
+            )
         link.send(data, line)
         return id_, future
 
@@ -212,9 +252,8 @@ class Outbound:
         try:
             listener(progressed.progress, progressed.total, progressed.message)
         except Exception as error:
-            log.error(
-                "the progress callback of %s failed", pending.method.name if pending else "a task", exc_info=error
-            )
+            name = pending.method.name if pending else "a task"
+            self._link.complain(logging.ERROR, "the progress callback of %s failed", name, exc_info=error)
 
     def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
         """Listen to reports under a token that outlives its request; see `Connection.expect_progress`."""
@@ -237,7 +276,7 @@ class Outbound:
         """Let every request end, since the connection has."""
         for id_ in tuple(self._pending):
             self.fail(id_, ConnectionClosed(reason))
-        self._deadlines.clear()
+        self.deadlines.clear()
 
     def encode_result(self, method: RequestMethod[Any, Any], result: Any, requester: Requester) -> bytes:
         """Write what a handler returned.
@@ -309,13 +348,15 @@ class Outbound:
         raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
 
     def _forget(self, id_: Id) -> _Pending | None:
-        self._deadlines.drop(id_)
+        self.deadlines.drop(id_)
         return self._pending.pop(id_, None)
 
     def _give_up(self, id_: Id, reason: str | None) -> None:
         pending = self._forget(id_)
         if pending is not None:
-            log.info("%s %r was given up: %s", pending.method.name, id_, clipped(reason or "-"))
+            self._link.complain(
+                logging.INFO, "%s %r was given up: %s", pending.method.name, id_, clipped(reason or "-")
+            )
             self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
 
     def _expire(self, id_: Id) -> None:
@@ -323,7 +364,7 @@ class Outbound:
         if pending is not None:
             seconds = pending.limit
             reason = f"no answer within {seconds:g} s"
-            log.info("%s %r was given up: %s", pending.method.name, id_, reason)
+            self._link.complain(logging.INFO, "%s %r was given up: %s", pending.method.name, id_, reason)
             self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
             if not pending.future.done():
                 pending.future.set_exception(RequestTimeout(pending.method.name, seconds))
@@ -332,7 +373,7 @@ class Outbound:
         """Wait for the whole timeout once more, but never beyond the maximum since the request began."""
         settings, options = self._link.limits, pending.options
         timeout = settings.timeout if options.timeout is None else options.timeout
-        before = self._deadlines.get(id_)
+        before = self.deadlines.get(id_)
         if before is None or timeout is None:
             return
         max_time = settings.max_time if options.max_time is None else options.max_time
@@ -341,7 +382,9 @@ class Outbound:
         until = self._link.loop.time() + timeout
         if pending.latest is not None and max_time is not None and until > pending.latest:
             until, pending.limit = pending.latest, max_time
-        self._deadlines.set(id_, until)
+        self.deadlines.set(id_, until)
+        if pending.call is not None:
+            self.deadlines.renew(pending.call, until)
 
 
 def _with_token(params: bytes | None, token: int) -> bytes:

@@ -1,8 +1,8 @@
 """The error that a request is answered with because its handler raised."""
 
-from typing import Any, Final
+import logging
+from typing import Any, Final, Protocol
 
-from mcp_runtime.connection.link import log
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.returned import WrongResult
 from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerError
@@ -14,25 +14,34 @@ MISSING_CLIENT_CAPABILITY: Final = -32021
 """The error code for it in the modern era; the legacy era has none."""
 
 
-def refusal(error: BaseException, method: str, requester: Requester) -> PeerError:
+class Complain(Protocol):
+    """Writes a line to the log."""
+
+    def __call__(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
+        """Write a line."""
+
+
+def refusal(error: BaseException, method: str, requester: Requester, complain: Complain) -> PeerError:
     """Return the error for the peer, and tell the log; the text of an error that was not meant for the peer stays here.
 
     Args:
         error: what the handler raised.
         method: the method of the request.
         requester: what is known of the peer.
+        complain: writes to the log.
     """
     if isinstance(error, PeerError) and not error.is_from_peer:
         return error
     if isinstance(error, MethodNotImplemented):
         return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
-        log.warning("%s needs the capability %s, which the peer did not declare", method, error.capability)
+        text = "%s needs the capability %s, which the peer did not declare"
+        complain(logging.WARNING, text, method, error.capability)
         return _missing(error, requester)
     if isinstance(error, WrongResult):
-        log.error("the handler of %s %s", method, error)
+        complain(logging.ERROR, "the handler of %s %s", method, error)
     else:
-        log.error("the handler of %s failed", method, exc_info=error)
+        complain(logging.ERROR, "the handler of %s failed", method, exc_info=error)
     return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.method import RequestMethod
+from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.protocol import names
 from mcp_runtime.protocol.legacy import Side
 
@@ -71,9 +71,19 @@ class Catalogue(Generic[T]):
         if not isinstance(method, RequestMethod) or method.params is None:
             return
         self._is_complete = True
+        try:
+            await self._ask_for_pages(connection, method, method.params)
+        except BaseException:
+            # What was not listed is unknown, not absent.
+            self._is_complete = False
+            raise
+
+    async def _ask_for_pages(
+        self, connection: Connection, method: RequestMethod[Any, Any], type_: WireType[Any]
+    ) -> None:
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            params = method.params.build({"cursor": cursor}) if cursor is not None else None
+            params = type_.build({"cursor": cursor}) if cursor is not None else None
             if connection.side is Side.CLIENT:
                 result: Any = await connection.request(method, params, None)
             else:

@@ -6,6 +6,7 @@ structured results are checked (server/tools, Output Schema: clients SHOULD).
 """
 
 import json
+import logging
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -15,7 +16,6 @@ from pydantic import BaseModel
 
 from mcp_runtime.connection.chain import Proceed
 from mcp_runtime.connection.connection import Connection, Exchange
-from mcp_runtime.connection.link import log
 from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import McpError, PeerError, RemoteProtocolError
 from mcp_runtime.method import RequestMethod
@@ -162,7 +162,8 @@ class Validate:
         tool = await known.tools.find(exchange.connection, name)
         if tool is None:
             return None
-        mismatch = self._own(tool.input, exchange.params.arguments or {}, f"inputSchema of tool {clipped(name, 100)}")
+        what = f"inputSchema of tool {clipped(name, 100)}"
+        mismatch = self._own(exchange.connection, tool.input, exchange.params.arguments or {}, what)
         return None if mismatch is None else self._refuse_input(exchange, mismatch)
 
     async def _check_prompt(self, known: _Known, exchange: Exchange) -> None:
@@ -201,16 +202,17 @@ class Validate:
         if tool is None or tool.output is None:
             return
         if connection.side is Side.SERVER:
-            self._check_own_result(tool.output, outcome, clipped(name, 100))
+            self._check_own_result(connection, tool.output, outcome, clipped(name, 100))
         else:
             self._check_their_result(exchange, tool.output, outcome, clipped(name, 100))
 
-    def _check_own_result(self, schema: _Schema, outcome: Mapping[str, Any], name: str) -> None:
+    def _check_own_result(self, connection: Connection, schema: _Schema, outcome: Mapping[str, Any], name: str) -> None:
         mismatch = _MISSING
         if _STRUCTURED in outcome:
-            mismatch = self._own(schema, outcome[_STRUCTURED], f"outputSchema of tool {name}")
+            mismatch = self._own(connection, schema, outcome[_STRUCTURED], f"outputSchema of tool {name}")
         if mismatch is not None:
-            log.error("the result of tool %s is not what its outputSchema says: %s", name, mismatch)
+            text = "the result of tool %s is not what its outputSchema says: %s"
+            connection.complain(logging.ERROR, text, name, mismatch)
             raise PeerError(INTERNAL_ERROR, f"tool {name} failed: its result is not valid")
 
     def _check_their_result(self, exchange: Exchange, schema: _Schema, outcome: Mapping[str, Any], name: str) -> None:
@@ -226,12 +228,12 @@ class Validate:
             pointer = f"/{_STRUCTURED}{mismatch.pointer}"
             raise _broken(exchange, pointer, f"not what the outputSchema of tool {name} says: {mismatch.reason}")
 
-    def _own(self, schema: _Schema, value: Any, what: str) -> Mismatch | None:
+    def _own(self, connection: Connection, schema: _Schema, value: Any, what: str) -> Mismatch | None:
         """Validate by a schema of this server, whose defects are not the client's business."""
         try:
             return self._check(schema, is_trusted=True).find(value)
         except UnusableSchema as error:
-            log.error("the %s cannot be used: %s", what, error)
+            connection.complain(logging.ERROR, "the %s cannot be used: %s", what, error)
             raise PeerError(INTERNAL_ERROR, f"the {what} cannot be used: {error}") from error
 
     async def _find(self, known: _Known, connection: Connection, name: str) -> _Tool | None:

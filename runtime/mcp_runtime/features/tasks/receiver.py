@@ -5,6 +5,7 @@ The sections named are those of 2025-11-25, basic/utilities/tasks.
 
 import asyncio
 import json
+import logging
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from typing import Any, Final, cast
 
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.link import log
 from mcp_runtime.connection.refusals import refusal
 from mcp_runtime.connection.returned import write_result
 from mcp_runtime.connection.work import CURRENT
@@ -186,7 +186,7 @@ class _Receiver:
         task = self._connection.spawn(self._run(record, method, own, context))
         self._running[record.id] = (task, exchange)
         task.add_done_callback(lambda _: self._running.pop(record.id, None))
-        log.info("%s became the task %s", method.name, record.id)
+        self._connection.complain(logging.INFO, "%s became the task %s", method.name, record.id)
         return mark(method.alternatives[0].validate({"task": record.wire()}), record.id)
 
     def _context(self, ctx: Context[Any], exchange: TaskExchange, task_id: str) -> Context[Any]:
@@ -227,16 +227,17 @@ class _Receiver:
                 return None
             closed = self._connection.closed_because is not None
             if not closed:
-                log.error("the handler of %s was cancelled from within", method.name)
+                text = "the handler of %s was cancelled from within"
+                self._connection.complain(logging.ERROR, text, method.name)
             message = "the connection that the task was made over has ended" if closed else "internal error"
             return Status.FAILED, message, Failure(code=INTERNAL_ERROR, message=message)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
             if life.expired():
-                log.info("the task %s expired before it had ended", record.id)
+                self._connection.complain(logging.INFO, "the task %s expired before it had ended", record.id)
                 return None
-            refused = refusal(error, method.name, ctx.exchange.requester)
+            refused = refusal(error, method.name, ctx.exchange.requester, self._connection.complain)
             failure = Failure(code=refused.code, message=refused.message, data=refused.data)
             return Status.FAILED, failure.message, failure
         # A tool that reports an error has failed, though its result is a result ("Task Execution Errors").
@@ -249,10 +250,11 @@ class _Receiver:
         try:
             record = await self._store.move(self._owner, task_id, status, message=message, outcome=outcome)
         except TaskError as error:
-            log.debug("the task %s did not become %s: %s", task_id, status.value, error)
+            text = "the task %s did not become %s: %s"
+            self._connection.complain(logging.DEBUG, text, task_id, status.value, error)
             return
         if status.is_terminal:
-            log.info("the task %s has ended: %s", task_id, status.value)
+            self._connection.complain(logging.INFO, "the task %s has ended: %s", task_id, status.value)
         await self._tell(record)
 
     async def _tell(self, record: TaskRecord) -> None:
@@ -262,7 +264,7 @@ class _Receiver:
         try:
             await self._connection.notify(method, method.params.validate(record.wire()))
         except McpError as error:
-            log.debug("the peer was not told of the task %s: %s", record.id, error)
+            self._connection.complain(logging.DEBUG, "the peer was not told of the task %s: %s", record.id, error)
 
     async def _find(self, task_id: str) -> TaskRecord:
         try:

@@ -1,0 +1,107 @@
+"""The timeout of a call covers all that belongs to it, but not the time that the client's own handlers take."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.errors import RequestTimeout
+from mcp_runtime.middleware.validate import Validate
+from mcp_runtime.stub import CallOptions
+from support.talk import talk
+from support.tools_server import Tools, text_result
+
+QUICK = CallOptions(timeout=0.2)
+
+
+class NeverLists(Tools):
+    """Answers calls at once, and never says what tools it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        self.asked += 1
+        await asyncio.sleep(60)
+        return v.ListToolsResult(tools=[])
+
+
+class Slow(v.ClientHandlers):
+    """Takes its time, as people do."""
+
+    async def create_message(
+        self, params: v.CreateMessageRequestParams, ctx: v.ClientContext
+    ) -> v.CreateMessageResult | v.CreateTaskResult:
+        await asyncio.sleep(0.5)
+        return v.CreateMessageResult(role="assistant", model="m", content=v.TextContent(text="slept"))
+
+
+async def _slow_before(exchange: Any, proceed: Any) -> Any:
+    if exchange.method.name == "tools/call":
+        await asyncio.sleep(0.15)
+    return await proceed()
+
+
+async def _slow_after(exchange: Any, proceed: Any) -> Any:
+    result = await proceed()
+    if exchange.method.name == "tools/call":
+        await asyncio.sleep(60)
+    return result
+
+
+def _ignore(progress: float, total: float | None, message: str | None) -> None:
+    """Only ask for reports."""
+
+
+async def test_middleware_after_the_answer_counts() -> None:
+    async with talk(Tools(), middleware=(_slow_after,)) as both:
+        with pytest.raises(RequestTimeout, match=r"tools/call: no answer within 0\.2 s"):
+            await both.client.call_tool(name="echo", options=QUICK)
+        await both.client.ping()
+
+
+async def test_middleware_before_the_request_counts() -> None:
+    server = Tools()
+    async with talk(server, middleware=(_slow_before,)) as both:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        with pytest.raises(RequestTimeout):
+            await both.client.call_tool(name="slow", options=QUICK)
+        assert loop.time() - begun < 0.3
+        # The request itself has run out of time, so that the server hears why.
+        assert both.sent[-1]["params"]["reason"] == "no answer within 0.2 s"
+
+
+async def test_a_lookup_of_validate_counts_and_the_next_call_asks_again() -> None:
+    server = NeverLists()
+    async with talk(server, middleware=(Validate(),)) as both:
+        for asked in (1, 2):
+            with pytest.raises(RequestTimeout, match="tools/call"):
+                await both.client.call_tool(name="echo", options=QUICK)
+            assert server.asked == asked
+
+
+async def test_progress_renews_the_whole_call() -> None:
+    class Reporting(Tools):
+        async def call_tool(
+            self, params: v.CallToolRequestParams, ctx: v.Context
+        ) -> v.CallToolResult | v.CreateTaskResult:
+            for number in range(5):
+                await asyncio.sleep(0.1)
+                await ctx.report_progress(number)
+            return text_result("done")
+
+    async with talk(Reporting(), middleware=(_slow_before,)) as both:
+        options = CallOptions(timeout=0.3, progress=_ignore)
+        await both.client.call_tool(name="x", options=options)
+
+
+@pytest.mark.parametrize("middleware", [(), (_slow_before,)])
+async def test_the_time_of_the_clients_own_handlers_does_not_count(middleware: tuple[Any, ...]) -> None:
+    async with talk(Tools(), handlers=Slow(), middleware=middleware) as both:
+        result = await both.client.call_tool(name="sample", options=QUICK)
+        assert result.content[0].text == "slept"
+        with pytest.raises(RequestTimeout):
+            await both.client.call_tool(name="slow", options=QUICK)
