@@ -107,16 +107,19 @@ class UnsupportedRevision(McpError):
     Args:
         wanted: the revisions that this side speaks.
         offered: the revisions that the peer speaks, as far as it said so.
+        because: what it did instead of saying so; empty if nothing is known of that.
     """
 
-    def __init__(self, wanted: tuple[str, ...], offered: tuple[str, ...]) -> None:
-        theirs = f"the peer speaks {' or '.join(offered)}" if offered else "the peer did not say what it speaks"
+    def __init__(self, wanted: tuple[str, ...], offered: tuple[str, ...], because: str = "") -> None:
+        said = f"the peer speaks {' or '.join(offered)}" if offered else "the peer did not say what it speaks"
+        theirs = because or said
         super().__init__(f"no revision in common: this side speaks {' or '.join(wanted)}, {theirs}; {_MORE_REVISIONS}")
         self.wanted = wanted
         self.offered = offered
+        self.because = because
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.wanted, self.offered))
+        return (type(self), (self.wanted, self.offered, self.because))
 
 
 class MissingCapability(McpError):

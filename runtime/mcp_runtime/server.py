@@ -19,7 +19,6 @@ async def serve(transport: Transport, *servers: AnyServer) -> str:
 
     Raises:
         ValueError: two servers are of the same revision, or there is none.
-        UnsupportedRevision: a server is of the modern era.
         ConnectionClosed: the client cannot be reached.
     """
     connection = await start_server(transport, *servers)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from mcp_runtime.connection.chain import Proceed
 from mcp_runtime.connection.connection import Middleware
@@ -38,12 +38,19 @@ class ClientOptions(Settings):
         version: the version that the server is told; by default that of this distribution.
         title: a name for people; servers of 2025-06-18 and later are told.
         roots: the roots that the server may ask for, as ``Root`` objects or URIs; None for no roots at all.
+        era: ``legacy`` to begin sessions only, ``modern`` to begin none; ``auto`` to find out what the server can do,
+            if there are clients of both eras to choose from.
+        minimum: the oldest revision that is spoken; empty for no limit.
+        probe_timeout: seconds in which a server must say that it is of the modern era, if a session is an alternative.
     """
 
     name: str = "mcp-bindgen"
     version: str = ""
     title: str = ""
     roots: Sequence[Any] | None = None
+    era: Literal["auto", "legacy", "modern"] = "auto"
+    minimum: str = ""
+    probe_timeout: float = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,8 @@ import pytest
 from mcp_bindings import v2025_11_25, v2026_07_28
 from mcp_runtime.connection import Connection
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.errors import MissingCapability, UnsupportedRevision
+from mcp_runtime.errors import MissingCapability
 from mcp_runtime.handshake import modern as handshake
-from mcp_runtime.handshake.server import begin
 from mcp_runtime.middleware.rate_limit import RateLimit
 from mcp_runtime.server import start_server
 from mcp_runtime.settings import ServerOptions
@@ -95,7 +94,7 @@ def call(name: str = "wait", _meta: Any = None) -> dict[str, Any]:
 @asynccontextmanager
 async def serving(*servers: Any) -> AsyncGenerator[tuple[Streams, Connection]]:
     streams = Streams()
-    connection = await begin(streams, *servers)
+    connection = await start_server(streams, *servers)
     try:
         yield streams, connection
     finally:
@@ -270,6 +269,65 @@ async def test_a_rate_limit_is_that_of_a_principal() -> None:
         assert [await code(Known("bob")), await code(Stream())] == [0, 0]
 
 
-async def test_conversations_in_the_modern_era_are_not_offered_yet() -> None:
-    with pytest.raises(UnsupportedRevision):
-        await start_server(Streams(), Old(), New())
+async def test_ids_of_both_eras_share_one_table() -> None:
+    """On one stream an answer is told by its id alone, so that an id that is open in one era is none of the other."""
+    old, new = Old(), New()
+    async with serving(old, new) as (streams, _):
+        await shake_hands(streams, "2025-11-25")
+        streams.deliver(streams, id=1, method="tools/call", params={"name": "wait"})
+        streams.deliver(streams, id=2, **call())
+        await until(lambda: old.seen and new.seen)
+        assert not streams.deliver(streams, id=1, **call()).is_accepted
+        assert not streams.deliver(streams, id=2, method="tools/call", params={"name": "wait"}).is_accepted
+        assert [(m["error"]["code"], "id" in m) for m in streams.got if "error" in m] == [(-32600, False)] * 2
+        assert streams.deliver(Stream(), id=1, **call()).is_accepted, "another channel has ids of its own"
+        for id_, ended in ((1, old.ended), (2, new.ended)):
+            streams.deliver(streams, method="notifications/cancelled", params={"requestId": id_, "reason": f"no {id_}"})
+            while not ended:
+                await asyncio.sleep(0)
+        assert (old.ended, new.ended) == (["no 1"], ["no 2"])
+
+
+async def test_a_request_that_is_of_no_era_is_told_how_to_begin() -> None:
+    async with serving(Old(), New()) as (streams, _):
+        streams.deliver(streams, id=1, method="tools/call", params={"name": "wait"})
+        error = (await answer(streams, 1))["error"]
+        assert error == {
+            "code": -32602,
+            "message": f"say in _meta of each request that it is of {MODERN} ({PREFIX}protocolVersion), "
+            "or begin a session with initialize (2025-11-25)",
+            "data": {"pointer": "/_meta/io.modelcontextprotocol~1protocolVersion"},
+        }
+        streams.deliver(streams, id=2, method="ping")
+        assert (await answer(streams, 2))["result"] == {}
+        streams.deliver(streams, id=3, **call("wait", {f"{PREFIX}clientCapabilities": {}}))
+        assert (await answer(streams, 3))["error"]["code"] == -32602
+
+
+async def test_a_server_of_the_modern_era_alone_has_no_sessions() -> None:
+    async with serving(New()) as (streams, _):
+        await shake_hands_in_vain(streams)
+        streams.deliver(streams, id=2, method="ping")
+        assert (await answer(streams, 2))["error"]["code"] == -32602
+
+
+async def shake_hands_in_vain(streams: Streams) -> None:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "n", "version": "1"}}
+    streams.deliver(streams, id=1, method="initialize", params=params)
+    assert (await answer(streams, 1))["error"] == {
+        "code": -32022,
+        "message": f"this protocol version is not supported; this server speaks {MODERN}",
+        "data": {"supported": [MODERN], "requested": "2025-11-25"},
+    }
+
+
+async def test_a_modern_request_in_a_legacy_revision_is_told_what_is_spoken() -> None:
+    async with serving(Old(), New()) as (streams, _):
+        error = (await answer(post(streams, id=1, **call("wait", meta("2025-11-25"))), 1))["error"]
+        assert (error["code"], error["data"]) == (
+            -32022,
+            {"supported": ["2025-11-25", MODERN], "requested": "2025-11-25"},
+        )
+        found = (await answer(post(streams, id=1, method="server/discover", params={"_meta": meta()}), 1))["result"]
+        assert found["supportedVersions"] == ["2025-11-25", MODERN]
+        v2026_07_28.DiscoverResult.model_validate(found)

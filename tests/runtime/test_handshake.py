@@ -87,15 +87,6 @@ async def test_none_that_both_speak() -> None:
         await open_any(Peer(here), bindings("2024-11-05").Client, bindings("2025-11-25").Client)
 
 
-async def test_the_modern_era_is_refused_for_now() -> None:
-    here, there = memory_pair()
-    modern = bindings("2026-07-28")
-    with pytest.raises(UnsupportedRevision, match="2026-07-28"):
-        await modern.Client.open(Peer(here))
-    with pytest.raises(UnsupportedRevision, match="2026-07-28"):
-        await start_server(there, modern.Server())
-
-
 async def test_two_servers_of_one_revision() -> None:
     with pytest.raises(ValueError, match="two servers speak 2025-11-25"):
         await start_server(memory_pair()[0], Tools(), Tools())

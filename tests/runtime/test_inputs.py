@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import LocalProtocolError, MissingCapability
-from mcp_runtime.handshake.server import begin
 from mcp_runtime.method import RequestMethod
+from mcp_runtime.server import start_server
 from support.channels import Streams
 from support.posting import answer, post
 from support.roles import TEXT, made, make_handlers, make_server, returns
@@ -49,7 +49,7 @@ class Modern:
 
     async def ask(self, server: Any, method: str, **params: Any) -> Any:
         streams = Streams()
-        connection = await begin(streams, server)
+        connection = await start_server(streams, server)
         try:
             return await answer(post(streams, id=1, method=method, params={**params, "_meta": self.meta}), 1)
         finally:
@@ -125,7 +125,7 @@ async def test_outside_of_a_request_there_is_no_result_to_carry_anything() -> No
         return made(MODERN, "CallToolResult", resultType="complete", content=[])
 
     streams, server = Streams(), make_server(MODERN, call_tool=keep)
-    connection = await begin(streams, server)
+    connection = await start_server(streams, server)
     params = {"name": "x", "_meta": Modern(**CLIENT).meta}
     assert "result" in await answer(post(streams, id=1, method="tools/call", params=params), 1)
     with pytest.raises(LocalProtocolError, match="while it handles a request of it, and none is open here"):

@@ -7,11 +7,9 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import MissingCapability, PeerError, RequestTimeout
-from mcp_runtime.handshake import stateless
-from mcp_runtime.handshake.server import begin
+from mcp_runtime.errors import MissingCapability, RequestTimeout, UnsupportedRevision
 from mcp_runtime.peer import Peer
-from mcp_runtime.server import ServerOptions
+from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
 from support.roles import make_server
@@ -99,10 +97,11 @@ async def test_many_calls_share_one_stream() -> None:
 
 async def test_a_server_of_another_revision_refuses_and_nothing_stays_open() -> None:
     here, there = memory_pair()
-    served = await begin(there, make_server("2025-11-25"))
+    served = await start_server(there, make_server("2025-11-25"))
     peer = Peer(here)
-    with pytest.raises(PeerError):
-        await stateless.begin(v.Client, peer, options=ClientOptions(timeout=5))
+    said = "this side speaks 2026-07-28, the server answered server/discover with this method is not available"
+    with pytest.raises(UnsupportedRevision, match=said):
+        await v.Client.open(peer, options=ClientOptions(timeout=5))
     assert peer.connection is not None
-    assert str(peer.connection.closed_because).startswith("the opening failed:")
+    assert str(peer.connection.closed_because).startswith("the handshake failed:")
     await served.wait_closed()

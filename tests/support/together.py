@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.handshake import stateless
-from mcp_runtime.handshake.server import begin
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import start_server
 from mcp_runtime.stub import ClientStub, Handlers, ServerHandlers
@@ -27,12 +25,8 @@ async def together(
     """Open a client of a server; at the end both are closed, and nothing runs that ran not before."""
     before = asyncio.all_tasks()
     here, there = memory_pair()
-    if client.__binding__.era == "modern":
-        served = await begin(there, server)
-        opened = await stateless.begin(client, Peer(here), handlers=handlers, options=options)
-    else:
-        served = await start_server(there, server)
-        opened = await client.open(Peer(here), handlers=handlers, options=options)
+    served = await start_server(there, server)
+    opened = await client.open(Peer(here), handlers=handlers, options=options)
     try:
         yield opened
     finally:

@@ -26,13 +26,15 @@ class Answers:
         handlers: the record and the handler of each method, by its name.
         stub: the requester, as handlers see it; None before a revision is agreed upon.
         context: makes what a handler gets beside the params: of the stub, the id of a request, and its `Exchange`.
+        stamp: how each of their results begins, see `protocol.modern.stamp`; empty in the legacy era.
         ask_inside: asks the requester inside a result; None if nothing does, as in the legacy era.
     """
 
-    __slots__ = ("ask_inside", "context", "handlers", "stub")
+    __slots__ = ("ask_inside", "context", "handlers", "stamp", "stub")
 
     def __init__(self) -> None:
         self.handlers: dict[str, tuple[AnyMethod, Handler]] = {}
         self.stub: Any = None
+        self.stamp = b""
         self.ask_inside: AskInside | None = None
         self.context: Callable[..., Any]

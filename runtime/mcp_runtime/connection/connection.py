@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
-from mcp_runtime.binding import Binding
 from mcp_runtime.caller import CallOptions, Progress
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.chain import Proceed, through
@@ -24,9 +23,6 @@ from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, Wir
 from mcp_runtime.protocol.jsonrpc import Id, Key, Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
-
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.wire import Wire
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -137,16 +133,6 @@ class Connection(KnowsPeer, VendorMethods):
         self.results = self._outbound.results
 
     @property
-    def requester(self) -> Requester:
-        """What is known of the peer: what it speaks, what it declared."""
-        return self._link.requester
-
-    @property
-    def revision(self) -> str:
-        """The revision that is spoken, empty until it is agreed upon."""
-        return self._link.revision
-
-    @property
     def last_activity(self) -> float:
         """When the last message came, by the clock of the event loop in seconds."""
         return self._conversation.last_activity
@@ -195,35 +181,6 @@ class Connection(KnowsPeer, VendorMethods):
         self._conversation.on_initialize = on_initialize
         self._conversation.on_modern = on_modern
         await self._conversation.start()
-
-    def bind(self, binding: Binding, stub: Any, context: Callable[..., Any], wire: "Wire | None" = None) -> None:
-        """Speak a revision, or another one over a bridge.
-
-        Args:
-            binding: the revision that this side is written against; handlers of another one are forgotten.
-            stub: the peer, as handlers see it.
-            context: makes what a handler gets beside the params: of the stub, the id of a request, and its `Exchange`.
-            wire: the bridge to the revision that is spoken.
-        """
-        if self.binding is not None and self.binding is not binding:
-            self._inbound.forget(self.binding.methods)
-        self._link.bind(binding, wire)
-        answers = self._link.requester.answers
-        answers.stub, answers.context = stub, context
-
-    def learn(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> None:
-        """Set what both sides can do, as they declared it, and what else is known of the peer.
-
-        Args:
-            own: the capabilities of this side, by wire names.
-            peers: those of the peer.
-            known: fields of its `Requester`.
-        """
-        self._link.requester = self._link.requester.declaring(own, peers, **known)
-
-    def set_log_level(self, level: str) -> None:
-        """Send only log messages that are at least so severe."""
-        self._link.requester = self._link.requester._replace(log_level=level)
 
     def on_error(self, hook: ErrorHook) -> None:
         """Be told of what goes wrong without ending the conversation: violations, and values that were repaired."""

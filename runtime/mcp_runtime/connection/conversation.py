@@ -20,7 +20,7 @@ from mcp_runtime.limits import Limits
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, MalformedMessage, Notification, Request, Result
-from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.names import INITIALIZE, PING
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict, of_batch
@@ -240,7 +240,9 @@ class Conversation:
         if (cancelled := link.modern.cancelled(value, line)) is not None:
             self.inbound.take_cancelled(cancelled)
             return ACCEPTED
-        if not is_modern(value):
+        if (violation := self._in_use(value, line)) is not None:
+            return self._take_violation(violation, line)
+        if not is_modern(value) and not self._is_stray(value):
             return None
         try:
             message = jsonrpc.classify(value)
@@ -250,8 +252,6 @@ class Conversation:
             # What a notification of this era is about is gone, or came over another channel.
             return ACCEPTED
         key = link.modern.open(message, line)
-        if isinstance(key, Violation):
-            return self._take_violation(key, line)
         link.opened(line)
         try:
             assert self.on_modern is not None
@@ -261,6 +261,24 @@ class Conversation:
             return Outcome(Verdict.REJECTED, error.code, error.message)
         self.inbound.take_request(Received(message, text, line, requester, key))
         return ACCEPTED
+
+    def _in_use(self, value: Any, line: Line) -> Violation | None:
+        """Return what is wrong with a request whose id is that of an open one of the other era on the same line."""
+        link = self.link
+        id_: Any = value.get("id") if value.__class__ is dict and "method" in value else None
+        if type(id_) not in (int, str):
+            return None
+        held = link.modern.incoming.get(link.modern.key(id_, line)) or link.session.incoming.get(id_)
+        if held is None or held.line is not line:
+            return None
+        return link.session.in_use(Request(id_, str(value["method"]), None), is_same=True)
+
+    def _is_stray(self, value: Any) -> bool:
+        """Whether a parsed message is a request before any session was begun, which does not begin one either."""
+        if self.link.session.state is not State.NEW or value.__class__ is not dict or "id" not in value:
+            return False
+        opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
+        return "method" in value and value["method"] not in opening
 
     def _take_initialize(self, request: Request, line: Line) -> None:
         link = self.link

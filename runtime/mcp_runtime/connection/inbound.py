@@ -17,7 +17,7 @@ from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import RemoteProtocolError
-from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
+from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
 from mcp_runtime.protocol.jsonrpc import Key, Notification, Request
@@ -27,6 +27,7 @@ from mcp_runtime.protocol.text import clipped
 
 P = TypeVar("P")
 
+_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
 _ENDS = (KeyboardInterrupt, SystemExit)
 """What ends the program, not only a handler."""
 _CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a member of an enumeration
@@ -204,7 +205,11 @@ class Inbound:
         request, requester = received.message, received.requester
         name = request.method
         found = requester.answers.handlers.get(name)
-        may_come = found is not None and (not found[0].capability or name in requester.may_receive)
+        may_come = (
+            found is not None
+            and found[0].direction is not _EMBEDDED
+            and (not found[0].capability or name in requester.may_receive)
+        )
         if found is None or not may_come or not requester.has(name):
             self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return

@@ -88,6 +88,8 @@ class Link:
         self.session.ids_may_be_absent = spoken.has_errors_without_id
         if spoken.era == "modern":
             self.session.state = State.READY  # there is no handshake to wait for
+        elif self.requester.is_modern:
+            self.session.state = State.NEW
         self.requester = self.requester._replace(binding=binding, wire=wire, reader=self.reader(spoken.revision))
 
     def reader(self, revision: str) -> Reader:

@@ -17,7 +17,7 @@ from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Call, Interim, Results
-from mcp_runtime.connection.returned import write_result
+from mcp_runtime.connection.returned import introduced, write_result
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import (
     ConnectionClosed,
@@ -288,6 +288,8 @@ class Outbound:
         encoded = write_result(method, result, self.results.accepted)
         if requester.wire is not None:
             encoded = requester.wire.outgoing(method, "result", encoded)
+        if requester.answers.stamp:
+            encoded = introduced(encoded, result, requester)
         if self._link.limits.check_sent:
             self._check_sent(
                 self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester

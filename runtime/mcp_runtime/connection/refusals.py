@@ -8,10 +8,13 @@ from mcp_runtime.connection.returned import WrongResult
 from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerError
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.capabilities import declarer, put
+from mcp_runtime.protocol.modern import MISSING_CAPABILITY
 
 UNAVAILABLE: Final = "this method is not available here"
-MISSING_CLIENT_CAPABILITY: Final = -32021
-"""The error code for it in the modern era; the legacy era has none."""
+
+
+_RESOURCE_NOT_FOUND: Final = -32002
+"""The error code for it in the legacy era."""
 
 
 class Complain(Protocol):
@@ -31,7 +34,7 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
         complain: writes to the log.
     """
     if isinstance(error, PeerError) and not error.is_from_peer:
-        return error
+        return _allowed(error, method, requester) if requester.is_modern else error
     if isinstance(error, MethodNotImplemented):
         return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
@@ -45,6 +48,21 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
     return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")
 
 
+def _allowed(error: PeerError, method: str, requester: Requester) -> PeerError:
+    """Return an error with a code that the modern era has; those outside of -32000 to -32099 are the application's.
+
+    What is missing is an invalid param there; the other codes that earlier revisions and implementations used are
+    internal errors (2026-07-28, basic/index, "Error Codes").
+    """
+    code = error.code
+    if code == _RESOURCE_NOT_FOUND:
+        return PeerError(jsonrpc.INVALID_PARAMS, error.message, error.data)
+    if -32099 <= code <= -32000 and (requester.binding is None or code not in requester.binding.errors):
+        log.error("the handler of %s raised error %d, which %s does not have", method, code, requester.revision)
+        return PeerError(jsonrpc.INTERNAL_ERROR, error.message, error.data)
+    return error
+
+
 def _is_of_peer(error: MissingCapability, requester: Requester) -> bool:
     """Whether the peer that sent the request lacks it, not one that the handler asked in turn."""
     peer = requester.side.other
@@ -55,5 +73,5 @@ def _missing(error: MissingCapability, requester: Requester) -> PeerError:
     needed: dict[str, Any] = {}
     put(needed, error.capability.partition(".")[2])
     data = {"requiredCapabilities": needed}
-    code = MISSING_CLIENT_CAPABILITY if requester.is_modern else jsonrpc.INVALID_REQUEST
+    code = MISSING_CAPABILITY if requester.is_modern else jsonrpc.INVALID_REQUEST
     return PeerError(code, str(error), data)

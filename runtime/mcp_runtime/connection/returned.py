@@ -5,9 +5,11 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from mcp_runtime.connection.requester import Requester
 from mcp_runtime.json_text import finite
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.model import WireModel
+from mcp_runtime.protocol.modern import stamped
 from mcp_runtime.protocol.text import clipped
 
 
@@ -36,6 +38,23 @@ def write_result(method: RequestMethod[Any, Any], result: Any, more: More | None
         return write(result)
     except ValueError as error:
         raise WrongResult(f"returned what JSON cannot say: {error}") from None
+
+
+def introduced(encoded: bytes, result: Any, requester: Requester) -> bytes:
+    """Return a result with this server's name in its `_meta` (2026-07-28, basic/index).
+
+    Args:
+        encoded: the result, written.
+        result: what it was written from: usually a model whose `_meta` is absent, so that nothing is parsed.
+        requester: who gets it; its answers have a stamp.
+    """
+    stamp = requester.answers.stamp
+    if isinstance(result, WireModel):
+        field = result.__class__.model_fields.get("meta")
+        if field is not None and field.alias == "_meta" and getattr(result, "meta", None) is None:
+            return stamp + encoded[1:]
+    tag = requester.binding.result_tag if requester.binding is not None and isinstance(result, dict) else ""
+    return stamped(encoded, stamp, tag)
 
 
 def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> Callable[[Any], bytes]:

@@ -1,4 +1,4 @@
-"""The client's side of the handshake: the revision that is spoken, over a bridge if need be (basic/lifecycle)."""
+"""The client's side of a beginning: the era and the revision that are spoken, over a bridge if need be."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -8,17 +8,19 @@ from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.feature import Feature
+from mcp_runtime.connection.link import log
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
 from mcp_runtime.handshake.arguments import check_opening
-from mcp_runtime.handshake.offer import Offer, common_features, named, refuse_modern, wire_to
+from mcp_runtime.handshake.discovery import NotModern, discover, newest, supported
+from mcp_runtime.handshake.offer import Offer, common_features, named, wire_to
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.peer import Peer
+from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.capabilities import declares
-from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED
+from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_INITIALIZED, SERVER_DISCOVER
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.settings import ClientOptions
 
@@ -56,20 +58,21 @@ async def open_client(
 
 
 class Opening:
-    """The handshake of one client with one server."""
+    """How one client begins a conversation with one server."""
 
     def __init__(self, peer: Peer, options: ClientOptions) -> None:
         self._peer = peer
         self._options = options
         self._bridges: Bridges | None = None
+        self._clients: Mapping[str, type[Client]] = {}
+        self._handlers: Mapping[str, Handlers] = {}
+        self._connection: Connection
         self._offer: Offer
 
     async def open(
         self, clients: Sequence[type[ClientT]], handlers: Sequence[Handlers], require: Sequence[str]
     ) -> ClientT:
         """Begin the conversation in the newest revision that both sides speak; see `mcp_runtime.client.open_any`."""
-        for client in clients:
-            refuse_modern(client.__binding__)
         check_opening(self._options, handlers, require, [client.__binding__ for client in clients])
         by_revision = {client.__binding__.revision: client for client in clients}
         return await self._open(by_revision, {handler.__binding__.revision: handler for handler in handlers}, require)
@@ -80,7 +83,6 @@ class Opening:
         """Begin the conversation in the newest revision that the client is bridged to and the server speaks."""
         from mcp_runtime.bridge.revisions import Bridges
 
-        refuse_modern(client.__binding__)
         check_opening(self._options, () if handlers is None else (handlers,), require, [client.__binding__])
         self._bridges = Bridges(client.__binding__, bridging)
         revisions = self._bridges.revisions
@@ -88,74 +90,159 @@ class Opening:
         return await self._open(dict.fromkeys(revisions, client), own_handlers, require)
 
     async def _open(
-        self,
-        by_revision: Mapping[str, type[ClientT]],
-        own_handlers: Mapping[str, Handlers],
-        require: Sequence[str],
+        self, clients: Mapping[str, type[ClientT]], own_handlers: Mapping[str, Handlers], require: Sequence[str]
     ) -> ClientT:
         if self._peer.connection is not None:
             raise ConnectionClosed("this peer has a conversation already; connect anew for another one")
-        connection = Connection(self._peer.transport, Side.CLIENT, self._options, self._options.middleware)
-        self._peer.connection = connection
+        self._clients, self._handlers = _allowed(clients, self._options), own_handlers
         try:
-            await connection.start()
-            result = await self._initialize(connection, by_revision, own_handlers)
-            found = result["protocolVersion"]
-            if found not in by_revision:
-                raise UnsupportedRevision(tuple(by_revision), (clipped(str(found)),))
-            if connection.revision != found:
-                self._bind(connection, by_revision[found], own_handlers.get(found), found)
-            self._offer.settle(
-                result["capabilities"], info=result["serverInfo"], instructions=result.get("instructions")
-            )
+            await self._connect()
+            await self._begin()
             for path in require:
-                if not declares(connection.declared[Side.SERVER], path):
+                if not declares(self._connection.declared[Side.SERVER], path):
                     raise MissingCapability(path, "this client")
-            await connection.notify(_method(connection, NOTIFICATIONS_INITIALIZED), None)
+            if not self._connection.requester.is_modern:
+                await self._connection.notify(self._method(NOTIFICATIONS_INITIALIZED), None)
         except BaseException as error:
-            await connection.aclose(f"the handshake failed: {error}")
+            await self._connection.aclose(f"the handshake failed: {error}")
             raise
-        stub: ClientT = connection.stub
+        stub: ClientT = self._connection.stub
         return stub
 
-    async def _initialize(
-        self, connection: Connection, clients: Mapping[str, type[ClientT]], handlers: Mapping[str, Handlers]
-    ) -> Mapping[str, Any]:
-        """Ask for the newest revision; a server that refuses it and says what it speaks is asked for that."""
-        revision = max(clients)
+    async def _connect(self) -> None:
+        self._connection = Connection(self._peer.transport, Side.CLIENT, self._options, self._options.middleware)
+        self._peer.connection = self._connection
+        await self._connection.start()
+
+    async def _begin(self) -> None:
+        """Ask a server of either era for the newest revision that both sides speak."""
+        stateless, legacy = self._of_era("modern"), self._of_era("legacy")
+        if stateless:
+            try:
+                await self._discover(max(stateless))
+                return
+            except NotModern as why:
+                if not legacy:
+                    raise UnsupportedRevision(tuple(stateless), (), str(why)) from why
+                log.info("%s: a server of the legacy era", why)
+            except ConnectionClosed as why:
+                if not legacy or not self._peer.renew():
+                    raise
+                log.info("the server ended when it was asked %s; it is started once more: %s", SERVER_DISCOVER, why)
+                await self._connection.aclose()
+                await self._connect()
+        await self._initialize(max(legacy))
+
+    def _of_era(self, era: str) -> list[str]:
+        return [revision for revision, client in self._clients.items() if client.__binding__.era == era]
+
+    async def _discover(self, revision: str, tried: frozenset[str] = frozenset()) -> None:
+        """Ask what the server speaks, and go on in that.
+
+        Raises:
+            NotModern: it is of the legacy era.
+        """
+        self._bind(revision)
+        own, tried = self._offer.capabilities, tried | {revision}
+        meta = {
+            modern.VERSION: revision,
+            modern.CLIENT_INFO: self._named(),
+            modern.CLIENT_CAPABILITIES: own,
+        }
+        self._connection.learn(own, {}, meta=meta)
+        options = self._options
+        timeout = min(options.probe_timeout, options.timeout or options.probe_timeout)
         try:
-            return await self._ask(connection, clients[revision], handlers.get(revision), revision)
+            result = await discover(
+                self._connection, meta, timeout if self._of_era("legacy") and len(tried) == 1 else options.timeout
+            )
         except PeerError as error:
-            offered = _supported(error)
-            common = sorted(set(offered) & clients.keys() - {revision})
+            offered = supported(error.data)
+            if error.code != modern.UNSUPPORTED_VERSION or not offered:
+                raise
+            await self._go_on(offered, tried)
+            return
+        offered = supported(result, "supportedVersions")
+        if revision not in offered:
+            await self._go_on(offered, tried)
+            return
+        said: Mapping[str, Any] = result.get("_meta") or {}
+        info: Mapping[str, Any] = said.get(modern.SERVER_INFO) or {}
+        self._offer.settle(result["capabilities"], info=info, instructions=result.get("instructions"))
+
+    async def _go_on(self, offered: Sequence[str], tried: frozenset[str]) -> None:
+        """Go on in the newest revision that the server says it speaks, and that was not tried."""
+        revision = newest(offered, self._clients.keys() - tried, self._clients)
+        if revision in self._of_era("modern"):
+            await self._discover(revision, tried)
+        else:
+            await self._initialize(revision)
+
+    async def _initialize(self, revision: str) -> None:
+        """Begin a session; a server that refuses the revision and says what it speaks is asked for that."""
+        try:
+            result = await self._ask(revision)
+        except PeerError as error:
+            offered = supported(error.data)
             if not offered:
                 raise
-            if not common:
-                raise UnsupportedRevision(tuple(clients), offered) from error
-            return await self._ask(connection, clients[common[-1]], handlers.get(common[-1]), common[-1])
+            revision = newest(offered, self._clients.keys() - {revision}, self._clients)
+            if revision in self._of_era("modern"):
+                # It was only slow to answer the first question.
+                await self._discover(revision, frozenset(self._of_era("modern")) - {revision})
+                return
+            result = await self._ask(revision)
+        found = result["protocolVersion"]
+        if found not in self._of_era("legacy"):
+            raise UnsupportedRevision(tuple(self._clients), (clipped(str(found)),))
+        if self._connection.revision != found:
+            self._bind(found)
+        self._offer.settle(result["capabilities"], info=result["serverInfo"], instructions=result.get("instructions"))
 
-    async def _ask(
-        self, connection: Connection, client: type[ClientT], handlers: Handlers | None, revision: str
-    ) -> Mapping[str, Any]:
-        self._bind(connection, client, handlers, revision)
-        own = self._offer.capabilities
-        method: RequestMethod[Any, Any] = _method(connection, INITIALIZE)
+    async def _ask(self, revision: str) -> Mapping[str, Any]:
+        self._bind(revision)
+        method: RequestMethod[Any, Any] = self._method(INITIALIZE)
         assert method.params is not None
-        info = named(self._options.name, self._options.version, self._options.title)
-        params = method.params.build({"protocolVersion": revision, "capabilities": own, "clientInfo": info})
-        result = await connection.request(method, params, CallOptions(timeout=self._options.timeout))
+        params = method.params.build(
+            {"protocolVersion": revision, "capabilities": self._offer.capabilities, "clientInfo": self._named()}
+        )
+        result = await self._connection.request(method, params, CallOptions(timeout=self._options.timeout))
         dumped: Mapping[str, Any] = result.model_dump(mode="json")
         return dumped
 
-    def _bind(self, connection: Connection, client: type[ClientT], handlers: Handlers | None, revision: str) -> None:
+    def _bind(self, revision: str) -> None:
         """Speak a revision, over a bridge if it is not the client's own, and find out what to declare in it."""
-        binding = client.__binding__
+        connection, client, handlers = self._connection, self._clients[revision], self._handlers.get(revision)
         wire = wire_to(self._bridges, revision)
-        connection.bind(binding, client(connection), handlers.__context__ if handlers else Context, wire)
+        connection.bind(client.__binding__, client(connection), handlers.__context__ if handlers else Context, wire)
         if handlers is not None:
             answer_with(handlers, connection)
         answered = handlers.implemented() if handlers else frozenset[str]()
         self._offer = Offer(connection, answered, features(self._options), self._options)
+
+    def _named(self) -> dict[str, str]:
+        return named(self._options.name, self._options.version, self._options.title)
+
+    def _method(self, name: str) -> Any:
+        assert self._connection.binding is not None
+        return self._connection.binding.methods[name]
+
+
+def _allowed(clients: Mapping[str, type[ClientT]], options: ClientOptions) -> Mapping[str, type[ClientT]]:
+    """Return those of some clients that the options allow, by revision.
+
+    Raises:
+        ValueError: they allow none.
+    """
+    found = {
+        revision: client
+        for revision, client in clients.items()
+        if revision >= options.minimum and options.era in ("auto", client.__binding__.era)
+    }
+    if not found:
+        wanted = f"era={options.era!r}, minimum={options.minimum!r}"
+        raise ValueError(f"the options ({wanted}) leave no revision of {', '.join(sorted(clients))}")
+    return found
 
 
 def features(options: ClientOptions) -> tuple[Feature, ...]:
@@ -166,17 +253,3 @@ def features(options: ClientOptions) -> tuple[Feature, ...]:
     """
     roots = (RootsList.of(options.roots),) if options.roots is not None else ()
     return (*roots, *common_features(options))
-
-
-def _method(connection: Connection, name: str) -> Any:
-    assert connection.binding is not None
-    return connection.binding.methods[name]
-
-
-def _supported(error: PeerError) -> tuple[str, ...]:
-    """Return the revisions that a refusal names (``data.supported``), as servers that know the other form do."""
-    data = error.data
-    supported: Any = data.get("supported") if is_object(data) else None
-    if not is_array(supported):
-        return ()
-    return tuple(clipped(item, 64) for item in supported if isinstance(item, str))

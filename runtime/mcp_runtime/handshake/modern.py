@@ -4,7 +4,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.connection import Connection
@@ -12,18 +12,35 @@ from mcp_runtime.connection.reports import LEVELS
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import PeerError
-from mcp_runtime.handlers import ServerHandlers, handler_of
-from mcp_runtime.handshake.offer import introduced
-from mcp_runtime.method import AnyMethod, RequestMethod
+from mcp_runtime.handlers import ServerHandlers, answer_with
+from mcp_runtime.handshake.offer import Offer, introduced, server_features
+from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.capabilities import derive
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import SERVER_DISCOVER
+from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.settings import ServerOptions
 
 MAX_SHARED: Final = 256
 """How many requesters are kept for further requests of theirs."""
+
+
+class _Served(NamedTuple):
+    """A server of one revision, and what is the same for all of its requesters."""
+
+    requester: Requester
+    capabilities: Mapping[str, Any]
+
+
+class _Said(NamedTuple):
+    """What a request and its channel say of its sender."""
+
+    revision: str
+    capabilities: Any
+    info: Any
+    log_level: Any
+    principal: str | None
+    headers: Mapping[str, str]
 
 
 class Requesters:
@@ -31,14 +48,17 @@ class Requesters:
 
     Args:
         connection: what the requests come over.
-        servers: one object of a generated `Server` for each revision.
+        servers: one object of a generated `Server` for each revision of the modern era.
+        legacy: the revisions of the legacy era that are served as well.
     """
 
-    def __init__(self, connection: Connection, servers: Sequence[ServerHandlers]) -> None:
+    def __init__(self, connection: Connection, servers: Sequence[ServerHandlers], legacy: Sequence[str]) -> None:
         self._connection = connection
-        self._servers = {server.__binding__.revision: server for server in servers}
-        self._answers = {revision: self._answering(server) for revision, server in self._servers.items()}
-        self._shared: OrderedDict[tuple[str, ...], Requester] = OrderedDict()
+        self._legacy = tuple(sorted(legacy))
+        self._supported = sorted({*legacy, *(server.__binding__.revision for server in servers)})
+        self._servers = {server.__binding__.revision: self._set_up(server) for server in servers}
+        self._shared: OrderedDict[str, Requester] = OrderedDict()
+        self._last: tuple[_Said, Requester] | None = None
 
     def of(self, request: Request, channel: Channel) -> Requester:
         """Return who sent a request; the same object for requests whose senders say the same of themselves.
@@ -46,81 +66,98 @@ class Requesters:
         Progress tokens and trace contexts do not tell senders apart; what the transport knows of them does.
 
         Args:
-            request: the request, with the properties of the modern era in its `_meta`.
+            request: the request; what is not of the modern era is refused.
             channel: what it came over; its ``principal`` and ``headers`` are taken, if it has them.
 
         Raises:
             PeerError: the revision is not spoken here, or what the sender says of itself is not valid.
         """
-        meta: Mapping[str, Any] = (request.params or {})["_meta"]
+        meta: Any = (request.params or {}).get("_meta")
+        if not is_object(meta) or modern.VERSION not in meta:
+            raise self._stray(request)
         revision: Any = meta[modern.VERSION]
         if not isinstance(revision, str):
             raise _invalid(modern.VERSION, "must be a string")
         if revision not in self._servers:
-            data = {"supported": sorted(self._servers), "requested": revision}
-            raise PeerError(modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data)
-        said = {name: meta.get(name) for name in (modern.CLIENT_CAPABILITIES, modern.CLIENT_INFO, modern.LOG_LEVEL)}
-        principal, headers = identity(channel)
-        key = (revision, json.dumps([said, principal, sorted(headers.items())], sort_keys=True))
+            raise self._unsupported(revision)
+        said = _Said(
+            revision,
+            meta.get(modern.CLIENT_CAPABILITIES),
+            meta.get(modern.CLIENT_INFO),
+            meta.get(modern.LOG_LEVEL),
+            *identity(channel),
+        )
+        # Most requests come from the same sender as the one before.
+        if self._last is None or self._last[0] != said:
+            self._last = said, self._find(said)
+        return self._last[1]
+
+    def _find(self, said: _Said) -> Requester:
+        key = json.dumps([*said[:-1], sorted(said.headers.items())], sort_keys=True)
         found = self._shared.get(key)
         if found is None:
-            found = self._shared[key] = self._make(revision, said, principal, headers)
+            found = self._shared[key] = self._make(said)
             while len(self._shared) > MAX_SHARED:
                 self._shared.popitem(last=False)
         else:
             self._shared.move_to_end(key)
         return found
 
-    def _make(
-        self, revision: str, said: Mapping[str, Any], principal: str | None, headers: Mapping[str, str]
-    ) -> Requester:
-        capabilities, info, level = said.values()
-        if not is_object(capabilities):
+    def _make(self, said: _Said) -> Requester:
+        if not is_object(said.capabilities):
             raise _invalid(modern.CLIENT_CAPABILITIES, "must be an object")
-        if info is not None and not is_object(info):
+        if said.info is not None and not is_object(said.info):
             raise _invalid(modern.CLIENT_INFO, "must be an object")
-        if level is not None and level not in LEVELS:
+        if said.log_level is not None and said.log_level not in LEVELS:
             raise _invalid(modern.LOG_LEVEL, f"must be one of {', '.join(LEVELS)}")
-        server = self._servers[revision]
-        binding = server.__binding__
-        return Requester(
-            side=Side.SERVER,
-            reader=self._connection.reader(revision),
-            answers=self._answers[revision],
-            binding=binding,
-            info=info or {},
-            log_level=level,
-            principal=principal,
-            headers=headers,
-        ).declaring(_declared(server), capabilities)
+        base, own = self._servers[said.revision]
+        return base.declaring(
+            own,
+            said.capabilities,
+            info=said.info or {},
+            log_level=said.log_level,
+            principal=said.principal,
+            headers=said.headers,
+        )
 
-    def _answering(self, server: ServerHandlers) -> Answers:
+    def _set_up(self, server: ServerHandlers) -> _Served:
+        """Let a server answer requests of its revision, whoever sends them."""
+        connection, binding, options = self._connection, server.__binding__, server.options or ServerOptions()
         answers = Answers()
-        answers.stub, answers.context = server.__peer__(self._connection), server.__context__
-        for name in server.implemented():
-            answers.handlers[name] = (server.__binding__.methods[name], handler_of(server, name))
-        discover = server.__binding__.methods[SERVER_DISCOVER]
-        answers.handlers[SERVER_DISCOVER] = (discover, partial(self._discover, server, discover))
-        return answers
+        answers.stub, answers.context = server.__peer__(connection), server.__context__
+        answers.stamp = modern.stamp(introduced(server, options))
+        requester = Requester(
+            side=Side.SERVER, reader=connection.reader(binding.revision), answers=answers, binding=binding
+        )
+        with connection.set_up_for(requester):
+            own = Offer(connection, server.implemented(), server_features(options), options).capabilities
+            discover = binding.methods[SERVER_DISCOVER]
+            assert isinstance(discover, RequestMethod)
+            said = {"supportedVersions": self._supported, "capabilities": own, "instructions": options.instructions}
+            connection.handle(discover, partial(_discover, discover, said))
+            answer_with(server, connection)
+        return _Served(requester, own)
 
-    async def _discover(self, server: ServerHandlers, method: AnyMethod, params: Any, context: Any) -> Any:
-        """Say what a server speaks and can do (2026-07-28, server/discover)."""
-        assert isinstance(method, RequestMethod)
-        options = server.options or ServerOptions()
-        result: dict[str, Any] = {
-            "supportedVersions": sorted(self._servers),
-            "capabilities": _declared(server),
-            "_meta": {modern.SERVER_INFO: introduced(server, options)},
-        }
-        return method.result.load()(**result, instructions=options.instructions)
+    def _stray(self, request: Request) -> PeerError:
+        """Return the error for a request that says of no revision that it is of it, and belongs to no session."""
+        spoken = " or ".join(self._servers)
+        if request.method == INITIALIZE:
+            asked = (request.params or {}).get("protocolVersion")
+            return self._unsupported(asked if isinstance(asked, str) else "")
+        how = f"say in _meta of each request that it is of {spoken} ({modern.VERSION})"
+        if self._legacy:
+            how += f", or begin a session with {INITIALIZE} ({', '.join(self._legacy)})"
+        return PeerError(INVALID_PARAMS, how, {"pointer": modern.pointer(modern.VERSION)})
+
+    def _unsupported(self, revision: str) -> PeerError:
+        speaks = f"this server speaks {' and '.join(self._supported)}"
+        data = {"supported": self._supported, "requested": revision}
+        return PeerError(modern.UNSUPPORTED_VERSION, f"this protocol version is not supported; {speaks}", data)
 
 
-def _declared(server: ServerHandlers) -> dict[str, Any]:
-    """Return the capabilities of a server, as it declares them."""
-    own = derive(Side.SERVER, (server.__binding__.methods[name] for name in server.implemented()))
-    if server.options is None or server.options.logging:
-        own["logging"] = {}
-    return own
+async def _discover(method: RequestMethod[Any, Any], said: Mapping[str, Any], params: Any, context: Any) -> Any:
+    """Say what a server speaks and can do (2026-07-28, server/discover)."""
+    return method.result.load()(**said)
 
 
 def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:
@@ -128,6 +165,6 @@ def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:
     return getattr(channel, "principal", None), getattr(channel, "headers", {})
 
 
-def _invalid(member: str, reason: str) -> PeerError:
-    pointer = f"/_meta/{member.replace('~', '~0').replace('/', '~1')}"
+def _invalid(name: str, reason: str) -> PeerError:
+    pointer = modern.pointer(name)
     return PeerError(INVALID_PARAMS, f"{pointer}: {reason}", {"pointer": pointer})

@@ -5,15 +5,16 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from mcp_runtime.binding import Binding
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.feature import Feature
-from mcp_runtime.errors import UnsupportedRevision
 from mcp_runtime.features.keepalive import KeepAlive
+from mcp_runtime.features.logs import Logging
+from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.features.tasks.receiver import Tasks
 from mcp_runtime.features.tasks.related import RelatedTasks
 from mcp_runtime.handlers import ServerHandlers
 from mcp_runtime.protocol.capabilities import derive, merge, put
+from mcp_runtime.protocol.names import AREAS
 from mcp_runtime.settings import ServerOptions, Settings
 
 if TYPE_CHECKING:
@@ -73,6 +74,13 @@ def common_features(settings: Settings) -> tuple[Feature, ...]:
     return (*((Tasks(settings.tasks),) if settings.tasks is not None else ()), RelatedTasks(), KeepAlive())
 
 
+def server_features(options: ServerOptions) -> tuple[Feature, ...]:
+    """Return what the runtime does by itself for a server with these options."""
+    changing = frozenset(AREAS) if options.list_changed is True else options.list_changed or frozenset[str]()
+    logging = (Logging(),) if options.logging else ()
+    return (ListChanges(changing), *logging, Subscriptions(), *common_features(options))
+
+
 def named(name: str, own: str, title: str) -> dict[str, str]:
     """Return how this side names itself, by wire names; its version is that of this distribution if it has none."""
     info = {"name": name, "version": own or own_version()}
@@ -92,16 +100,6 @@ def wire_to(bridges: "Bridges | None", revision: str) -> "Wire | None":
     from mcp_runtime.bridge.wire import Wire
 
     return Wire(bridges, revision)
-
-
-def refuse_modern(binding: Binding) -> None:
-    """Refuse a revision whose conversations this runtime cannot hold yet.
-
-    Raises:
-        UnsupportedRevision: the revision is of the modern era.
-    """
-    if binding.era != "legacy":
-        raise UnsupportedRevision((binding.revision,), ())
 
 
 @cache

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.server import BridgedServer
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.feature import Feature
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import PeerError, RemoteProtocolError
-from mcp_runtime.features.logs import Logging
-from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.handlers import ServerHandlers, answer_with, remember
 from mcp_runtime.handshake.arguments import check_handlers, warn_of_gaps
 from mcp_runtime.handshake.modern import Requesters, identity
-from mcp_runtime.handshake.offer import Offer, common_features, introduced, refuse_modern, wire_to
+from mcp_runtime.handshake.offer import Offer, introduced, server_features, wire_to
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import AREAS, INITIALIZE
+from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader
 from mcp_runtime.settings import ServerOptions
@@ -33,36 +30,22 @@ AnyServer: TypeAlias = "ServerHandlers | BridgedServer[ServerHandlers]"
 
 
 async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
-    """Begin to serve one client; see `mcp_runtime.server.serve` for the arguments and errors."""
-    for given in servers:
-        refuse_modern(_implementation(given).__binding__)
-    return await begin(transport, *servers)
-
-
-async def begin(transport: Transport, *servers: AnyServer) -> Connection:
-    """Begin to serve, each message in the era that it is of: `initialize` and what follows it, or a single request.
-
-    Raises:
-        ValueError: two servers are of the same revision, or there is none.
-        ConnectionClosed: the client cannot be reached.
-    """
-    modern = [server for given in servers if (server := _implementation(given)).__binding__.era == "modern"]
-    legacy = [given for given in servers if _implementation(given).__binding__.era != "modern"]
-    by_revision = _by_revision(legacy)
-    if not by_revision and not modern:
+    """Begin to serve one client, each message in the era that it is of; see `mcp_runtime.server.serve`."""
+    by_revision = _by_revision(servers)
+    if not by_revision:
         raise ValueError("there is no server to serve")
-    first = by_revision[max(by_revision)].server if by_revision else modern[0]
+    modern = [served.server for served in by_revision.values() if served.is_modern]
+    legacy = {revision: served for revision, served in by_revision.items() if not served.is_modern}
+    first = by_revision[max(legacy or by_revision)].server
     options = first.options or ServerOptions()
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start(
-        _Reception(connection, by_revision).initialize if by_revision else None,
-        Requesters(connection, modern).of if modern else None,
+        _Reception(connection, legacy).initialize if legacy else None,
+        Requesters(connection, modern, tuple(legacy)).of if modern else None,
     )
+    for server in modern:
+        remember(server, connection)
     return connection
-
-
-def _implementation(given: AnyServer) -> ServerHandlers:
-    return given.server if isinstance(given, BridgedServer) else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +54,11 @@ class _Served:
 
     server: ServerHandlers
     bridges: "Bridges | None" = None
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it answers requests that stand alone."""
+        return self.server.__binding__.era == "modern"
 
     def wire(self, revision: str) -> "Wire | None":
         """Return the bridge to a revision, None if it is the server's own."""
@@ -118,7 +106,7 @@ class _Reception:
         connection, options = self._connection, server.options or ServerOptions()
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
-        offer = Offer(connection, server.implemented(), features(options), options)
+        offer = Offer(connection, server.implemented(), server_features(options), options)
         principal, headers = identity(channel)
         offer.settle(params["capabilities"], info=params["clientInfo"], principal=principal, headers=headers)
         remember(server, connection)
@@ -134,13 +122,6 @@ class _Reception:
             raise PeerError(INVALID_PARAMS, clipped(error.reason), {"pointer": error.pointer}) from error
         dumped: Mapping[str, Any] = read.model_dump(mode="json")
         return dumped
-
-
-def features(options: ServerOptions) -> tuple[Feature, ...]:
-    """Return what the runtime does by itself for a server with these options."""
-    changing = frozenset(AREAS) if options.list_changed is True else options.list_changed or frozenset[str]()
-    logging = (Logging(),) if options.logging else ()
-    return (ListChanges(changing), *logging, Subscriptions(), *common_features(options))
 
 
 def _result(server: ServerHandlers, spoken: Binding, own: Mapping[str, Any]) -> Mapping[str, Any]:

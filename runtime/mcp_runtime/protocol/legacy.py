@@ -13,6 +13,7 @@ from mcp_runtime.protocol.names import (
     NOTIFICATIONS_MESSAGE,
     NOTIFICATIONS_PROGRESS,
     PING,
+    SERVER_DISCOVER,
 )
 
 
@@ -58,11 +59,12 @@ STEPS: Final[Mapping[tuple[State, Step], State]] = {
 }
 """State and step -> the next state. A step that is missing is a violation."""
 
-_BEFORE_ANSWER: Final = frozenset((INITIALIZE, PING))
+_BEFORE_ANSWER: Final = frozenset((INITIALIZE, PING, SERVER_DISCOVER))
 _BEFORE_READY: Final = frozenset((PING, NOTIFICATIONS_MESSAGE))
 
 _MAY_BEGIN: Final[Mapping[tuple[State, Side], frozenset[str] | None]] = {
-    # Before the server has answered, a client sends nothing but pings; a server nothing but pings and logs.
+    # Before the server has answered, a client sends nothing but pings; a server nothing but pings and logs. A client of
+    # both eras asks first which one the server is of, which is no violation.
     (State.NEW, Side.CLIENT): _BEFORE_ANSWER,
     (State.NEW, Side.SERVER): _BEFORE_READY,
     (State.INITIALIZING, Side.CLIENT): frozenset((PING,)),

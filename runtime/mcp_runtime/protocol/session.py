@@ -20,6 +20,7 @@ from mcp_runtime.protocol.names import (
     NOTIFICATIONS_CANCELLED,
     NOTIFICATIONS_INITIALIZED,
     NOTIFICATIONS_PROGRESS,
+    SERVER_DISCOVER,
 )
 from mcp_runtime.protocol.text import clipped
 
@@ -116,6 +117,7 @@ class Session:
         """Give up a request of ours; returns the bytes that tell the peer, empty if it must not be told.
 
         `initialize` must not be cancelled (basic/utilities/cancellation), and what is answered already needs no word.
+        Nor does a server that may not know `server/discover` expect that it is.
         """
         outgoing = self.outgoing.pop(id_, None)
         if outgoing is None:
@@ -123,7 +125,7 @@ class Session:
         self._given_up[id_] = None
         if len(self._given_up) > MAX_REMEMBERED:
             self._given_up.popitem(last=False)
-        if outgoing.method == INITIALIZE or self.state is State.CLOSED:
+        if outgoing.method in (INITIALIZE, SERVER_DISCOVER) or self.state is State.CLOSED:
             return b""
         params: dict[str, Any] = {"requestId": id_}
         if reason is not None:
@@ -299,6 +301,9 @@ class Session:
         return result
 
     def _receive_failure(self, failure: Failure) -> Event:
+        if failure.id is None and [sent.method for sent in self.outgoing.values()] == [SERVER_DISCOVER]:
+            # Servers that do not expect the question may not name it in their answer.
+            failure.id = next(iter(self.outgoing))
         if failure.id is None:
             return Violation(f"the peer could not read a message: {failure.message} ({failure.code})")
         outgoing = self.outgoing.pop(failure.id, None)

@@ -111,7 +111,6 @@ async def connect_memory(*servers: "AnyServer") -> AsyncGenerator["Peer"]:
 
     Raises:
         ValueError: two servers are of the same revision, or there is none.
-        UnsupportedRevision: a server is of the modern era.
     """
     from mcp_runtime.handshake.server import start_server
     from mcp_runtime.peer import Peer

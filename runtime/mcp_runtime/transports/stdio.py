@@ -45,7 +45,10 @@ async def connect_stdio(
     """
     from mcp_runtime.peer import Peer
 
-    peer = Peer(StdioClientTransport(command, *args, **options))
+    def start() -> StdioClientTransport:
+        return StdioClientTransport(command, *args, **options)
+
+    peer = Peer(start(), again=start)
     try:
         yield peer
     finally:

@@ -1,0 +1,81 @@
+"""Which era a server is of, found out by asking what it speaks (2026-07-28, basic/transports/stdio).
+
+A client of both eras asks once, before anything else. Legacy servers refuse the question with whatever code they like,
+stay silent, or die of it; none of that says more than that they are legacy servers.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.errors import PeerError, RemoteProtocolError, RequestTimeout, UnsupportedRevision
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol import modern
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.protocol.names import SERVER_DISCOVER
+from mcp_runtime.protocol.text import clipped
+
+_MODERN_ERRORS: Final = frozenset((-32020, modern.MISSING_CAPABILITY, modern.UNSUPPORTED_VERSION))
+"""The codes that only servers of the modern era answer with."""
+
+
+class NotModern(Exception):
+    """The server did not answer as one of the modern era does; the text says what it did instead."""
+
+
+async def discover(connection: Connection, meta: Mapping[str, Any], timeout: float | None) -> Mapping[str, Any]:
+    """Ask a server what it speaks and can do; returns the result, by wire names.
+
+    Args:
+        connection: the connection, which is bound to the revision that is asked in.
+        meta: the `_meta` of the request.
+        timeout: seconds to wait; None for the default of the connection.
+
+    Raises:
+        NotModern: the server is of the legacy era.
+        PeerError: it is of the modern era, and refuses the request.
+        ConnectionClosed: it left.
+    """
+    assert connection.binding is not None
+    method = connection.binding.methods[SERVER_DISCOVER]
+    assert isinstance(method, RequestMethod) and method.params is not None
+    try:
+        found = await connection.request(
+            method, method.params.build({"_meta": dict(meta)}), CallOptions(timeout=timeout)
+        )
+    except PeerError as error:
+        if error.code in _MODERN_ERRORS:
+            raise
+        raise NotModern(f"the server answered {SERVER_DISCOVER} with {clipped(str(error), 200)}") from error
+    except RequestTimeout as error:
+        raise NotModern(f"the server did not answer {SERVER_DISCOVER} within {error.seconds:g} s") from error
+    except RemoteProtocolError as error:
+        raise NotModern(f"the server's answer to {SERVER_DISCOVER} is not valid: {error.reason}") from error
+    result: dict[str, Any] = found.model_dump(mode="json")
+    return result
+
+
+def supported(data: object, name: str = "supported") -> tuple[str, ...]:
+    """Return the revisions that a server lists, in a result or in the data of an error."""
+    listed: Any = data.get(name) if is_object(data) else None
+    if not is_array(listed):
+        return ()
+    return tuple(clipped(item, 64) for item in listed if isinstance(item, str))
+
+
+def newest(offered: Collection[str], spoken: Collection[str], wanted: Collection[str]) -> str:
+    """Return the newest revision that both sides speak.
+
+    Args:
+        offered: the revisions that the server speaks.
+        spoken: those that this side may choose from now.
+        wanted: all that this side speaks.
+
+    Raises:
+        UnsupportedRevision: there is none.
+    """
+    common = set(offered) & set(spoken)
+    if not common:
+        raise UnsupportedRevision(tuple(sorted(wanted)), tuple(offered))
+    return max(common)

@@ -1,0 +1,103 @@
+"""How a client of both eras finds out what a server is (2026-07-28, basic/transports/stdio)."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_06_18, v2025_11_25
+from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.client import ClientOptions, open_any
+from mcp_runtime.errors import ConnectionClosed, PeerError, UnsupportedRevision
+from mcp_runtime.transports.memory import connect_memory
+from mcp_runtime.transports.stdio import connect_stdio
+from support import legacy_program
+from support.roles import make_server
+
+PROGRAM = str(Path(legacy_program.__file__))
+REFUSALS = ["-32000", "-32600", "-32601", "-32602", "-32603", "1"]
+
+
+async def begun(*how: str, era: Any = "auto", minimum: str = "", timeout: float = 5) -> tuple[str, float]:
+    """Open a client of both eras on a program; returns the revision that is spoken, and how long it took."""
+    options = ClientOptions(probe_timeout=timeout, era=era, minimum=minimum)
+    async with connect_stdio(sys.executable, PROGRAM, *how) as peer:
+        start = time.monotonic()
+        client = await open_any(peer, v.Client, v2025_06_18.Client, v2025_11_25.Client, options=options)
+        took = time.monotonic() - start
+        assert not isinstance(client, v.Client)
+        await client.ping()
+        assert client.connection.peer_info["version"] == "1", "one initialize"
+        return client.connection.revision, took
+
+
+@pytest.mark.parametrize("how", [*([code] for code in REFUSALS), ["-32601", "null"], ["garbage"]])
+async def test_whatever_else_is_answered_means_legacy(how: list[str]) -> None:
+    revision, took = await begun(*how)
+    assert revision == "2025-11-25" and took < 4, "it did not wait for the timeout"
+
+
+@pytest.mark.parametrize("how", ["silent", "late"])
+async def test_silence_means_legacy_and_a_late_answer_nothing(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert (await begun(how, timeout=0.2))[0] == "2025-11-25"
+    assert "late" not in caplog.text
+
+
+async def test_a_server_that_dies_of_it_is_started_once_more() -> None:
+    assert (await begun("crash"))[0] == "2025-11-25"
+
+
+async def test_a_server_that_lists_legacy_revisions_only_gets_one_initialize() -> None:
+    assert (await begun("legacy-only"))[0] == "2025-06-18"
+
+
+async def test_nothing_is_asked_where_there_is_no_choice() -> None:
+    """A program that would die of the question lives."""
+    assert (await begun("crash", era="legacy"))[0] == "2025-11-25"
+    async with connect_stdio(sys.executable, PROGRAM, "crash") as peer:
+        client = await v2025_11_25.Client.open(peer)
+        assert client.connection.revision == "2025-11-25"
+
+
+@pytest.mark.parametrize("how", [["-32601"], ["silent"]])
+@pytest.mark.parametrize("only", [{"era": "modern"}, {"minimum": "2026-07-28"}])
+async def test_a_downgrade_can_be_refused(how: list[str], only: dict[str, Any]) -> None:
+    options = ClientOptions(timeout=0.3, probe_timeout=0.2, **only)
+    async with connect_stdio(sys.executable, PROGRAM, *how) as peer:
+        with pytest.raises(UnsupportedRevision, match=r"this side speaks 2026-07-28, the server .*server/discover"):
+            await open_any(peer, v.Client, v2025_11_25.Client, options=options)
+
+
+async def test_a_modern_server_is_not_taken_for_a_legacy_one() -> None:
+    async with connect_stdio(sys.executable, PROGRAM, "other") as peer:
+        with pytest.raises(UnsupportedRevision, match="speaks 2025-11-25 or 2026-07-28, the peer speaks 2099-01-01"):
+            await open_any(peer, v.Client, v2025_11_25.Client)
+    async with connect_stdio(sys.executable, PROGRAM, "-32021") as peer:
+        with pytest.raises(PeerError, match="what"):
+            await open_any(peer, v.Client, v2025_11_25.Client)
+
+
+async def test_without_a_legacy_client_a_crash_is_what_it_is() -> None:
+    async with connect_stdio(sys.executable, PROGRAM, "crash") as peer:
+        with pytest.raises(ConnectionClosed, match="status 3"):
+            await v.Client.open(peer)
+
+
+async def test_of_both_eras_the_modern_one_is_spoken() -> None:
+    async with connect_memory(make_server("2025-11-25"), make_server("2026-07-28")) as peer:
+        client = await open_any(peer, v2025_11_25.Client, v.Client)
+        assert isinstance(client, v.Client) and client.connection.revision == "2026-07-28"
+
+
+async def test_a_legacy_client_of_a_modern_server_hears_what_is_spoken() -> None:
+    async with connect_memory(make_server("2026-07-28")) as peer:
+        with pytest.raises(UnsupportedRevision, match="this side speaks 2025-11-25, the peer speaks 2026-07-28"):
+            await v2025_11_25.Client.open(peer)
+
+
+async def test_options_that_leave_nothing_are_a_mistake() -> None:
+    async with connect_memory(make_server("2026-07-28")) as peer:
+        with pytest.raises(ValueError, match=r"the options .era='legacy'.* leave no revision of 2026-07-28"):
+            await v.Client.open(peer, options=ClientOptions(era="legacy"))

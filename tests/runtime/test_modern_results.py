@@ -1,0 +1,105 @@
+"""What each result of a modern server carries, and which error codes it has (2026-07-28, basic/index)."""
+
+import logging
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from mcp_bindings import v2025_11_25
+from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from support.roles import make_server, raises
+from support.together import together
+
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+OPTIONS = ServerOptions(name="shop", version="2", title="The shop")
+INFO = {"name": "shop", "version": "2", "title": "The shop"}
+
+MORE = {"acme/x": [1, None]}
+
+
+class OwnResult(BaseModel):
+    """A result of an author's own."""
+
+    resultType: str = "complete"
+    content: list[Any] = []
+
+
+def returning(result: Any) -> Any:
+    async def answer(self: Any, params: Any, ctx: Any) -> Any:
+        return result
+
+    return make_server("2026-07-28", OPTIONS, call_tool=answer, list_tools=answer)
+
+
+@pytest.mark.parametrize(
+    ("result", "more"),
+    [
+        (v.CallToolResult(content=[]), {}),
+        (v.CallToolResult(content=[v.TextContent(text="x", meta={"a": 1})]), {}),
+        (
+            v.CallToolResult(content=[], meta=v.ResultMetaObject.model_validate({"acme/x": [1, None]})),
+            {"acme/x": [1, None]},
+        ),
+        (OwnResult(), {}),
+        ({"resultType": "complete", "content": []}, {}),
+    ],
+)
+async def test_every_result_names_its_server(result: Any, more: dict[str, Any]) -> None:
+    async with together(v.Client, returning(result)) as client:
+        found = await client.call_tool(name="x")
+        assert found.meta is not None
+        assert found.meta.model_dump(mode="json") == {SERVER_INFO: INFO, **more}
+
+
+async def test_what_the_author_says_in_its_place_stays() -> None:
+    other = {SERVER_INFO: {"name": "another", "version": "1"}}
+    result = v.CallToolResult(content=[], meta=v.ResultMetaObject.model_validate(other))
+    async with together(v.Client, returning(result)) as client:
+        assert (await client.call_tool(name="x")).model_dump(mode="json")["_meta"] == other
+
+
+async def test_legacy_results_do_not() -> None:
+    server = make_server("2025-11-25", OPTIONS, list_tools=raises(PeerError(7, "own")))
+    async with together(v2025_11_25.Client, server) as client:
+        with pytest.raises(PeerError) as caught:
+            await client.list_tools()
+        assert caught.value.code == 7
+
+
+@pytest.mark.parametrize(
+    ("raised", "answered"),
+    [
+        (-32002, -32602),
+        (-32042, -32603),
+        (-32000, -32603),
+        (-32019, -32603),
+        (-32023, -32603),
+        (-32099, -32603),
+        (-32021, -32021),
+        (-32601, -32601),
+        (-32100, -32100),
+        (-1, -1),
+        (1234, 1234),
+    ],
+)
+async def test_codes_of_earlier_revisions_are_none_of_this_one(
+    raised: int, answered: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = make_server("2026-07-28", call_tool=raises(PeerError(raised, "words", {"a": 1})))
+    async with together(v.Client, server) as client:
+        with pytest.raises(PeerError) as caught:
+            await client.call_tool(name="x")
+    assert (caught.value.code, caught.value.message, caught.value.data) == (answered, "words", {"a": 1})
+    errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert bool(errors) == (answered == -32603)
+
+
+async def test_in_the_legacy_era_they_are() -> None:
+    server = make_server("2025-11-25", call_tool=raises(PeerError(-32002, "words")))
+    async with together(v2025_11_25.Client, server) as client:
+        with pytest.raises(PeerError) as caught:
+            await client.call_tool(name="x")
+    assert caught.value.code == -32002
