@@ -60,4 +60,8 @@ async def test_what_another_peer_lacks_stays_here(caplog: pytest.LogCaptureFixtu
     async with raw(make_server("2025-11-25", call_tool=forward)) as line:
         await line.shake_hands("2025-11-25")
         assert (await line.ask("tools/call", {"name": "x"}))["error"] == {"code": -32603, "message": "internal error"}
-    assert "MissingCapability" in caplog.text
+    [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert record.exc_info is None and record.getMessage() == (
+        "the handler of tools/call failed: MissingCapability: prompts/list needs the capability server.prompts,"
+        " which the peer did not declare"
+    )

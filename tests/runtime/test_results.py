@@ -10,6 +10,7 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection.results import Call
 from mcp_runtime.errors import McpError, RemoteProtocolError
+from mcp_runtime.model import WireModel
 from mcp_runtime.server import ServerOptions
 from support.roles import TEXT, make_server
 from support.samples import REVISIONS
@@ -155,6 +156,33 @@ class TestExtensions:
                 await client.call_tool(name="none")
             await client.call_tool(name="task")
         assert taken == ["t-1"]
+
+    async def test_what_one_connection_accepts_is_wrong_on_every_other(self, caplog: pytest.LogCaptureFixture) -> None:
+        class Created(WireModel):
+            result_type: str = "task"
+            task: str
+
+        async def resume(created: Created, call: Call[Any, Any]) -> v.CallToolResult:
+            return v.CallToolResult(content=[v.TextContent(text=created.task)])
+
+        class Slow(v.Server):
+            def __init__(self, *, accepts: bool) -> None:
+                self.accepts = accepts
+
+            async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> Any:
+                if self.accepts:
+                    ctx.connection.results.accept(v.methods.TOOLS_CALL, "task", Created, resume)
+                return Created(task="t-1")
+
+        for accepts in (True, False):
+            async with together(v.Client, Slow(accepts=accepts)) as client:
+                client.connection.results.accept(v.methods.TOOLS_CALL, "task", Created, resume)
+                if accepts:
+                    assert (await client.call_tool(name="x")).content == [v.TextContent(text="t-1")]
+                else:
+                    with pytest.raises(McpError, match="internal error"):
+                        await client.call_tool(name="x")
+        assert "(Created), not CallToolResult" in caplog.records[-1].getMessage()
 
     @pytest.mark.parametrize("revision", LEGACY)
     def test_results_of_the_legacy_era_say_nothing(self, revision: str) -> None:

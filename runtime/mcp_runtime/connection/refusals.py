@@ -9,6 +9,7 @@ from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerErro
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.capabilities import declarer, put
 from mcp_runtime.protocol.modern import MISSING_CAPABILITY
+from mcp_runtime.protocol.text import clipped
 
 UNAVAILABLE: Final = "this method is not available here"
 
@@ -43,6 +44,9 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
         return _missing(error, requester)
     if isinstance(error, WrongResult):
         complain(logging.ERROR, "the handler of %s %s", method, error)
+    elif isinstance(error, MissingCapability):
+        text = "the handler of %s failed: %s: %s"
+        complain(logging.ERROR, text, method, type(error).__name__, clipped(str(error)))
     else:
         complain(logging.ERROR, "the handler of %s failed", method, exc_info=error)
     return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")
