@@ -88,6 +88,16 @@ class Context(Generic[PeerT]):
         """Send a log message to the peer, if it wants messages of that level (RFC 5424)."""
         await self.exchange.log(level, data, logger)
 
+    def close_stream(self) -> None:
+        """Close the stream that the answer would leave by, so that a long request holds no connection open.
+
+        The client comes back to it later; the handler goes on.
+
+        Raises:
+            LocalProtocolError: the client cannot come back: only over HTTP, from revision 2025-11-25 on, it can.
+        """
+        self.exchange.close_stream_early()
+
 
 class Handlers:
     """The base of generated handler classes."""

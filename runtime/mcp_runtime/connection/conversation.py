@@ -23,7 +23,7 @@ from mcp_runtime.protocol.jsonrpc import Failure, MalformedMessage, Notification
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.names import INITIALIZE, PING
-from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict, of_batch
+from mcp_runtime.protocol.outcome import ACCEPTED, ANSWERED, Outcome, Verdict, of_batch
 
 CloseHook: TypeAlias = Callable[[str], None]
 """Is told why a connection ended."""
@@ -210,6 +210,7 @@ class Conversation:
                 return self.outbound.take_result(event, text)
             case Request():
                 self._take_request(event, text, line)
+                return ANSWERED
             case Notification():
                 return self.inbound.take_notification(Received(event, text, line, self.link.requester))
             case Failure():
@@ -260,7 +261,7 @@ class Conversation:
             link.refuse(key, error.code, error.message, error.data)
             return Outcome(Verdict.REJECTED, error.code, error.message)
         self.inbound.take_request(Received(message, text, line, requester, key))
-        return ACCEPTED
+        return ANSWERED
 
     def _in_use(self, value: Any, line: Line) -> Violation | None:
         """Return what is wrong with a request whose id is that of an open one of the other era on the same line."""

@@ -219,8 +219,12 @@ class Link:
     def _closed(self, line: Line) -> None:
         if line is not self.main:
             line.open -= 1
-            if not line.open and not line.unread:
-                self.forget(line)
+            if not line.open:
+                if not line.unread:
+                    self.forget(line)
+                # Not isinstance(channel, Finite), which takes microseconds for a protocol.
+                if (finish := getattr(line.channel, "finish", None)) is not None:
+                    finish()
 
     def close(self, reason: str) -> None:
         """End the conversation."""

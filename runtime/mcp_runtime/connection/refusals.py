@@ -35,7 +35,7 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
         complain: writes to the log.
     """
     if isinstance(error, PeerError) and not error.is_from_peer:
-        return _allowed(error, method, requester) if requester.is_modern else error
+        return _allowed(error, method, requester, complain) if requester.is_modern else error
     if isinstance(error, MethodNotImplemented):
         return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
@@ -52,7 +52,7 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
     return PeerError(jsonrpc.INTERNAL_ERROR, "internal error")
 
 
-def _allowed(error: PeerError, method: str, requester: Requester) -> PeerError:
+def _allowed(error: PeerError, method: str, requester: Requester, complain: Complain) -> PeerError:
     """Return an error with a code that the modern era has; those outside of -32000 to -32099 are the application's.
 
     What is missing is an invalid param there; the other codes that earlier revisions and implementations used are
@@ -62,7 +62,8 @@ def _allowed(error: PeerError, method: str, requester: Requester) -> PeerError:
     if code == _RESOURCE_NOT_FOUND:
         return PeerError(jsonrpc.INVALID_PARAMS, error.message, error.data)
     if -32099 <= code <= -32000 and (requester.binding is None or code not in requester.binding.errors):
-        log.error("the handler of %s raised error %d, which %s does not have", method, code, requester.revision)
+        text = "the handler of %s raised error %d, which %s does not have"
+        complain(logging.ERROR, text, method, code, requester.revision)
         return PeerError(jsonrpc.INTERNAL_ERROR, error.message, error.data)
     return error
 

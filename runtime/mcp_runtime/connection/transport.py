@@ -103,6 +103,15 @@ class HalfOpen(Protocol):
 
 
 @runtime_checkable
+class Finite(Protocol):
+    """A channel that ends with what is open on it: the last request that came over it was answered or cancelled."""
+
+    def finish(self) -> None:
+        """Learn that nothing belongs to the channel any more; the last answer was sent before."""
+        ...
+
+
+@runtime_checkable
 class Resumable(Protocol):
     """A channel that the peer can come back to: what is sent after it was closed is kept until then."""
 

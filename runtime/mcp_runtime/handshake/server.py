@@ -48,6 +48,22 @@ async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
     return connection
 
 
+def revisions_of(servers: Sequence[AnyServer]) -> frozenset[str]:
+    """Return the revisions of the handshake that servers speak.
+
+    Raises:
+        TypeError: one of them is not an object of a generated `Server`.
+        ValueError: two servers are of the same revision, there is none, or one is of the modern era.
+    """
+    by_revision = _by_revision(servers)
+    if not by_revision:
+        raise ValueError("there is no server to serve")
+    for revision, served in by_revision.items():
+        if served.is_modern:
+            raise ValueError(f"{revision} has no handshake; this transport serves revisions that have one")
+    return frozenset(by_revision)
+
+
 @dataclass(frozen=True, slots=True)
 class _Served:
     """The server that answers in a revision, over bridges if that is not its own."""

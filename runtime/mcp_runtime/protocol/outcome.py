@@ -26,11 +26,13 @@ class Outcome:
         verdict: whether it was taken.
         code: the JSON-RPC error code that its sender deserves; 0 if it was accepted.
         reason: what is wrong, for people; empty if it was accepted.
+        is_answered: whether it is a request, so that an answer leaves, or has left, by its channel.
     """
 
     verdict: Verdict
     code: int = 0
     reason: str = ""
+    is_answered: bool = False
 
     @property
     def is_accepted(self) -> bool:
@@ -41,7 +43,12 @@ class Outcome:
 ACCEPTED: Final = Outcome(Verdict.ACCEPTED)
 """The outcome of a message that was taken."""
 
+ANSWERED: Final = Outcome(Verdict.ACCEPTED, is_answered=True)
+"""The outcome of a request that was taken."""
+
 
 def of_batch(outcomes: list[Outcome]) -> Outcome:
-    """Return the outcome of several messages that came as one: accepted if any was."""
+    """Return the outcome of several messages that came as one: accepted if any was, answered if any is."""
+    if any(outcome.is_answered for outcome in outcomes):
+        return ANSWERED
     return next((outcome for outcome in outcomes if outcome.is_accepted), outcomes[0] if outcomes else ACCEPTED)

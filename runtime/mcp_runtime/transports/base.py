@@ -2,6 +2,7 @@
 
 from mcp_runtime.connection.transport import (
     Channel,
+    Finite,
     HalfOpen,
     Identifying,
     Receiver,
@@ -14,6 +15,7 @@ from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
 __all__ = [
     "ACCEPTED",
     "Channel",
+    "Finite",
     "HalfOpen",
     "Identifying",
     "Outcome",

@@ -1,0 +1,235 @@
+"""One MCP endpoint as a plain ASGI application (specification: basic/transports, Streamable HTTP)."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_runtime.handshake.server import revisions_of
+from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.legacy import State
+from mcp_runtime.protocol.names import INITIALIZE
+from mcp_runtime.transports.http.asgi import (
+    EVENTS,
+    Disconnected,
+    Receive,
+    Refusal,
+    Scope,
+    Send,
+    headers_of,
+    read_body,
+    respond,
+)
+from mcp_runtime.transports.http.checks import METHODS, Places, check_accept, check_content_type
+from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.pump import pump
+from mcp_runtime.transports.http.session import HttpSession
+from mcp_runtime.transports.http.sessions import Sessions
+from mcp_runtime.transports.http.stream import Stream
+
+if TYPE_CHECKING:
+    from mcp_runtime.handshake.server import AnyServer
+
+SESSION: Final = "mcp-session-id"
+VERSION: Final = "mcp-protocol-version"
+
+
+class HttpApp:
+    """One endpoint; see `asgi_app`, which makes it. It answers every path that it is asked for.
+
+    Args:
+        servers: answer the clients, one object per revision.
+        places: which hosts and origins requests may name.
+        principal: says who sends a request, from its ASGI scope.
+        events: keeps what was sent; None to keep nothing.
+        limits: what clients may cost.
+
+    Attributes:
+        sessions: the sessions that live.
+    """
+
+    def __init__(
+        self,
+        servers: "Sequence[AnyServer]",
+        *,
+        places: Places,
+        principal: Callable[[Scope], str | None] | None,
+        events: EventStore | None,
+        limits: HttpLimits,
+    ) -> None:
+        self.sessions = Sessions(servers, limits, events)
+        self._revisions = revisions_of(servers)
+        self._places = places
+        self._principal = principal
+        self._limits = limits
+        self._posts = 0
+        self._gets = 0
+        self._is_stopping = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the life of the server."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
+        try:
+            await self._answer(scope, receive, send)
+        except Refusal as refusal:
+            await refusal.answer(send)
+        except Disconnected:
+            pass
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
+        """End the sessions with the application that holds this one: ``FastAPI(lifespan=endpoint.lifespan)``."""
+        try:
+            yield
+        finally:
+            await self.aclose()
+
+    def stop(self) -> None:
+        """Take no more requests; those that are open are answered still, and clients that only listen are let go."""
+        self._is_stopping = True
+        self.sessions.stop_listening()
+
+    async def aclose(self) -> None:
+        """End all sessions."""
+        self.stop()
+        await self.sessions.end_all("the server is shutting down")
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.aclose()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = headers_of(scope, self._limits.max_header_bytes)
+        client = scope.get("client")
+        self._places.check(headers, client[0] if client else None)
+        if self._is_stopping:
+            raise Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
+        principal = self._principal(scope) if self._principal is not None else None
+        match scope["method"]:
+            case "POST":
+                if self._posts >= self._limits.max_requests:
+                    raise Refusal(503, "too many requests are open; try again later", [(b"retry-after", b"1")])
+                self._posts += 1
+                try:
+                    await self._post(headers, principal, receive, send)
+                finally:
+                    self._posts -= 1
+            case "GET":
+                if self._gets >= self._limits.max_streams:
+                    raise Refusal(503, "too many streams are open; try again later", [(b"retry-after", b"30")])
+                self._gets += 1
+                try:
+                    await self._get(headers, principal, receive, send)
+                finally:
+                    self._gets -= 1
+            case "DELETE":
+                await self.sessions.end(self._session(headers, principal), "the client ended the session")
+                await respond(send, 204)
+            case _:
+                raise Refusal(405, "an MCP endpoint takes POST, GET and DELETE", [METHODS])
+
+    async def _post(self, headers: dict[str, str], principal: str | None, receive: Receive, send: Send) -> None:
+        limits = self._limits
+        check_content_type(headers)
+        check_accept(headers, "application/json", "text/event-stream")
+        session = self._session(headers, principal) if SESSION in headers else None
+        if session is not None and session.open_streams >= limits.max_session_requests:
+            raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
+        body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, timeout=limits.body_timeout)
+        if session is None:
+            await self._begin(body, headers, principal, receive, send)
+        else:
+            await self._take(session, body, headers, receive, send)
+
+    async def _begin(
+        self, body: bytes, headers: dict[str, str], principal: str | None, receive: Receive, send: Send
+    ) -> None:
+        """Begin a session with what must be `initialize`."""
+        try:
+            value = jsonrpc.parse(body)
+        except jsonrpc.MalformedMessage as error:
+            await respond(send, 400, jsonrpc.write_error(None, error.code, error.reason))
+            return
+        if not (jsonrpc.is_object(value) and value.get("method") == INITIALIZE):
+            raise Refusal(400, "the header Mcp-Session-Id is missing; a session begins with initialize")
+        session = await self.sessions.begin(principal)
+        stream = session.stream(headers)
+        outcome = session.receiver.message_received(body, stream)
+        if session.connection.state is State.INITIALIZED:
+            self.sessions.keep(session)
+            session.enter()
+            try:
+                await self._respond(session, stream, receive, send)
+            finally:
+                session.leave()
+            return
+        answer = stream.sole or b""
+        await self.sessions.end(session, "the handshake failed")
+        await respond(send, 200 if outcome.is_accepted else 400, answer)
+
+    async def _take(
+        self, session: HttpSession, body: bytes, headers: dict[str, str], receive: Receive, send: Send
+    ) -> None:
+        stream = session.stream(headers)
+        session.enter()
+        try:
+            outcome = session.receiver.message_received(body, stream)
+            if outcome.is_answered:
+                await self._respond(session, stream, receive, send)
+                return
+            refused = stream.sole
+            stream.finish()
+            if outcome.is_accepted and refused is None:
+                await respond(send, 202)
+            else:
+                # Of a batch, some messages may have been taken, and others refused.
+                status = 200 if outcome.is_accepted else 400
+                await respond(send, status, refused or jsonrpc.write_error(None, outcome.code, outcome.reason))
+        finally:
+            session.leave()
+
+    async def _respond(self, session: HttpSession, stream: Stream, receive: Receive, send: Send) -> None:
+        """Answer a POST with what leaves by its stream: as JSON if it is the answer alone."""
+        identity = [(SESSION.encode(), session.id.encode())]
+        await stream.first(self._limits.stream_after)
+        if stream.is_finished and (answer := stream.sole) is not None:
+            await respond(send, 200, answer, headers=identity)
+        else:
+            await pump(stream, self._limits, receive, send, headers=identity)
+
+    async def _get(self, headers: dict[str, str], principal: str | None, receive: Receive, send: Send) -> None:
+        check_accept(headers, EVENTS.decode())
+        session = self._session(headers, principal)
+        stream: Stream = session.common
+        after: int | None = None
+        if last := headers.get("last-event-id"):
+            try:
+                stream, after = session.find(last)
+            except LookupError:
+                raise Refusal(400, "the event that Last-Event-ID names is not kept (any more)") from None
+        session.enter()
+        try:
+            await pump(stream, self._limits, receive, send, after=after)
+        finally:
+            session.leave()
+
+    def _session(self, headers: dict[str, str], principal: str | None) -> HttpSession:
+        id_ = headers.get(SESSION)
+        if id_ is None:
+            raise Refusal(400, "the header Mcp-Session-Id is missing; a session begins with initialize")
+        session = self.sessions.find(id_, principal)
+        version = headers.get(VERSION)
+        if version is not None and version not in self._revisions:
+            known = ", ".join(sorted(self._revisions))
+            raise Refusal(400, f"the header MCP-Protocol-Version must name a revision that is spoken here: {known}")
+        return session

@@ -1,0 +1,155 @@
+"""Requests and answers of ASGI, as far as one endpoint needs them: no framework is loaded."""
+
+import asyncio
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from typing import Any, Final, Protocol, TypeAlias
+
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, write_error
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+JSON: Final = b"application/json"
+EVENTS: Final = b"text/event-stream"
+
+_DECODERS: Final[Mapping[str, int]] = {
+    "gzip": 16 + zlib.MAX_WBITS,
+    "x-gzip": 16 + zlib.MAX_WBITS,
+    "deflate": zlib.MAX_WBITS,
+}
+"""Content encodings, and the window that zlib reads each with."""
+
+
+class Refusal(Exception):
+    """A request that is answered with an error status.
+
+    Args:
+        status: the HTTP status.
+        reason: what is wrong, for people; nothing that is secret.
+        headers: more headers of the answer.
+    """
+
+    def __init__(self, status: int, reason: str, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.headers = tuple(headers)
+
+    async def answer(self, send: Send) -> None:
+        """Answer with the status, and a JSON-RPC error without an id as the body."""
+        code = INTERNAL_ERROR if self.status >= 500 else INVALID_REQUEST
+        await respond(send, self.status, write_error(None, code, self.reason), headers=self.headers)
+
+
+class Disconnected(Exception):
+    """The client left before its request was complete; nobody reads an answer."""
+
+
+class Peeked(Protocol):
+    """The headers of a request: names in lower case, values that came twice joined by commas."""
+
+    def get(self, name: str, default: str = "", /) -> str:
+        """Return the value of a header."""
+        ...
+
+
+def headers_of(scope: Scope, max_bytes: int) -> dict[str, str]:
+    """Read the headers of a request: names in lower case, values that came twice joined by commas.
+
+    Raises:
+        Refusal: they are too large.
+    """
+    found: dict[str, str] = {}
+    size = 0
+    for raw_name, raw_value in scope["headers"]:
+        size += len(raw_name) + len(raw_value) + 4
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    if size > max_bytes:
+        raise Refusal(431, f"the headers have more than {max_bytes:,} bytes")
+    return found
+
+
+async def respond(
+    send: Send,
+    status: int,
+    body: bytes = b"",
+    *,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    content_type: bytes = JSON,
+) -> None:
+    """Answer a request with a whole body."""
+    sent = [(b"content-length", b"%d" % len(body)), *headers]
+    if body:
+        sent.append((b"content-type", content_type))
+    await send({"type": "http.response.start", "status": status, "headers": sent})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: int, timeout: float) -> bytes:
+    """Read the body of a request, decompressed.
+
+    Args:
+        receive: gives its parts.
+        headers: those of the request.
+        max_bytes: how large it may be, before and after decompression.
+        timeout: seconds for all of it.
+
+    Raises:
+        Refusal: it is too large, too slow, or compressed in a way that is not known.
+        Disconnected: the client left.
+    """
+    length = headers.get("content-length", "")
+    if length.isdecimal() and (len(length) > 18 or int(length) > 2 * max_bytes):
+        raise _too_large(max_bytes)
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", *_DECODERS):
+        raise Refusal(415, f"the content encoding must be one of {', '.join(sorted(_DECODERS))}")
+    try:
+        async with asyncio.timeout(timeout):
+            body = await _all_parts(receive, max_bytes)
+    except TimeoutError:
+        raise Refusal(408, f"the body did not arrive within {timeout:g} s") from None
+    return _decompressed(body, _DECODERS[encoding], max_bytes) if encoding in _DECODERS else body
+
+
+async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Disconnected
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        is_last = not message.get("more_body", False)
+        if size <= max_bytes:
+            parts.append(part)
+        elif is_last or size > 2 * max_bytes:
+            # As much again was read and thrown away: clients that are still sending seldom look for an answer.
+            raise _too_large(max_bytes)
+        else:
+            parts.clear()
+        if is_last:
+            return b"".join(parts) if len(parts) > 1 else part
+
+
+def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:
+    decoder = zlib.decompressobj(window)
+    try:
+        found = decoder.decompress(body, max_bytes + 1)
+    except zlib.error:
+        raise Refusal(400, "the body is not compressed as its Content-Encoding says") from None
+    if len(found) > max_bytes:
+        raise _too_large(max_bytes)
+    if not decoder.eof or decoder.unused_data:
+        raise Refusal(400, "the body is not compressed as its Content-Encoding says")
+    return found
+
+
+def _too_large(max_bytes: int) -> Refusal:
+    # The rest of the body is not read, so the connection cannot be used again.
+    return Refusal(413, f"the body has more than {max_bytes:,} bytes", [(b"connection", b"close")])

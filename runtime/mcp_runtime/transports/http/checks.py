@@ -1,0 +1,112 @@
+"""What is checked of a request before its body is read (specification: basic/transports, Security Warning)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from mcp_runtime.transports.http.asgi import Refusal
+
+LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+"""The hosts of this machine, which are accepted where no others are named."""
+
+METHODS: Final = (b"allow", b"GET, POST, DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where requests may be sent to, and which pages may send them.
+
+    Attributes:
+        hosts: hosts as a `Host` header names them; one without a port stands for every port.
+        origins: origins of web pages (``https://example.com``) beside those on these hosts.
+        proxies: addresses of the proxies whose ``X-Forwarded-Host`` is believed.
+    """
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    proxies: frozenset[str]
+
+    @classmethod
+    def of(cls, hosts: Iterable[str] | None, origins: Iterable[str], proxies: Iterable[str]) -> "Places":
+        """Read what a program names; None for the hosts of this machine.
+
+        Raises:
+            TypeError: one text was given in place of several.
+            ValueError: a name is not a host or an origin; there are no wildcards.
+        """
+        for given in (hosts, origins, proxies):
+            if isinstance(given, str):
+                raise TypeError(f"several names are needed, not one text: ({given!r},)")
+        known = frozenset(host.lower() for host in (LOOPBACK if hosts is None else hosts))
+        allowed = frozenset(origin.lower().rstrip("/") for origin in origins)
+        for host in known:
+            if not host or "*" in host or "/" in host:
+                raise ValueError(f"{host!r} is not a host; give names like example.com or example.com:8443")
+        for origin in allowed:
+            if "*" in origin or urlsplit(origin).scheme not in ("http", "https"):
+                raise ValueError(f"{origin!r} is not an origin; give names like https://example.com")
+        return cls(known, allowed, frozenset(proxies))
+
+    def check(self, headers: Mapping[str, str], client: str | None) -> None:
+        """Check the host that a request was sent to, and the page that sent it, if one did.
+
+        Args:
+            headers: those of the request.
+            client: the address that it came from.
+
+        Raises:
+            Refusal: one of them is not allowed.
+        """
+        host = headers.get("host", "")
+        if client is not None and client in self.proxies:
+            host = headers.get("x-forwarded-host", host)
+        if not self._knows(host.lower()):
+            raise Refusal(403, "this host is not served here; a server names its hosts with hosts=")
+        origin = headers.get("origin")
+        if origin is not None and not self._is_allowed(origin.lower()):
+            raise Refusal(403, "pages of this origin may not call this server")
+
+    def _knows(self, host: str) -> bool:
+        return host in self.hosts or without_port(host) in self.hosts
+
+    def _is_allowed(self, origin: str) -> bool:
+        if origin in self.origins:
+            return True
+        scheme, _, host = origin.partition("://")
+        return scheme in ("http", "https") and self._knows(host)
+
+
+def without_port(host: str) -> str:
+    """Return a host without its port; an IPv6 address keeps its brackets."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() and (":" not in name or name.endswith("]")) else host
+
+
+def check_content_type(headers: Mapping[str, str]) -> None:
+    """Check that a body is JSON.
+
+    Raises:
+        Refusal: it is not.
+    """
+    given = headers.get("content-type", "")
+    if given != "application/json" and given.partition(";")[0].strip().lower() != "application/json":
+        raise Refusal(415, "a message is sent as Content-Type: application/json")
+
+
+def check_accept(headers: Mapping[str, str], *wanted: str) -> None:
+    """Check that a client takes all media types that it may be answered with.
+
+    Raises:
+        Refusal: it does not.
+    """
+    given = headers.get("accept", "").lower()
+    ranges = {part.partition(";")[0].strip() for part in given.split(",") if not _is_excluded(part)}
+    for type_ in wanted:
+        if not ranges & {type_, f"{type_.partition('/')[0]}/*", "*/*"}:
+            raise Refusal(406, f"the Accept header must name {' and '.join(wanted)}")
+
+
+def _is_excluded(part: str) -> bool:
+    """Whether a media range is one that the client refuses (RFC 9110, 12.4.2)."""
+    return any(parameter.strip() in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in part.split(";")[1:])

@@ -1,0 +1,142 @@
+"""Events that were sent, kept so that a client which lost its connection gets them again (basic/transports)."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+
+class EventStore(Protocol):
+    """Keeps the messages of streams. Calls come from the event loop's thread and must not wait.
+
+    A stream belongs to one session, and its messages are numbered from 1 without gaps.
+    """
+
+    def append(self, session: str, stream: int, number: int, message: bytes) -> None:
+        """Keep one message."""
+        ...
+
+    def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
+        """Return the messages of a stream that follow a number; None if some of them are no longer kept."""
+        ...
+
+    def forget(self, session: str) -> None:
+        """Forget a session, which has ended."""
+        ...
+
+
+class _Kept:
+    """The messages of one stream; `gone` is the number of the last one that was dropped."""
+
+    __slots__ = ("gone", "messages")
+
+    def __init__(self, gone: int) -> None:
+        self.gone = gone
+        self.messages: deque[tuple[int, bytes]] = deque()
+
+
+class MemoryEventStore:
+    """Keeps events in memory, the newest ones.
+
+    Args:
+        max_events: how many events are kept of all sessions.
+        max_bytes: how many bytes of messages are kept of all sessions.
+        max_session_bytes: how many bytes are kept of one session.
+        max_age: for how many seconds an event is kept.
+        clock: tells the time in seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_events: int = 100_000,
+        max_bytes: int = 64 << 20,
+        max_session_bytes: int = 4 << 20,
+        max_age: float = 300.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._max_session_bytes = max_session_bytes
+        self._max_age = max_age
+        self._clock = clock
+        self._sessions: dict[str, _Session] = {}
+        self._order: deque[tuple[float, str, int, int]] = deque()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        """How many events are kept."""
+        return sum(len(kept.messages) for session in self._sessions.values() for kept in session.streams.values())
+
+    def append(self, session: str, stream: int, number: int, message: bytes) -> None:
+        """Keep one message, and drop the oldest ones that are too many, too large or too old."""
+        now = self._clock()
+        held = self._sessions.get(session)
+        if held is None:
+            held = self._sessions[session] = _Session()
+        held.append(stream, number, message)
+        self._bytes += len(message)
+        self._order.append((now, session, stream, number))
+        while held.size > self._max_session_bytes:
+            self._bytes -= held.drop_oldest()
+        self._drop(now)
+
+    def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
+        """Return the messages of a stream that follow a number; None if some of them are no longer kept."""
+        self._drop(self._clock())
+        held = self._sessions.get(session)
+        kept = held.streams.get(stream) if held else None
+        if kept is None:
+            return None
+        return [entry for entry in kept.messages if entry[0] > number] if number >= kept.gone else None
+
+    def forget(self, session: str) -> None:
+        """Forget a session, which has ended."""
+        if (held := self._sessions.pop(session, None)) is not None:
+            self._bytes -= held.size
+
+    def _drop(self, now: float) -> None:
+        order = self._order
+        while order and (
+            len(order) > self._max_events or self._bytes > self._max_bytes or now - order[0][0] > self._max_age
+        ):
+            _, session, stream, number = order.popleft()
+            if (held := self._sessions.get(session)) is not None:
+                self._bytes -= held.drop(stream, number)
+
+
+class _Session:
+    """The streams of one session, and the order in which their messages came."""
+
+    __slots__ = ("order", "size", "streams")
+
+    def __init__(self) -> None:
+        self.streams: dict[int, _Kept] = {}
+        self.order: deque[tuple[int, int]] = deque()
+        self.size = 0
+
+    def append(self, stream: int, number: int, message: bytes) -> None:
+        kept = self.streams.get(stream)
+        if kept is None:
+            kept = self.streams[stream] = _Kept(number - 1)
+        kept.messages.append((number, message))
+        self.order.append((stream, number))
+        self.size += len(message)
+
+    def drop_oldest(self) -> int:
+        """Drop the oldest message; returns its size."""
+        return self.drop(*self.order.popleft())
+
+    def drop(self, stream: int, number: int) -> int:
+        """Drop a message, which is the oldest of its stream, unless that was done before; returns its size."""
+        kept = self.streams.get(stream)
+        if kept is None or kept.messages[0][0] != number:
+            return 0
+        if self.order and self.order[0] == (stream, number):
+            self.order.popleft()
+        _, message = kept.messages.popleft()
+        kept.gone = number
+        if not kept.messages:
+            del self.streams[stream]
+        self.size -= len(message)
+        return len(message)

@@ -1,0 +1,99 @@
+"""One open HTTP response that the events of a stream leave by."""
+
+import asyncio
+from collections import deque
+from typing import Final
+
+HIGH_WATER: Final = 64 << 10
+"""How many bytes may be queued before `drained` waits."""
+
+
+class Outlet:
+    """One open HTTP response that the events of a stream leave by.
+
+    Attributes:
+        is_over: whether nothing more will be put in.
+        was_cut: whether it was ended because the client did not read.
+        queued: how many bytes wait to leave.
+    """
+
+    __slots__ = ("_drained", "_queue", "_task", "_waiter", "is_over", "queued", "was_cut")
+
+    def __init__(self) -> None:
+        self._queue: deque[bytes] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._drained: asyncio.Future[None] | None = None
+        self._task = asyncio.current_task()
+        self.queued = 0
+        self.is_over = False
+        self.was_cut = False
+
+    def put(self, data: bytes) -> None:
+        """Queue bytes for the response."""
+        if not self.is_over:
+            self._queue.append(data)
+            self.queued += len(data)
+            self._wake()
+
+    def take(self) -> bytes:
+        """Return what is queued, or as much of it as is written at once; empty if nothing is."""
+        queue = self._queue
+        if self.queued <= HIGH_WATER or len(queue) == 1:
+            data = b"".join(queue)
+            queue.clear()
+            return data
+        parts, size = [queue.popleft()], 0
+        while queue and (size := size + len(parts[-1])) + len(queue[0]) <= HIGH_WATER:
+            parts.append(queue.popleft())
+        return b"".join(parts)
+
+    def written(self, data: bytes) -> None:
+        """Learn that bytes have left."""
+        self.queued -= len(data)
+        if self._drained is not None and self.queued <= HIGH_WATER and not self._drained.done():
+            self._drained.set_result(None)
+
+    def end(self) -> None:
+        """End the response once what is queued has left."""
+        self.is_over = True
+        self._wake()
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    def cut(self) -> None:
+        """End the response now: the client reads too slowly, or it left."""
+        self._queue.clear()
+        self.was_cut = True
+        self.end()
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    async def changed(self, timeout: float) -> bool:
+        """Wait until something is queued or the end has come; returns False after a timeout in seconds."""
+        if self._queue or self.is_over:
+            return True
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        handle = asyncio.get_running_loop().call_later(timeout, resolve, waiter)
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+            handle.cancel()
+        return bool(self._queue) or self.is_over
+
+    async def drained(self) -> None:
+        """Wait until few bytes are queued, or the response has ended."""
+        if self.queued > HIGH_WATER and not self.is_over:
+            if self._drained is None or self._drained.done():
+                self._drained = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._drained)
+
+    def _wake(self) -> None:
+        if self._waiter is not None:
+            resolve(self._waiter)
+
+
+def resolve(future: "asyncio.Future[None]") -> None:
+    """Let whoever waits for a future go on."""
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,155 @@
+"""One session of a client: a transport for one connection, with a channel for each POST (basic/transports)."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.transport import Receiver
+from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.stream import CommonStream, ResumableStream, Stream
+
+PRIMES_SINCE: Final = "2025-11-25"
+"""The first revision in which streams begin with an event without data, and may be closed before they have ended."""
+
+
+class HttpSession:
+    """The transport of one session.
+
+    Args:
+        id_: the id of the session.
+        limits: how much it may cost.
+        events: keeps what was sent; None to keep nothing.
+        principal: who began it, None if nobody knows.
+
+    Attributes:
+        connection: the conversation over it.
+        receiver: takes the messages.
+        common: the stream of what belongs to no request.
+        exchanges: how many HTTP requests of it are being answered.
+        last_used: when the last request ended, by the clock of the event loop in seconds.
+    """
+
+    __slots__ = (
+        "_loop",
+        "_next",
+        "_streams",
+        "common",
+        "connection",
+        "events",
+        "exchanges",
+        "id",
+        "is_closed",
+        "last_used",
+        "limits",
+        "principal",
+        "receiver",
+    )
+
+    connection: Connection
+    receiver: Receiver
+
+    def __init__(self, id_: str, limits: HttpLimits, events: EventStore | None, principal: str | None) -> None:
+        self.id = id_
+        self.limits = limits
+        self.events = events
+        self.principal = principal
+        self.exchanges = 0
+        self.is_closed = False
+        self._loop = asyncio.get_running_loop()
+        self.last_used = self._loop.time()
+        self.common = CommonStream(self, 0, {})
+        self._streams: dict[int, Stream] = {}
+        self._next = 1
+
+    @property
+    def primes(self) -> bool:
+        """Whether streams begin with an event without data."""
+        return self.events is not None and self.connection.revision >= PRIMES_SINCE
+
+    @property
+    def open_streams(self) -> int:
+        """How many POSTs are not answered yet, those that the client no longer waits for included."""
+        return len(self._streams)
+
+    def stream(self, headers: Mapping[str, str]) -> Stream:
+        """Make the stream of a POST."""
+        number, self._next = self._next, self._next + 1
+        class_ = ResumableStream if self.primes else Stream
+        stream = self._streams[number] = class_(self, number, headers, self.principal)
+        return stream
+
+    def find(self, event_id: str) -> tuple[Stream, int]:
+        """Return the stream that an event is of, and the number of the event there.
+
+        Raises:
+            LookupError: there is no such event in this session, or what followed it is no longer kept.
+        """
+        stream, _, number = event_id.partition("-")
+        if not stream.isdecimal() or not number.isdecimal() or len(event_id) > 40:
+            raise LookupError(event_id)
+        found = self.common if stream == "0" else self._streams.get(int(stream))
+        if found is None:
+            found = self._ended(int(stream), int(number))
+        return found, int(number)
+
+    def finished(self, stream: Stream) -> None:
+        """Forget a stream that has ended; its events are kept for a while."""
+        if self._streams.pop(stream.number, None) is not None:
+            self.receiver.channel_lost(stream, None)
+
+    def enter(self) -> None:
+        """Learn that an HTTP request has come."""
+        self.exchanges += 1
+
+    def leave(self) -> None:
+        """Learn that an HTTP request is over."""
+        self.exchanges -= 1
+        self.last_used = self._loop.time()
+
+    def send(self, message: bytes) -> None:
+        """Send what belongs to no request, on the stream that the client listens to."""
+        if not self.is_closed:
+            self.common.send(message)
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough of what belongs to no request."""
+        await self.common.drain()
+
+    def pause_reading(self) -> None:
+        """Do nothing: every message comes over a channel of its own."""
+
+    def resume_reading(self) -> None:
+        """Do nothing."""
+
+    async def start(self, receiver: Receiver) -> None:
+        """Begin to carry messages."""
+        self.receiver = receiver
+
+    async def close(self) -> None:
+        """End every response."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        for stream in (self.common, *self._streams.values()):
+            stream.is_finished = True
+            if stream.outlet is not None:
+                stream.outlet.end()
+            stream.wake()
+        self._streams.clear()
+        if self.events is not None:
+            self.events.forget(self.id)
+        self.receiver.connection_lost(None)
+
+    def _ended(self, number: int, after: int) -> Stream:
+        """Return a stream that has ended, with what is kept of it."""
+        kept = (
+            self.events.after(self.id, number, after) if self.events is not None and 0 < number < self._next else None
+        )
+        if not kept:
+            raise LookupError(number)
+        stream = Stream(self, number, {}, self.principal)
+        stream.last = kept[-1][0]
+        stream.is_finished = True
+        return stream

@@ -1,0 +1,109 @@
+"""The sessions of one endpoint: begun, found, expired, ended."""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from mcp_runtime.handshake.server import start_server
+from mcp_runtime.transports.http.asgi import Refusal
+from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.session import HttpSession
+
+if TYPE_CHECKING:
+    from mcp_runtime.handshake.server import AnyServer
+
+ID_BYTES: Final = 16
+"""How many random bytes a session id has."""
+SWEEPS: Final = 10
+"""How often sessions are looked through while one becomes too old."""
+
+
+class Sessions:
+    """The sessions of one endpoint.
+
+    Args:
+        servers: answer the clients, one object per revision.
+        limits: how many there may be, and for how long.
+        events: keeps what was sent; None to keep nothing.
+    """
+
+    def __init__(self, servers: "Sequence[AnyServer]", limits: HttpLimits, events: EventStore | None) -> None:
+        self._servers = servers
+        self._limits = limits
+        self._events = events
+        self._held: dict[str, HttpSession] = {}
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    async def begin(self, principal: str | None) -> HttpSession:
+        """Begin a session, which is not found before it is kept.
+
+        Raises:
+            Refusal: there are too many.
+        """
+        if len(self._held) >= self._limits.max_sessions:
+            raise Refusal(503, "there are too many sessions; try again later", [(b"retry-after", b"30")])
+        session = HttpSession(secrets.token_hex(ID_BYTES), self._limits, self._events, principal)
+        session.connection = await start_server(session, *self._servers)
+        return session
+
+    def keep(self, session: HttpSession) -> None:
+        """Keep a session whose handshake succeeded."""
+        self._held[session.id] = session
+        if self._sweeper is None:
+            self._arm()
+
+    def find(self, id_: str, principal: str | None) -> HttpSession:
+        """Return a session.
+
+        Raises:
+            Refusal: there is none with this id, or it is another principal's.
+        """
+        session = self._held.get(id_)
+        if session is None or session.principal != principal or session.connection.closed_because is not None:
+            raise Refusal(404, "there is no such session; begin a new one with initialize")
+        return session
+
+    async def end(self, session: HttpSession, reason: str) -> None:
+        """End a session, and cancel what runs in it."""
+        self._held.pop(session.id, None)
+        await session.connection.aclose(reason)
+
+    async def end_all(self, reason: str) -> None:
+        """End all sessions."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        for session in tuple(self._held.values()):
+            await self.end(session, reason)
+        for task in tuple(self._ending):
+            await task
+
+    def stop_listening(self) -> None:
+        """End the streams that wait for what belongs to no request."""
+        for session in self._held.values():
+            if session.common.outlet is not None:
+                session.common.detach(session.common.outlet)
+
+    def _arm(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweeper = loop.call_later(self._limits.session_idle / SWEEPS, self._sweep)
+
+    def _sweep(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for session in tuple(self._held.values()):
+            is_old = not session.exchanges and now - session.last_used > self._limits.session_idle
+            if is_old or session.connection.closed_because is not None:
+                self._held.pop(session.id, None)
+                task = asyncio.ensure_future(session.connection.aclose("the session expired"))
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
+        if self._held:
+            self._arm()
+        else:
+            self._sweeper = None

@@ -1,0 +1,246 @@
+"""The streams of a session: each is a channel, and what it sends leaves by the HTTP response that is attached to it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.outlet import HIGH_WATER, Outlet, resolve
+
+
+class Owner(Protocol):
+    """What streams know of their session.
+
+    Attributes:
+        id: its id.
+        limits: how much it may cost.
+        events: keeps what was sent; None to keep nothing.
+    """
+
+    id: str
+    limits: HttpLimits
+    events: EventStore | None
+
+    @property
+    def primes(self) -> bool:
+        """Whether streams begin with an event without data, so that clients know from the start how to come back."""
+        ...
+
+    def finished(self, stream: "Stream") -> None:
+        """Learn that nothing more belongs to a stream."""
+        ...
+
+
+class Stream:
+    """A stream of messages to the client: what belongs to one POST.
+
+    Until the HTTP response is known to be a stream, messages wait; then each becomes an event, which is kept for
+    clients that come back if the session has an event store.
+
+    Args:
+        owner: the session that it is of.
+        number: tells it apart from others of the session.
+        headers: those of the request that it came with.
+        principal: who sent that request, None if nobody knows.
+
+    Attributes:
+        is_finished: whether nothing more belongs to it.
+        last: the number of its last event.
+        outlet: the response that its events leave by, None if there is none now.
+    """
+
+    __slots__ = (
+        "_begun",
+        "_early",
+        "_owner",
+        "_waiter",
+        "headers",
+        "is_finished",
+        "last",
+        "number",
+        "outlet",
+        "principal",
+    )
+
+    def __init__(self, owner: Owner, number: int, headers: Mapping[str, str], principal: str | None = None) -> None:
+        self.number = number
+        self.headers = headers
+        self.principal = principal
+        self.is_finished = False
+        self.last = 0
+        self.outlet: Outlet | None = None
+        self._owner = owner
+        self._early: list[bytes] | None = []
+        self._waiter: asyncio.Future[None] | None = None
+        self._begun: asyncio.Future[None] | None = None
+
+    @property
+    def sole(self) -> bytes | None:
+        """The one message that waits, None if there are none or several."""
+        return self._early[0] if self._early is not None and len(self._early) == 1 else None
+
+    def send(self, message: bytes) -> None:
+        """Send a message to the client, now or when it comes back; without an event store it may be lost until then."""
+        if self._early is None:
+            self._put(message)
+        else:
+            self._early.append(message)
+            self.wake()
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough, or is gone."""
+        if self._early and not self.is_finished and sum(map(len, self._early)) > HIGH_WATER:
+            self._begun = self._begun or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._begun)
+        if self.outlet is not None:
+            await self.outlet.drained()
+
+    def pause_reading(self) -> None:
+        """Do nothing: a client that does not read its answers is held up by its own HTTP requests."""
+
+    def resume_reading(self) -> None:
+        """Do nothing."""
+
+    def finish(self) -> None:
+        """Learn that nothing more belongs to it: the response ends."""
+        self.is_finished = True
+        self._owner.finished(self)
+        if self.outlet is not None:
+            self.outlet.end()
+        self.wake()
+
+    async def first(self, seconds: float) -> None:
+        """Wait until the first message is there or none will be, for a number of seconds at most."""
+        if self._early or self.is_finished:
+            return
+        loop = asyncio.get_running_loop()
+        self._waiter = waiter = loop.create_future()
+        handle = loop.call_later(seconds, resolve, waiter)
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+            handle.cancel()
+
+    def attach(self, outlet: Outlet, *, after: int | None = None) -> None:
+        """Let events leave by a response; one that was attached before ends.
+
+        Args:
+            outlet: the response.
+            after: the number of the last event that the client has got; None for a client that has got none.
+
+        Raises:
+            LookupError: what follows that event is no longer kept.
+        """
+        missed = self._missed(after) if after is not None else ()
+        if self.outlet is not None:
+            self.outlet.end()
+        self.outlet = outlet
+        if after is None and self._owner.primes:
+            retry = self._owner.limits.retry * 1000
+            outlet.put(b"id: %b\nretry: %d\ndata: \n\n" % (self._event_id(self.last), retry))
+        for number, message in missed:
+            outlet.put(self._encoded(number, message))
+        early, self._early = self._early, None
+        if self._begun is not None:
+            resolve(self._begun)
+        for message in early or ():
+            self._put(message)
+        if self.is_finished:
+            outlet.end()
+
+    def detach(self, outlet: Outlet) -> None:
+        """Learn that a response has ended."""
+        if self.outlet is outlet:
+            self.outlet = None
+        outlet.end()
+
+    def _missed(self, after: int) -> Sequence[tuple[int, bytes]]:
+        events = self._owner.events
+        if after == self.last:
+            return ()
+        found = events.after(self._owner.id, self.number, after) if events is not None and after < self.last else None
+        if found is None:
+            raise LookupError(after)
+        return found
+
+    def _put(self, message: bytes) -> None:
+        self.last += 1
+        outlet, owner = self.outlet, self._owner
+        if owner.events is not None:
+            owner.events.append(owner.id, self.number, self.last, message)
+        if outlet is None:
+            return
+        event = self._encoded(self.last, message)
+        if outlet.queued and outlet.queued + len(event) > owner.limits.max_unread:
+            self.detach(outlet)
+            outlet.cut()
+        else:
+            outlet.put(event)
+
+    def _encoded(self, number: int, message: bytes) -> bytes:
+        # JSON on the wire has no line ends of its own.
+        if self._owner.events is None:
+            return b"data: %b\n\n" % message
+        return b"id: %b\ndata: %b\n\n" % (self._event_id(number), message)
+
+    def _event_id(self, number: int) -> bytes:
+        return b"%d-%d" % (self.number, number)
+
+    def wake(self) -> None:
+        """Let whoever waits for the first message look again."""
+        if self._waiter is not None:
+            resolve(self._waiter)
+        if self.is_finished and self._begun is not None:
+            resolve(self._begun)
+
+
+class ResumableStream(Stream):
+    """A stream whose client knows how to come back to it, so that a handler may close the response early."""
+
+    __slots__ = ("_is_closing",)
+
+    def __init__(self, owner: Owner, number: int, headers: Mapping[str, str], principal: str | None = None) -> None:
+        super().__init__(owner, number, headers, principal)
+        self._is_closing = False
+
+    def close_early(self) -> None:
+        """End the response; what is sent from now on is kept until the client comes back."""
+        if self._early is not None:
+            # It has not begun yet: it will, with the event that tells the client how to come back.
+            self._is_closing = True
+            self.wake()
+        elif self.outlet is not None:
+            self.detach(self.outlet)
+
+    def attach(self, outlet: Outlet, *, after: int | None = None) -> None:
+        """Let events leave by a response, which ends at once if it was closed before it began."""
+        super().attach(outlet, after=after)
+        if self._is_closing:
+            self._is_closing = False
+            self.detach(outlet)
+
+
+class CommonStream(Stream):
+    """The stream of what belongs to no request; what is sent while no response is attached waits for the next one."""
+
+    __slots__ = ()
+
+    def send(self, message: bytes) -> None:
+        """Send a message to the client, now or when it listens again; the oldest are dropped if they are too many."""
+        super().send(message)
+        early = self._early
+        while early and len(early) > 1 and sum(map(len, early)) > self._owner.limits.max_unread:
+            del early[0]
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough; nothing waits for a client that does not listen."""
+        if self.outlet is not None:
+            await self.outlet.drained()
+
+    def detach(self, outlet: Outlet) -> None:
+        """Learn that a response has ended, and wait for the next one."""
+        if self.outlet is outlet:
+            self._early = []
+        super().detach(outlet)

@@ -1,0 +1,109 @@
+"""An endpoint inside of other applications, and the life of its sessions."""
+
+import asyncio
+import subprocess
+import sys
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
+
+from mcp_runtime.transports.http import HttpLimits, asgi_app
+from support.http import RawClient, call, raw_client, request, served
+from support.http_server import chatty
+
+NEWEST = "2025-11-25"
+PING = request("ping")
+
+
+def starlette_route(endpoint: Any) -> Any:
+    return Starlette(routes=[Route("/mcp", endpoint)], lifespan=endpoint.lifespan)
+
+
+def starlette_mount(endpoint: Any) -> Any:
+    return Starlette(routes=[Mount("/mcp", endpoint)], lifespan=endpoint.lifespan)
+
+
+def fastapi_route(endpoint: Any) -> Any:
+    api = FastAPI(lifespan=endpoint.lifespan)
+    api.router.routes.append(Route("/mcp", endpoint))
+    return api
+
+
+def fastapi_mount(endpoint: Any) -> Any:
+    api = FastAPI(lifespan=endpoint.lifespan)
+    api.mount("/mcp", endpoint)
+    return api
+
+
+def alone(endpoint: Any) -> Any:
+    return endpoint
+
+
+@pytest.mark.parametrize("mounted", [alone, starlette_route, starlette_mount, fastapi_route, fastapi_mount])
+async def test_sessions_end_with_the_application(mounted: Any) -> None:
+    server = chatty(NEWEST)
+    endpoint = asgi_app(server)
+    async with (
+        served(mounted(endpoint)) as url,
+        httpx2.AsyncClient(base_url=url, follow_redirects=True, timeout=20) as http,
+    ):
+        client = RawClient(http)
+        await client.shake_hands(NEWEST)
+        assert (await client.post(call("echo", text="hi"))).status_code == 200
+        waiting = asyncio.create_task(client.post(call("wait", "w")))
+        await server.begun.wait()
+        await endpoint.aclose()
+        assert (await waiting).status_code == 200
+        assert (await client.post(PING)).status_code == 503
+    assert len(endpoint.sessions) == 0
+    assert server.ended == ["the server is shutting down"]
+
+
+async def test_an_idle_session_expires_and_leaves_nothing() -> None:
+    server = chatty(NEWEST)
+    endpoint = asgi_app(server, limits=HttpLimits(session_idle=0.2, stream_after=0.01))
+    async with raw_client(endpoint) as client:
+        await client.shake_hands(NEWEST)
+        listening = RawClient(client.http)
+        await listening.shake_hands(NEWEST)
+        async with listening.stream() as common:
+            assert await common.event() is not None
+            async with asyncio.timeout(10):
+                while len(endpoint.sessions) > 1:
+                    await asyncio.sleep(0.05)
+            assert (await client.post(PING)).status_code == 404
+            assert (await listening.post(PING)).status_code == 200
+
+
+async def test_websockets_are_not_served() -> None:
+    endpoint = asgi_app(chatty(NEWEST))
+
+    async def unused(*_: Any) -> Any:
+        raise AssertionError
+
+    with pytest.raises(RuntimeError, match="cannot serve websocket"):
+        await endpoint({"type": "websocket"}, unused, unused)
+
+
+def test_programs_on_stdio_load_none_of_it() -> None:
+    code = (
+        "import sys, mcp_runtime.client, mcp_runtime.server, mcp_runtime.transports.stdio\n"
+        "from mcp_bindings.v2025_11_25 import Client, Server\n"
+        "print([name for name in sys.modules if name.startswith(('httpx2', 'starlette', 'uvicorn'))\n"
+        "       or name.startswith('mcp_runtime.transports.http')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_an_endpoint_needs_no_http_library() -> None:
+    code = (
+        "import sys\nfrom mcp_bindings.v2025_11_25 import Server\nfrom mcp_runtime.transports.http import asgi_app\n"
+        "asgi_app(Server())\nprint([name for name in sys.modules if name in ('httpx2', 'starlette', 'uvicorn')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,219 @@
+"""What leaves by which stream, how a stream ends, and how a client comes back to one."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from mcp_runtime.errors import LocalProtocolError
+from mcp_runtime.subscriptions import list_changed
+from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app
+from support.http import RawClient, call, events_of, messages_of, raw_client, request
+from support.http_server import chatty
+
+NEWEST = "2025-11-25"
+HTTP_REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+QUICK = HttpLimits(stream_after=0.02, retry=0.01)
+
+
+def text_of(message: Any) -> str:
+    return str(message["result"]["content"][0]["text"])
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+async def test_what_leaves_first_decides_the_form_of_the_answer(revision: str) -> None:
+    async with raw_client(asgi_app(chatty(revision), limits=QUICK)) as client:
+        await client.shake_hands(revision)
+        assert (await client.post(call("echo", text="a"))).headers["content-type"] == "application/json"
+        logged = await client.post(call("log"))
+        assert logged.headers["content-type"] == "text/event-stream"
+        assert [message.get("method", "answer") for message in messages_of(logged.text)] == [
+            "notifications/message",
+            "answer",
+        ]
+        late = await client.post(call("echo", text="late", delay=0.1))
+        assert late.headers["content-type"] == "text/event-stream"
+        assert text_of(messages_of(late.text)[0]) == "late"
+        for answer in (logged, late):
+            first = events_of(answer.text)[0]
+            assert ("retry" in first and first["data"] == "") == (revision == NEWEST)
+        assert all("id" in event for event in events_of(late.text))
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+async def test_what_belongs_to_a_request_leaves_on_its_stream(revision: str) -> None:
+    server = chatty(revision)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(revision, sampling={})
+        async with client.stream() as common, client.stream(call("ask", "a")) as asking:
+            question = await asking.message()
+            assert question["method"] == "sampling/createMessage"
+            result = {"role": "assistant", "content": {"type": "text", "text": "tea"}, "model": "m"}
+            answered = await client.post({"jsonrpc": "2.0", "id": question["id"], "result": result})
+            assert (answered.status_code, answered.content) == (202, b"")
+            assert text_of(await asking.message()) == "tea"
+            assert await asking.message() is None, "a stream ends with its answer"
+            timed = await client.post(call("timer"))
+            assert [m.get("method", "answer") for m in messages_of(timed.text)] == ["notifications/message", "answer"]
+            await list_changed(server, "tools")
+            assert (await common.message())["method"] == "notifications/tools/list_changed"
+
+
+async def test_what_nobody_listens_to_waits_for_the_next_get() -> None:
+    server = chatty(NEWEST)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(NEWEST)
+        await list_changed(server, "tools")
+        async with client.stream() as common:
+            first = await common.event()
+            assert first is not None and first.data == "" and first.retry == 10
+            event = await common.event()
+            assert event is not None and "list_changed" in event.data
+        await list_changed(server, "tools")
+        async with client.stream(last_event_id=event.id) as again:
+            following = await again.event()
+            assert following is not None and following.id == "0-2"
+
+
+async def test_the_newest_get_takes_over() -> None:
+    server = chatty(NEWEST)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(NEWEST)
+        async with client.stream() as first, client.stream() as second:
+            assert await second.event() is not None
+            await list_changed(server, "tools")
+            assert (await second.message())["method"] == "notifications/tools/list_changed"
+            assert await first.message() is None, "a message is sent on one stream only"
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+async def test_a_lost_stream_is_resumed_and_no_request_is_cancelled(revision: str) -> None:
+    server = chatty(revision)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(revision, sampling={})
+        async with client.stream(call("ask", "a")) as asking:
+            event = await asking.event()
+            while event is not None and not event.data:
+                event = await asking.event()
+            assert event is not None
+            question = json.loads(event.data)
+        result = {"role": "assistant", "content": {"type": "text", "text": "tea"}, "model": "m"}
+        assert (await client.post({"jsonrpc": "2.0", "id": question["id"], "result": result})).status_code == 202
+        async with client.stream(last_event_id=event.id) as again:
+            assert text_of(await again.message()) == "tea"
+            assert await again.message() is None
+        # It has ended, and what it said can still be read once more.
+        async with client.stream(last_event_id=event.id) as again:
+            assert text_of(await again.message()) == "tea"
+            assert await again.message() is None
+        assert server.ended == []
+
+
+async def test_a_stream_resumes_in_its_own_session_only() -> None:
+    async with raw_client(asgi_app(chatty(NEWEST), limits=QUICK)) as client:
+        other = RawClient(client.http)
+        for one in (client, other):
+            await one.shake_hands(NEWEST)
+        logged = events_of((await client.post(call("log"))).text)
+        assert (await client.http.get("/mcp", headers=_resuming(client, logged[0]["id"]))).status_code == 200
+        for id_ in (logged[0]["id"], "0-1", "99-1", "x", "-", "1-" + "9" * 50, "0-99"):
+            answer = await client.http.get("/mcp", headers=_resuming(other, id_))
+            assert answer.status_code == 400, id_
+
+
+def _resuming(client: RawClient, id_: str) -> dict[str, str]:
+    return {**client.session, "accept": "text/event-stream", "last-event-id": id_}
+
+
+async def test_a_handler_closes_its_stream_early() -> None:
+    server = chatty(NEWEST)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(NEWEST)
+        closed = await client.post(call("close"))
+        (primed,) = events_of(closed.text)
+        assert primed["data"] == "" and primed["retry"] == "10"
+        server.gate.set()
+        async with client.stream(last_event_id=primed["id"]) as again:
+            assert text_of(await again.message()) == "closed"
+
+
+@pytest.mark.parametrize(("revision", "resumable"), [("2025-06-18", True), ("2025-03-26", True), (NEWEST, False)])
+async def test_a_stream_that_nobody_can_come_back_to_stays_open(revision: str, resumable: bool) -> None:
+    server = chatty(revision)
+    failures: list[Exception] = []
+
+    async def close(ctx: Any) -> str:
+        try:
+            ctx.close_stream()
+        except LocalProtocolError as error:
+            failures.append(error)
+        return "open"
+
+    server.tool_close = close
+    async with raw_client(asgi_app(server, limits=QUICK, resumable=resumable)) as client:
+        await client.shake_hands(revision)
+        assert text_of((await client.post(call("close"))).json()) == "open"
+    assert len(failures) == 1
+
+
+async def test_without_a_store_events_have_no_ids() -> None:
+    async with raw_client(asgi_app(chatty(NEWEST), limits=QUICK, resumable=False)) as client:
+        await client.shake_hands(NEWEST)
+        events = events_of((await client.post(call("log"))).text)
+        assert len(events) == 2 and not any("id" in event for event in events)
+
+
+async def test_what_is_cancelled_is_not_answered() -> None:
+    server = chatty(NEWEST)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(NEWEST)
+        async with client.stream(call("wait", "w")) as waiting:
+            await server.begun.wait()
+            await client.tell("notifications/cancelled", {"requestId": "w", "reason": "tea is ready"})
+            assert await waiting.message() is None
+        assert server.ended == ["tea is ready"]
+
+
+async def test_a_stream_that_is_not_read_is_cut_and_can_be_resumed() -> None:
+    limits = HttpLimits(stream_after=0.02, max_unread=300_000, write_timeout=0.3)
+    events = MemoryEventStore(max_session_bytes=64 << 20)
+    app = asgi_app(chatty(NEWEST), limits=limits, events=events)
+    async with raw_client(app) as client:
+        await client.shake_hands(NEWEST)
+        async with client.stream(call("log", count=300, size=100_000)) as stream:
+            await asyncio.sleep(1.5)
+            got: list[str] = []
+            with pytest.raises(httpx2.RemoteProtocolError):
+                while (event := await stream.event()) is not None:
+                    got.append(event.id)
+            assert 0 < len(got) < 300
+        await asyncio.sleep(1)
+        stored = await client.http.get("/mcp", headers=_resuming(client, got[-1]))
+        assert stored.status_code == 200, stored.text[:200]
+        assert (stored.status_code, len(got) - 1 + len(messages_of(stored.text))) == (200, 301)
+        assert (await client.post(request("ping"))).status_code == 200
+
+
+async def test_events_are_dropped_when_they_are_too_many_or_too_old() -> None:
+    now = [0.0]
+    store = MemoryEventStore(max_events=3, max_age=10, max_bytes=1000, max_session_bytes=500, clock=lambda: now[0])
+    for number in range(1, 6):
+        store.append("a", 1, number, b"x")
+    assert len(store) == 3
+    assert store.after("a", 1, 2) == [(3, b"x"), (4, b"x"), (5, b"x")]
+    assert store.after("a", 1, 1) is None
+    assert store.after("b", 1, 2) is None
+    now[0] = 20
+    assert store.after("a", 1, 4) is None and len(store) == 0
+    store.append("a", 1, 6, b"y" * 400)
+    store.append("a", 2, 1, b"y" * 400)
+    assert store.after("a", 1, 5) is None, "one session has no more than its share"
+    assert store.after("a", 2, 0) == [(1, b"y" * 400)]
+    store.append("b", 1, 1, b"y" * 499)
+    store.append("c", 1, 1, b"y" * 499)
+    assert store.after("a", 2, 0) is None, "the oldest go first"
+    store.forget("b")
+    assert store.after("b", 1, 0) is None
+    assert store.after("c", 1, 0) == [(1, b"y" * 499)]
