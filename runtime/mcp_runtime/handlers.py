@@ -31,9 +31,14 @@ class Context(Generic[PeerT]):
     """
 
     def __init__(self, peer: PeerT, request_id: int | str | None = None, exchange: "Exchange | None" = None) -> None:
-        self.request_id = request_id
+        self._request_id = request_id
         self._peer = peer
         self._exchange = exchange
+
+    @property
+    def request_id(self) -> int | str | None:
+        """The id of the request, None for a notification; a handler that asked for input has that of the retry."""
+        return self._request_id if self._exchange is None else self._exchange.id
 
     @property
     def peer(self) -> PeerT:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from mcp_runtime.connection.chain import Proceed
 from mcp_runtime.connection.connection import Middleware
+from mcp_runtime.inputs import Suspended
 from mcp_runtime.limits import Limits, Trace
 
 __all__ = ["ClientOptions", "Middleware", "Proceed", "ServerOptions", "Settings", "Trace"]
@@ -41,6 +42,7 @@ class ClientOptions(Settings):
         era: ``legacy`` to begin sessions only, ``modern`` to begin none; ``auto`` to find out what the server can do,
             if there are clients of both eras to choose from.
         minimum: the oldest revision that is spoken; empty for no limit.
+        input_rounds: how often a server of the modern era may ask for input before it answers a call.
         probe_timeout: seconds in which a server must say that it is of the modern era, if a session is an alternative.
     """
 
@@ -50,6 +52,7 @@ class ClientOptions(Settings):
     roots: Sequence[Any] | None = None
     era: Literal["auto", "legacy", "modern"] = "auto"
     minimum: str = ""
+    input_rounds: int = 16
     probe_timeout: float = 5.0
 
 
@@ -64,6 +67,8 @@ class ServerOptions(Settings):
         instructions: what a model should know to use the server.
         list_changed: whether clients are told when the lists of tools, prompts and resources change, or for which.
         logging: whether the server sends log messages.
+        inputs: how handlers of the modern era wait for what they ask their client; None to leave it to them, who then
+            return an ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
     """
 
     name: str = ""
@@ -72,3 +77,4 @@ class ServerOptions(Settings):
     instructions: str | None = None
     list_changed: bool | frozenset[str] = False
     logging: bool = True
+    inputs: Suspended | None = field(default_factory=Suspended)

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_runtime.errors import LocalProtocolError, MissingCapability
-from mcp_runtime.method import RequestMethod
-from mcp_runtime.server import start_server
+from mcp_runtime.server import ServerOptions, start_server
 from support.channels import Streams
 from support.posting import answer, post
 from support.roles import TEXT, made, make_handlers, make_server, returns
@@ -70,30 +69,23 @@ async def test_in_the_legacy_era_they_are_requests_of_their_own(revision: str) -
     assert text.text == ("file:///home m accept" if "elicit" in asked else "file:///home m")
 
 
-async def test_in_the_modern_era_the_result_carries_them() -> None:
-    """What carries them is plugged in; here it answers at once, where a client would send its request again."""
-    carried: list[tuple[str, str, bytes | None]] = []
-
-    async def carry(work: Any, method: RequestMethod[Any, Any], params: bytes | None, options: Any) -> Any:
-        carried.append((work.method.name, method.name, params))
-        return ANSWERS[method.name]
-
-    async def plugged(self: Any, params: Any, ctx: Any) -> Any:
-        ctx.exchange.requester.answers.ask_inside = carry
-        return await ask_everything(self, params, ctx)
-
-    response = await Modern(**CLIENT).ask(make_server(MODERN, call_tool=plugged), "tools/call", name="x")
-    assert response["result"]["content"][0]["text"] == "file:///home m accept"
-    assert [(by, what) for by, what, _ in carried] == [("tools/call", name) for name in ANSWERS]
-    assert carried[2][2] == b'{"message":"How many?","requestedSchema":{"type":"object","properties":{"cups":' + (
-        b'{"type":"integer"}}}}'
-    )
+async def test_in_the_modern_era_results_carry_them() -> None:
+    asked = {
+        "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
+        "create_message": returns("CreateMessageResult", **ANSWERS["sampling/createMessage"]),
+        "elicit": returns("ElicitResult", **ANSWERS["elicitation/create"]),
+    }
+    server = make_server(MODERN, call_tool=ask_everything)
+    async with talk(server, handlers=make_handlers(MODERN, **asked)) as both:
+        [text] = (await both.client.call_tool(name="x")).content
+    assert text.text == "file:///home m accept"
 
 
-async def test_without_it_asking_fails_at_once(caplog: pytest.LogCaptureFixture) -> None:
-    response = await Modern(**CLIENT).ask(make_server(MODERN, call_tool=ask_everything), "tools/call", name="x")
+async def test_a_server_may_leave_it_to_its_handlers(caplog: pytest.LogCaptureFixture) -> None:
+    server = make_server(MODERN, ServerOptions(inputs=None), call_tool=ask_everything)
+    response = await Modern(**CLIENT).ask(server, "tools/call", name="x")
     assert response["error"] == {"code": -32603, "message": "internal error"}
-    assert "roots/list of 2026-07-28: /: asking for input inside a result is not implemented yet" in caplog.text
+    assert "nothing asks for input here: ServerOptions(inputs=None) leaves it to the handlers" in caplog.text
 
 
 async def test_a_client_that_cannot_answer_is_told_so(caplog: pytest.LogCaptureFixture) -> None:

@@ -99,16 +99,38 @@ class TestReading:
             == f"the result is {value!r}, which is none of those known here: complete, input_required"
         )
 
-    async def test_a_question_that_nobody_answers_is_an_error(self) -> None:
+    async def test_a_question_where_none_may_be_asked_is_an_error(self) -> None:
         async with together(v.Client, saying(resultType="input_required", requestState="x")) as client:
-            with pytest.raises(
-                RemoteProtocolError, match="the result is input_required, and nothing here goes on from"
-            ):
-                await client.call_tool(name="x")
             with pytest.raises(
                 RemoteProtocolError, match="'input_required', which is none of those known here: complete"
             ):
                 await client.list_tools()
+
+    @pytest.mark.parametrize(
+        ("asked", "reason"),
+        [
+            ({}, "the result asks for nothing, and has no requestState"),
+            (
+                {"inputRequests": {"a": {"method": "roots/list"}}},
+                "roots/list is not answered here, and was not declared",
+            ),
+            ({"inputRequests": {"a": {"method": "acme/x"}}}, "'acme/x'"),
+        ],
+    )
+    async def test_a_question_that_nobody_answers_is_an_error(self, asked: dict[str, Any], reason: str) -> None:
+        async with together(v.Client, saying(resultType="input_required", **asked)) as client:
+            with pytest.raises(RemoteProtocolError, match=reason):
+                await client.call_tool(name="x")
+
+    async def test_a_state_alone_is_sent_back_at_once(self) -> None:
+        async def call_tool(self: Any, params: v.CallToolRequestParams, ctx: v.Context) -> Any:
+            if params.request_state is None:
+                return v.InputRequiredResult(request_state="a\u00e9\ud7ff/ ")
+            return v.CallToolResult(content=[v.TextContent(text=params.request_state)])
+
+        server = make_server(MODERN, ServerOptions(inputs=None), call_tool=call_tool)
+        async with together(v.Client, server) as client:
+            assert (await client.call_tool(name="x")).content[0].model_dump()["text"] == "a\u00e9\ud7ff/ "
 
 
 class TestExtensions:

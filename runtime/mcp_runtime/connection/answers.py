@@ -4,18 +4,24 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 from mcp_runtime.caller import CallOptions
-from mcp_runtime.method import AnyMethod, RequestMethod
+from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 
 Handler: TypeAlias = Callable[[Any, Any], Coroutine[Any, Any, Any]]
 """Takes the typed params and the context; returns the typed result."""
 
 AskInside: TypeAlias = Callable[
-    [Any, RequestMethod[Any, Any], bytes | None, CallOptions | None], Coroutine[Any, Any, dict[str, Any]]
+    [Any, RequestMethod[Any, Any], WireType[Any], bytes | None, CallOptions | None], Coroutine[Any, Any, Any]
 ]
 """Asks the requester by the result of its own request (2026-07-28, basic/patterns/mrtr), and waits for the answer.
 
-It takes the `Work` of that request, which is open, what is asked, its encoded params, and the options of the call. It
-returns the answer as the requester gave it, and raises an `McpError` if there will be none.
+It takes the `Work` of that request, what is asked, the type of the answer, the encoded params, and the options of the
+call. It returns the answer, and raises an `McpError` if there will be none.
+"""
+
+GoOn: TypeAlias = Callable[[Any, str], None]
+"""Lets a handler go on that asked its requester inside a result.
+
+It takes a request as it arrived, and the ``requestState`` in it; it raises a `PeerError` if nothing goes on from that.
 """
 
 
@@ -28,13 +34,15 @@ class Answers:
         context: makes what a handler gets beside the params: of the stub, the id of a request, and its `Exchange`.
         stamp: how each of their results begins, see `protocol.modern.stamp`; empty in the legacy era.
         ask_inside: asks the requester inside a result; None if nothing does, as in the legacy era.
+        go_on: lets the handler that asked go on; None to hand what comes to a handler as it is.
     """
 
-    __slots__ = ("ask_inside", "context", "handlers", "stamp", "stub")
+    __slots__ = ("ask_inside", "context", "go_on", "handlers", "stamp", "stub")
 
     def __init__(self) -> None:
         self.handlers: dict[str, tuple[AnyMethod, Handler]] = {}
         self.stub: Any = None
         self.stamp = b""
         self.ask_inside: AskInside | None = None
+        self.go_on: GoOn | None = None
         self.context: Callable[..., Any]

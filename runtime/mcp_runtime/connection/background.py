@@ -32,9 +32,18 @@ class Background:
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Run something, until it ends or the connection does."""
         task = self._loop.create_task(work)
+        self.adopt(task)
+        return task
+
+    def adopt(self, task: "asyncio.Task[Any]") -> None:
+        """Let a task end with the connection."""
         self._tasks[task] = None
         task.add_done_callback(self._done)
-        return task
+
+    def release(self, task: "asyncio.Task[Any]") -> None:
+        """Leave a task that was adopted to somebody else."""
+        self._tasks.pop(task, None)
+        task.remove_done_callback(self._done)
 
     def cancel(self, reason: str, but: "asyncio.Task[Any] | None") -> None:
         """Cancel all of them except one."""

@@ -77,7 +77,7 @@ class Exchange(Work):
 
         Progress that is not more than before is dropped, with a line in the log.
         """
-        if self.key is not None:
+        if self.key is not None and (self.is_open or not self.requester.is_modern):
             await self.connection.report_progress(self.key, progress, total, message)
 
     async def log(self, level: str, data: Any, logger: str | None = None) -> None:
@@ -311,6 +311,19 @@ class Connection(KnowsPeer, VendorMethods):
         if self.closed_because is not None:
             stream.close()
         return stream
+
+    def suspend(self, exchange: Work, result: bytes) -> "asyncio.Task[None]":
+        """Answer an open request now, with a result that asks for more, while its handler waits; returns its task.
+
+        Args:
+            exchange: the request.
+            result: the result, as JSON.
+        """
+        return self._inbound.suspend(exchange, result)
+
+    def resume(self, exchange: Work, task: "asyncio.Task[None]", received: Received) -> None:
+        """Let a handler that was suspended go on with another request, whose capabilities and channel it has then."""
+        self._inbound.resume(exchange, task, received)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Run something beside the messages, which is cancelled when the connection ends."""

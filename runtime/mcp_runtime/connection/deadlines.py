@@ -85,15 +85,16 @@ class Deadlines:
         if call in self._until:
             self.set(call, until + _SLACK)
 
-    async def aside(self, call: asyncio.Timeout, work: Awaitable[T]) -> T:
-        """Wait for something that does not count; the call has as much time left after it as before."""
-        until = self._until.pop(call, None)
-        if until is None:
-            return await work
-        left = until - self._loop.time()
-        found = await work
-        self.set(call, self._loop.time() + left)
-        return found
+    def suspend(self, call: asyncio.Timeout | None) -> Callable[[], None]:
+        """Let a call not expire until what is returned is called; it has as much time left then as now."""
+        until = self._until.pop(call, None) if call is not None else None
+        left = 0.0 if until is None else until - self._loop.time()
+
+        def go_on() -> None:
+            if until is not None and call is not None and call not in self._until:
+                self.set(call, self._loop.time() + left)
+
+        return go_on
 
     def pause(self) -> None:
         """Let nothing expire until `resume`."""

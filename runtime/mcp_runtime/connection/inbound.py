@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import Context, copy_context
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from mcp_runtime.connection.answers import Handler
+from mcp_runtime.connection.answers import GoOn, Handler
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.notifications import NotificationStream
@@ -16,7 +16,7 @@ from mcp_runtime.connection.refusals import UNAVAILABLE, refusal
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.work import CURRENT, Work
-from mcp_runtime.errors import RemoteProtocolError
+from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
@@ -164,6 +164,26 @@ class Inbound:
         if inspect.getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) in _NEVER_RAN:
             self._finished(key)
 
+    def suspend(self, work: Work, result: bytes) -> "asyncio.Task[None]":
+        """Answer a request now with one of this side's, while its handler goes on without one; returns its task."""
+        key = work.key
+        assert key is not None
+        task, _ = self._tasks[key]
+        self._reports.finish(key)
+        work.suspend(self._link.loop.create_future())
+        self._link.answer(key, result)
+        self._link.background.adopt(task)
+        self._release(key)
+        return task
+
+    def resume(self, work: Work, task: "asyncio.Task[None]", received: Received) -> None:
+        """Let a handler that was suspended go on with another request, which is answered when it returns."""
+        request, key = received.message, received.key
+        assert isinstance(request, Request) and key is not None
+        self._link.background.release(task)
+        self._tasks[key] = (task, work)
+        work.resume(key, request.id, received.requester, received.line, request.params)
+
     def take_notification(self, received: Received) -> Outcome:
         """Hand a notification to its handler and to the streams of its method."""
         name, requester = received.message.method, received.requester
@@ -214,6 +234,9 @@ class Inbound:
             self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return
         method, handler = found
+        go_on = requester.answers.go_on
+        if go_on is not None and self._goes_on(go_on, method, received):
+            return
         try:
             params = self._params(method, received)
             if method.gated:
@@ -224,10 +247,22 @@ class Inbound:
             self._link.refuse(key, jsonrpc.INVALID_PARAMS, reason, {"pointer": error.pointer})
             return
         work = self._handling.open(method, params, received)
-        task = self._link.loop.create_task(self._answer(work, key, handler), name=method.name)
+        task = self._link.loop.create_task(self._answer(work, handler), name=method.name)
         self._tasks[key] = (task, work)
         if self._link.side is _CLIENT and len(self._tasks) == 1:
             self._outbound.deadlines.pause()
+
+    def _goes_on(self, go_on: GoOn, method: AnyMethod, received: Received) -> bool:
+        """Whether a request went to a handler that is suspended, or was refused since there is none."""
+        state: Any = (received.message.params or {}).get("requestState")
+        if state is None or not (isinstance(method, RequestMethod) and method.multi_round_trip):
+            return False
+        try:
+            go_on(received, state)
+        except PeerError as error:
+            assert received.key is not None
+            self._link.refuse(received.key, error.code, error.message, error.data)
+        return True
 
     def _params(self, method: AnyMethod, received: Received) -> Any:
         params, requester = received.message.params, received.requester
@@ -252,33 +287,40 @@ class Inbound:
                     revision=requester.revision, method=method.name, pointer=f"/{member}", reason=reason
                 )
 
-    async def _answer(self, work: Work, key: Key, handler: Handler) -> None:
+    async def _answer(self, work: Work, handler: Handler) -> None:
         link = self._link
         CURRENT.set(work)
         try:
             result = await self._handling.run(work, handler)
             method = cast("RequestMethod[Any, Any]", work.method)
             answer = self._outbound.encode_result(method, result, work.requester)
+            if work.resumed is not None:
+                await work.resumed
         except asyncio.CancelledError:
-            if link.is_open(key) and link.closed_because is None:
+            key = work.key
+            if key is not None and link.is_open(key) and link.closed_because is None:
                 link.complain(logging.ERROR, "the handler of %s was cancelled from within", work.method.name)
                 link.refuse(key, jsonrpc.INTERNAL_ERROR, "internal error")
         except _ENDS:
             raise
         except BaseException as error:
-            if link.is_open(key):
+            if work.resumed is not None:
+                await work.resumed
+            key = work.key
+            if key is not None and link.is_open(key):
                 self._reports.finish(key)
                 work.is_open = False
                 refused = refusal(error, work.method.name, work.requester, link.complain)
                 link.refuse(key, refused.code, refused.message, refused.data)
         else:
-            if link.is_open(key):
+            key = work.key
+            if key is not None and link.is_open(key):
                 self._reports.finish(key)
                 work.is_open = False
                 line = link.answer(key, answer)
                 await line.channel.drain()
         finally:
-            self._finished(key)
+            self._finished(work.key)
 
     async def _notified(self, work: Work, handler: Handler) -> None:
         CURRENT.set(work)
@@ -289,13 +331,18 @@ class Inbound:
         except BaseException as error:
             self._link.complain(logging.ERROR, "the handler of %s failed", work.method.name, exc_info=error)
 
-    def _finished(self, key: Key) -> None:
+    def _finished(self, key: Key | None) -> None:
+        """Forget a request whose handler has ended; None if it was suspended."""
+        if key is not None:
+            self._release(key)
+        if self._link.closed_because is not None or self._link.ending is not None:
+            self._settled()
+
+    def _release(self, key: Key) -> None:
         self._tasks.pop(key, None)
         self._reports.drop(key)
         if self._link.side is _CLIENT and not self._tasks:
             self._outbound.deadlines.resume()
-        if self._link.closed_because is not None or self._link.ending is not None:
-            self._settled()
         if self._link.closed_because is not None:
             return
         while self._queue and len(self._tasks) < self._link.limits.max_in_flight:

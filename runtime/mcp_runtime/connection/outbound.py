@@ -114,8 +114,9 @@ class Outbound:
         type_: WireType[T],
         options: CallOptions | None,
         call: asyncio.Timeout | None = None,
+        rounds: int = 0,
     ) -> T:
-        """Send a request and wait for its result; see `Connection.request`.
+        """Send a request and wait for its result, after so many rounds; see `Connection.request`.
 
         `call` is the timeout of the whole call that the request belongs to.
         """
@@ -130,8 +131,14 @@ class Outbound:
             raise
         if result.__class__ is Interim:
             interim = cast("Interim", result)
-            asked = interim.resume(interim.result, Call(method, params, options))
-            return cast("T", await (asked if call is None else self.deadlines.aside(call, asked)))
+            go_on = self.deadlines.suspend(call)
+
+            def again(params: Any) -> Coroutine[Any, Any, T]:
+                go_on()
+                return self.ask(method, params, type_, options, call, rounds + 1)
+
+            result = cast("T", await interim.resume(interim.result, Call(method, params, options, rounds, again)))
+            go_on()
         return result
 
     def _begin(
@@ -184,8 +191,7 @@ class Outbound:
         if link.limits.check_capabilities:
             self._check_capabilities(method, params, requester)
         ask = asker(method, requester)
-        answer = await ask(work, method, self._encode_params(method, params, requester), options)
-        return requester.reader.read(type_, answer, method.name)
+        return cast("T", await ask(work, method, type_, self._encode_params(method, params, requester), options))
 
     async def tell(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> None:
         """Send a notification; see `Connection.notify`."""

@@ -24,11 +24,15 @@ class Call(Generic[P, R]):
         method: its record in the method table.
         params: its params.
         options: the options of the call, None if it had none.
+        rounds: how many requests of the call were answered before this one.
+        again: sends the request once more with other params, under another id, and returns its usual result.
     """
 
     method: RequestMethod[P, R]
     params: P | None
     options: CallOptions | None
+    rounds: int
+    again: Callable[[P], Coroutine[Any, Any, R]]
 
 
 Resume: TypeAlias = Callable[[Any, Call[Any, Any]], Coroutine[Any, Any, Any]]
@@ -61,7 +65,7 @@ class Results:
         self,
         method: RequestMethod[P, R],
         value: str,
-        type_: type[T],
+        type_: type[T] | WireType[T],
         resume: Callable[[T, Call[P, R]], Coroutine[Any, Any, R]],
     ) -> None:
         """Accept a result of an extension, or one that the revision has besides the usual one.
@@ -69,7 +73,7 @@ class Results:
         Args:
             method: what is answered by it.
             value: what it says that it is, in the property that tells results apart (``resultType``).
-            type_: what is made of it, a pydantic model.
+            type_: what is made of it: a pydantic model, or a type of a generated package.
             resume: gets it and the call, and returns the usual result; no timeout runs meanwhile.
 
         Raises:
@@ -79,7 +83,8 @@ class Results:
             raise ValueError(f"the results of {method.name} do not say what they are in this revision")
         if method.results.get(value) is method.result:
             raise ValueError(f"{value!r} is the usual result of {method.name}")
-        self._accepted[method.name, value] = typed_wire(type_), resume
+        wire_type = type_ if isinstance(type_, WireType) else typed_wire(type_)
+        self._accepted[method.name, value] = wire_type, resume
 
     def sent(
         self, method: RequestMethod[Any, Any], result: Mapping[str, Any], requester: Requester

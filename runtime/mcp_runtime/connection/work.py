@@ -1,5 +1,6 @@
 """One message on its connection, as far as the connection itself has to know it."""
 
+import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
 from enum import StrEnum
@@ -26,6 +27,8 @@ class Work:
         line: what it came over; None for what is sent.
         key: what tells the request apart from others that are open; None for what is not a received request.
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
+        resumed: is done when a handler that asked its requester by its result has another request to go on with; None
+            while it has one.
     """
 
     __slots__ = (
@@ -39,6 +42,7 @@ class Work:
         "method",
         "params",
         "requester",
+        "resumed",
         "way",
     )
 
@@ -64,7 +68,25 @@ class Work:
         self.id = id_
         self.is_cancelled = False
         self.cancel_reason: str | None = None
+        self.resumed: asyncio.Future[None] | None = None
         self._raw = raw
+
+    def suspend(self, resumed: "asyncio.Future[None]") -> None:
+        """Have no request, since it was answered with one of this side's, until another one resumes it."""
+        self.is_open, self.key, self.resumed = False, None, resumed
+
+    def resume(self, key: Key, id_: Id, requester: Requester, line: Line, raw: dict[str, Any] | None) -> None:
+        """Go on with another request of the same requester; from now on this one says what its sender can do."""
+        self.requester, self.line, self.id, self.key, self._raw = requester, line, id_, key, raw
+        resumed, self.resumed = self.resumed, None
+        self.is_open = True
+        if resumed is not None and not resumed.done():
+            resumed.set_result(None)
+
+    @property
+    def raw_params(self) -> Mapping[str, Any]:
+        """The params as they arrived, by wire names; empty if there were none."""
+        return self._raw or {}
 
     @property
     def meta(self) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.feature import Feature
 from mcp_runtime.connection.link import log
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision
+from mcp_runtime.features.inputs.answering import InputAnswers
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
 from mcp_runtime.handshake.arguments import check_opening
@@ -166,6 +167,7 @@ class Opening:
         if revision not in offered:
             await self._go_on(offered, tried)
             return
+        InputAnswers(options.input_rounds).install(self._connection)
         said: Mapping[str, Any] = result.get("_meta") or {}
         info: Mapping[str, Any] = said.get(modern.SERVER_INFO) or {}
         self._offer.settle(result["capabilities"], info=info, instructions=result.get("instructions"))

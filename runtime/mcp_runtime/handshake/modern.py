@@ -12,6 +12,7 @@ from mcp_runtime.connection.reports import LEVELS
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import PeerError
+from mcp_runtime.features.inputs.suspended import Suspensions
 from mcp_runtime.handlers import ServerHandlers, answer_with
 from mcp_runtime.handshake.offer import Offer, introduced, server_features
 from mcp_runtime.method import RequestMethod
@@ -126,6 +127,9 @@ class Requesters:
         answers = Answers()
         answers.stub, answers.context = server.__peer__(connection), server.__context__
         answers.stamp = modern.stamp(introduced(server, options))
+        if options.inputs is not None:
+            suspensions = Suspensions(connection, server, options.inputs)
+            answers.ask_inside, answers.go_on = suspensions.ask, suspensions.go_on
         requester = Requester(
             side=Side.SERVER, reader=connection.reader(binding.revision), answers=answers, binding=binding
         )

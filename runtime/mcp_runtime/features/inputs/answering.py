@@ -1,0 +1,87 @@
+"""The client's side of input in the middle of a request: its handlers answer, and the request is sent once more."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.results import Call
+from mcp_runtime.connection.returned import write_result
+from mcp_runtime.errors import RemoteProtocolError
+from mcp_runtime.method import AnyMethod, RequestMethod
+from mcp_runtime.protocol.text import clipped
+
+
+@dataclass(frozen=True, slots=True)
+class InputAnswers:
+    """Answers what a server of the modern era asks inside its results, with the handlers of the client.
+
+    Attributes:
+        rounds: how often a server may ask for input before it answers a call.
+    """
+
+    rounds: int
+
+    def install(self, connection: Connection) -> None:
+        """Go on from results that ask for input."""
+        assert connection.binding is not None
+        for method in connection.binding.methods.values():
+            if isinstance(method, RequestMethod) and method.multi_round_trip:
+                for value, type_ in method.results.items():
+                    if type_ is not method.result:
+                        connection.results.accept(method, value, type_, partial(self._answer, connection))
+
+    async def _answer(self, connection: Connection, asked: Any, call: Call[Any, Any]) -> Any:
+        """Answer what a result asks, and send the call again with the answers."""
+        if call.rounds >= self.rounds:
+            raise _broken(connection, call.method, "", f"the server asked for input {call.rounds + 1} times")
+        requests: dict[str, Any] = asked.input_requests or {}
+        if not requests and asked.request_state is None:
+            raise _broken(connection, call.method, "", "the result asks for nothing, and has no requestState")
+        answers = await _all(connection, call.method, requests)
+        more = {"input_responses": answers or None, "request_state": asked.request_state}
+        assert call.params is not None
+        return await call.again(call.params.model_copy(update=more))
+
+
+async def _all(connection: Connection, method: AnyMethod, requests: dict[str, Any]) -> dict[str, Any]:
+    """Return the answers to questions, which are answered at the same time.
+
+    Raises:
+        RemoteProtocolError: one asks for something that this client did not declare.
+        Exception: what the handler of one raises; the others are cancelled.
+    """
+    for key, request in requests.items():
+        _check_declared(connection, method, key, request)
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = {key: group.create_task(_one(connection, request)) for key, request in requests.items()}
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return {key: task.result() for key, task in tasks.items()}
+
+
+async def _one(connection: Connection, request: Any) -> Any:
+    assert connection.binding is not None
+    method = connection.binding.methods[request.method]
+    assert isinstance(method, RequestMethod)
+    answer = await connection.ask_self(method, request.params)
+    return json.loads(write_result(method, answer))
+
+
+def _check_declared(connection: Connection, method: AnyMethod, key: str, request: Any) -> None:
+    asked = connection.binding.methods.get(request.method) if connection.binding else None
+    pointer = f"/inputRequests/{clipped(key, 64)}"
+    if asked is None or connection.handler(asked.name) is None:
+        raise _broken(connection, method, pointer, f"{request.method} is not answered here, and was not declared")
+    given: dict[str, Any] = request.params.model_dump(mode="json") if request.params is not None else {}
+    paths = [asked.capability, *(path for name, path in asked.gated.items() if given.get(name) is not None)]
+    for path in filter(None, paths):
+        if not connection.requester.is_open(path, connection.side.other):
+            raise _broken(connection, method, pointer, f"{request.method} needs {path}, which was not declared")
+
+
+def _broken(connection: Connection, method: AnyMethod, pointer: str, reason: str) -> RemoteProtocolError:
+    return RemoteProtocolError(revision=connection.revision, method=method.name, pointer=pointer, reason=reason)

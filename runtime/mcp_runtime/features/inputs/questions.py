@@ -1,0 +1,81 @@
+"""What a handler asks its client before it goes on, as a result carries it."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+from mcp_runtime.errors import PeerError, RemoteProtocolError
+from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_object
+from mcp_runtime.protocol.validation import Reader
+
+_NOT_OF_THE_CALL: Final = frozenset(("_meta", "inputResponses", "requestState"))
+
+
+class Question:
+    """One question, until it is answered.
+
+    Attributes:
+        method: the method of what is asked.
+        type: the type of the answer.
+        request: what is asked, as JSON.
+        answered: gets the answer.
+    """
+
+    __slots__ = ("answered", "method", "request", "type")
+
+    def __init__(
+        self,
+        method: RequestMethod[Any, Any],
+        type_: WireType[Any],
+        params: bytes | None,
+        answered: "asyncio.Future[Any]",
+    ) -> None:
+        self.method = method
+        self.type = type_
+        self.request = b'{"method":%b%b}' % (to_json(method.name), b"" if params is None else b',"params":%b' % params)
+        self.answered = answered
+
+
+def input_required(questions: Mapping[str, Question], state: str, stamp: bytes) -> bytes:
+    """Return the result that asks them, as JSON.
+
+    Args:
+        questions: the questions, by keys of this side's.
+        state: what the client sends back with its answers.
+        stamp: how every result begins.
+    """
+    asked = b",".join(b"%b:%b" % (to_json(key), question.request) for key, question in questions.items())
+    head = stamp or b"{"
+    return b'%b"resultType":"input_required","inputRequests":{%b},"requestState":%b}' % (head, asked, to_json(state))
+
+
+def read_answers(questions: Mapping[str, Question], params: Mapping[str, Any], reader: Reader) -> dict[str, Any]:
+    """Return the answers that params have, each of the type of its question; what was not asked is ignored.
+
+    Raises:
+        PeerError: an answer is not valid.
+    """
+    given: Any = params.get("inputResponses")
+    found: dict[str, Any] = {}
+    for key, question in questions.items():
+        if not is_object(given) or key not in given:
+            continue
+        try:
+            if not is_object(given[key]):
+                raise PeerError(INVALID_PARAMS, "an answer is an object", {"pointer": f"/inputResponses/{key}"})
+            found[key] = reader.read(question.type, given[key], question.method.name)
+        except RemoteProtocolError as error:
+            pointer = f"/inputResponses/{key}{error.pointer}"
+            raise PeerError(INVALID_PARAMS, f"{pointer}: {error.reason}", {"pointer": pointer}) from error
+    return found
+
+
+def digest_of(params: Mapping[str, Any]) -> bytes:
+    """Return what tells the params of a call apart from others; a retry has the same as the request before it."""
+    call = {name: value for name, value in params.items() if name not in _NOT_OF_THE_CALL}
+    return blake2b(json.dumps(call, sort_keys=True).encode("utf-8", "surrogatepass"), digest_size=16).digest()

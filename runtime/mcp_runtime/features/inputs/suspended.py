@@ -1,0 +1,211 @@
+"""Handlers that wait for their client between two of its requests, in this process: nothing runs twice.
+
+A handler that asks its client has no request while it waits: what asked is the answer to the one before, and the client
+may never come back. So only time or the end of the connection ends it, and there are no more of them than a quota.
+"""
+
+import asyncio
+import hmac
+import logging
+import secrets
+from collections.abc import Callable
+from contextvars import Context
+from hashlib import blake2b
+from typing import Any, Final
+
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.inbound import Received
+from mcp_runtime.connection.work import Work
+from mcp_runtime.errors import PeerError, RequestTimeout
+from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers
+from mcp_runtime.handlers import ServerHandlers
+from mcp_runtime.inputs import Suspended
+from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+
+log: Final = logging.getLogger("mcp_runtime")
+
+_SECRET: Final = secrets.token_bytes(32)
+"""Tells the handles of this process from others."""
+_NONCE: Final = 24
+_COUNTS: Final = "_mcp_suspended"
+
+
+class Suspensions:
+    """The suspended handlers of one server over one connection.
+
+    Args:
+        connection: the connection.
+        server: the server, whose handlers over all connections share one quota.
+        settings: the quotas.
+    """
+
+    def __init__(self, connection: Connection, server: ServerHandlers, settings: Suspended) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
+        self._asking: dict[Work, _Asking] = {}
+        self._waiting: dict[str, _Asking] = {}
+        self._per_peer: dict[str | None, int] = {}
+        self._overall: list[int] = server.__dict__.setdefault(_COUNTS, [0])
+
+    async def ask(
+        self,
+        work: Work,
+        method: RequestMethod[Any, Any],
+        type_: WireType[Any],
+        params: bytes | None,
+        options: CallOptions | None,
+    ) -> Any:
+        """Ask the client, with all that is asked until the next turn of the event loop; see `connection.answers`."""
+        asking = self._asking.get(work)
+        if asking is None:
+            asking = self._asking[work] = _Asking(work, self._forget)
+        asking.asked += 1
+        key = f"{method.name.partition('/')[0]}-{asking.asked}"
+        question = asking.open[key] = Question(method, type_, params, self._loop.create_future())
+        self._ask_soon(asking)
+        timeout = options.timeout if options is not None else None
+        try:
+            # A person is asked: only a limit of this call's own counts.
+            async with asyncio.timeout(timeout):
+                return await question.answered
+        except TimeoutError:
+            raise RequestTimeout(method.name, timeout or 0) from None
+        finally:
+            asking.open.pop(key, None)
+            self._settle(asking)
+
+    def _ask_soon(self, asking: "_Asking") -> None:
+        if not asking.is_scheduled:
+            asking.is_scheduled = True
+            self._loop.call_soon(self._send, asking, context=Context())
+
+    def _send(self, asking: "_Asking") -> None:
+        """Answer the open request with what is not answered yet."""
+        asking.is_scheduled = False
+        work = asking.work
+        if not work.is_open or not asking.open:
+            return
+        peer = work.requester.principal
+        if self._overall[0] >= self._settings.overall or self._per_peer.get(peer, 0) >= self._settings.per_peer:
+            log.warning("too many handlers wait for input; that of %s is refused", work.method.name)
+            for question in asking.open.values():
+                if not question.answered.done():
+                    reason = "too many requests wait for input; try again later"
+                    question.answered.set_exception(PeerError(INTERNAL_ERROR, reason))
+            return
+        asking.handle = _new_handle()
+        asking.peer = peer
+        self._count(peer, 1)
+        self._waiting[asking.handle] = asking
+        asking.task = self._connection.suspend(
+            work, input_required(asking.open, asking.handle, work.requester.answers.stamp)
+        )
+        asking.task.add_done_callback(asking.ended)
+        asking.timer = self._loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
+
+    def go_on(self, received: Received, state: Any) -> None:
+        """Let the handler go on that gave a handle away; see `connection.answers`.
+
+        Raises:
+            PeerError: the handle expired, was used, is that of another request or was never one of this process; or an
+                answer is not valid.
+        """
+        asking = self._waiting.get(state) if isinstance(state, str) else None
+        if asking is None:
+            if not _is_own(state):
+                log.warning(
+                    "a requestState came that this process never issued; a client must come back to the same process"
+                )
+            raise _unknown()
+        requester, params = received.requester, received.message.params or {}
+        task, work = asking.task, asking.work
+        is_same = work.method.name == received.message.method and asking.digest == digest_of(params)
+        if task is None or requester.principal != asking.peer or not is_same:
+            raise _unknown()
+        answers = read_answers(asking.open, params, requester.reader)
+        self._forget(asking)
+        self._connection.resume(work, task, received)
+        for key, answer in answers.items():
+            question = asking.open[key]
+            if not question.answered.done():
+                question.answered.set_result(answer)
+        # What was not answered is asked again.
+        self._ask_soon(asking)
+
+    def _expire(self, asking: "_Asking") -> None:
+        work, task = asking.work, asking.task
+        reason = f"the client did not come back within {self._settings.expiry:g} s"
+        log.info("%s is given up: %s", work.method.name, reason)
+        self._forget(asking)
+        work.is_cancelled, work.cancel_reason = True, reason
+        if task is not None:
+            task.cancel(reason)
+
+    def _forget(self, asking: "_Asking") -> None:
+        """Take a handle back, since it was used or nothing waits any more."""
+        handle, asking.handle = asking.handle, ""
+        if self._waiting.pop(handle, None) is None:
+            return
+        if asking.timer is not None:
+            asking.timer.cancel()
+        if asking.task is not None:
+            asking.task.remove_done_callback(asking.ended)
+        self._count(asking.peer, -1)
+        self._settle(asking)
+
+    def _settle(self, asking: "_Asking") -> None:
+        if not asking.open and not asking.handle:
+            self._asking.pop(asking.work, None)
+
+    def _count(self, peer: str | None, change: int) -> None:
+        self._overall[0] += change
+        count = self._per_peer.get(peer, 0) + change
+        if count:
+            self._per_peer[peer] = count
+        else:
+            self._per_peer.pop(peer, None)
+
+
+class _Asking:
+    """What one handler asks, and how it is found again."""
+
+    def __init__(self, work: Work, forget: "Callable[[_Asking], None]") -> None:
+        self.work = work
+        self.digest = digest_of(work.raw_params)
+        self.open: dict[str, Question] = {}
+        self.asked = 0
+        self.handle = ""
+        self.peer: str | None = None
+        self.is_scheduled = False
+        self.task: asyncio.Task[None] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self._forget = forget
+
+    def ended(self, _: "asyncio.Task[None]") -> None:
+        """Learn that the handler was cancelled while it waited."""
+        self._forget(self)
+
+
+def _new_handle() -> str:
+    nonce = secrets.token_urlsafe(_NONCE)
+    return nonce + _mac(nonce)
+
+
+def _is_own(state: object) -> bool:
+    """Whether this process issued a handle, be it used or expired."""
+    if not isinstance(state, str) or not state.isascii():
+        return False
+    nonce, mac = state[: -len(_mac(""))], state[-len(_mac("")) :]
+    return hmac.compare_digest(_mac(nonce), mac)
+
+
+def _mac(nonce: str) -> str:
+    return blake2b(nonce.encode(), key=_SECRET, digest_size=16).hexdigest()
+
+
+def _unknown() -> PeerError:
+    reason = "nothing waits for this requestState: it expired, was used, or is that of another request; start anew"
+    return PeerError(INVALID_PARAMS, reason, {"pointer": "/requestState"})
