@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from mcp_runtime.connection.background import Background
+from mcp_runtime.connection.chatter import Chatter
 from mcp_runtime.connection.inbound import Handling, Inbound, Received
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link
@@ -22,7 +23,7 @@ from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
-from mcp_runtime.protocol.names import INITIALIZE, PING
+from mcp_runtime.protocol.names import INITIALIZE, PING, SERVER_DISCOVER
 from mcp_runtime.protocol.outcome import ACCEPTED, ANSWERED, Outcome, Verdict, of_batch
 
 CloseHook: TypeAlias = Callable[[str], None]
@@ -51,6 +52,7 @@ class Conversation:
     """
 
     __slots__ = (
+        "_chatter",
         "_close_hooks",
         "_has_warned",
         "_is_over",
@@ -74,6 +76,7 @@ class Conversation:
         self.on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None
         self.on_modern: Callable[[Request, Channel], Requester] | None = None
         self._close_hooks: list[CloseHook] = []
+        self._chatter: Chatter | None = None
         self._has_warned = False
         self._is_over = False
         self._over: asyncio.Event | None = None  # made for whoever waits, since most connections are idle
@@ -108,7 +111,11 @@ class Conversation:
                 return of_batch([self._take(event, message, line) for event in events])
             event = link.session.receive_message(value, line)
         except MalformedMessage as error:
+            if link.side is Side.CLIENT and Chatter.is_text(message):
+                return self._take_text(message, error)
             return self._take_malformed(error, line)
+        if self._chatter is not None:
+            self._chatter.end()
         return self._take(event, message, line)
 
     def message_refused(self, reason: str, channel: Channel | None = None) -> Outcome:
@@ -192,6 +199,8 @@ class Conversation:
         if link.closed_because is not None:
             return
         self.reports.flush()
+        if self._chatter is not None:
+            self._chatter.end()
         link.close(reason)
         self.outbound.fail_all(reason)
         current = _current_task()
@@ -296,6 +305,13 @@ class Conversation:
         else:
             link.answer(request.id, jsonrpc.dump(result))
 
+    def _take_text(self, text: bytes, error: MalformedMessage) -> Outcome:
+        """Take a line that a server printed. It gets no answer: whoever printed it sent nothing."""
+        if self._chatter is None:
+            self._chatter = Chatter(self.link.loop, lambda said: self.link.report(self.link.violation(said)))
+        self._chatter.heard(text)
+        return Outcome(Verdict.MALFORMED, error.code, error.reason)
+
     def _take_malformed(self, error: MalformedMessage, line: Line) -> Outcome:
         link = self.link
         if error.id is not None and link.modern.key(error.id, line) in link.modern.incoming:
@@ -304,7 +320,11 @@ class Conversation:
 
     def _take_violation(self, violation: Violation, line: Line) -> Outcome:
         error = self.link.violation(violation.reason, violation.method)
-        self.link.report(error)
+        if violation.method == SERVER_DISCOVER:
+            # A client that speaks both eras asks this first, and learns from the error which one the server is of.
+            log.debug("%s", error)
+        else:
+            self.link.report(error)
         self.link.send_at_once(violation.answer, line)
         self.outbound.fail(violation.failed, error)
         verdict = Verdict.MALFORMED if violation.is_malformed else Verdict.REJECTED

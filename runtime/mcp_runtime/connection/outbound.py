@@ -114,6 +114,7 @@ class Outbound:
         type_: WireType[T],
         options: CallOptions | None,
         call: asyncio.Timeout | None = None,
+        *,
         rounds: int = 0,
     ) -> T:
         """Send a request and wait for its result, after so many rounds; see `Connection.request`.
@@ -135,7 +136,7 @@ class Outbound:
 
             def again(params: Any) -> Coroutine[Any, Any, T]:
                 go_on()
-                return self.ask(method, params, type_, options, call, rounds + 1)
+                return self.ask(method, params, type_, options, call, rounds=rounds + 1)
 
             result = cast("T", await interim.resume(interim.result, Call(method, params, options, rounds, again)))
             go_on()

@@ -1,0 +1,47 @@
+"""Text that a server prints among its messages: a banner, or what a library says of itself."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from mcp_runtime.connection.link import log
+from mcp_runtime.protocol.text import MAX_TEXT, clipped
+
+WAIT: Final = 0.2
+"""Seconds in which more lines of a banner may come."""
+
+
+class Chatter:
+    """What a peer printed, shown once as soon as its next message comes; later text is only worth a debug line.
+
+    Args:
+        loop: waits for the rest of a banner that no message follows.
+        show: is told what to show.
+    """
+
+    __slots__ = ("_lines", "_show", "_timer")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._lines: list[str] | None = []
+        self._timer = loop.call_later(WAIT, self.end)
+
+    @staticmethod
+    def is_text(message: bytes) -> bool:
+        """Whether a line is text, rather than a message that went wrong."""
+        return message[:1] not in (b"{", b"[")
+
+    def heard(self, text: bytes) -> None:
+        """Take a line of text."""
+        line = text[:MAX_TEXT].decode("utf-8", "replace")
+        if self._lines is None:
+            log.debug("the peer printed more text: %s", clipped(line))
+        elif sum(map(len, self._lines)) <= MAX_TEXT:
+            self._lines.append(line)
+
+    def end(self) -> None:
+        """Show what was printed so far, unless it was shown before."""
+        self._timer.cancel()
+        lines, self._lines = self._lines, None
+        if lines:
+            self._show(f"the peer printed text where only messages may be: {clipped(' | '.join(lines))}")
