@@ -10,7 +10,7 @@ from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.chatter import Chatter
 from mcp_runtime.connection.inbound import Handling, Inbound, Received
 from mcp_runtime.connection.line import Line
-from mcp_runtime.connection.link import Link
+from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
