@@ -18,8 +18,13 @@ class Limits:
         strict: whether null is refused where a property may only be absent; otherwise it counts as absent.
         check_sent: whether what is sent is validated once more, as if a peer had sent it.
         check_capabilities: whether messages that need a capability which the peer did not declare are refused here.
-        max_in_flight: how many requests of the peer are worked on at once.
-        max_queued: how many more may wait for their turn.
+        max_in_flight: how many requests of the peer are worked on at once, and how many notifications.
+        max_queued: how many more of each may wait for their turn; a request beyond that is answered with an error, a
+            notification is dropped.
+        max_bytes: about how many bytes the messages of the peer may take that are worked on or wait; one that is alone
+            may take more.
+        max_unread_bytes: how many bytes of answers may wait for the peer to read them; a result beyond that is replaced
+            by an error.
         linger: seconds in which requests may still be answered when the peer has closed its end; 0 for none.
         ping_interval: seconds without a message after which the peer is pinged; None for never.
         ping_timeout: seconds in which it must answer, or the connection is closed.
@@ -36,6 +41,8 @@ class Limits:
     check_capabilities: bool = True
     max_in_flight: int = 256
     max_queued: int = 10_000
+    max_bytes: int = 256 << 20
+    max_unread_bytes: int = 256 << 20
     linger: float = 1.0
     ping_interval: float | None = None
     ping_timeout: float = 10.0

@@ -7,8 +7,9 @@ import pytest
 
 from mcp_runtime.connection.journal import BURST, RATE
 from mcp_runtime.errors import McpError
-from support.raw_client import raw_client
-from support.talk import talk
+from mcp_runtime.server import start_server
+from mcp_runtime.transports.memory import memory_pair
+from support.talk import Raw, raw, talk
 from support.tools_server import Tools
 
 SECONDS = 5
@@ -16,13 +17,17 @@ SECONDS = 5
 
 
 async def test_junk_is_summarised_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async with raw_client(Tools()) as client:
-        for _ in range(10_000):
-            client.send(b"?")
-        assert BURST <= len(caplog.records) <= BURST + RATE * SECONDS
-        await asyncio.sleep(1.5 / RATE)
-        client.send(b"?")
-        assert "more messages about this connection were left out" in caplog.records[-2].message
+    here, there = memory_pair()
+    server = await start_server(there, Tools())
+    await here.start(Raw(server))
+    for _ in range(10_000):
+        here.send(b"?")
+    assert BURST <= len(caplog.records) <= BURST + RATE * SECONDS
+    await asyncio.sleep(1.5 / RATE)
+    here.send(b"?")
+    assert "more messages about this connection were left out" in caplog.records[-2].message
+    await here.close()
+    await server.wait_closed()
 
 
 async def test_failing_handlers_are_summarised(caplog: pytest.LogCaptureFixture) -> None:
@@ -35,11 +40,9 @@ async def test_failing_handlers_are_summarised(caplog: pytest.LogCaptureFixture)
 
 
 async def test_hooks_are_called_as_often_and_told_of_the_rest() -> None:
-    errors: list[McpError] = []
-    async with raw_client(Tools()) as client:
-        client.server.on_error(errors.append)
+    async with raw(Tools()) as peer:
         for _ in range(1_000):
-            client.send(b"?")
-    *told, last = errors
+            peer.send(b"?")
+    *told, last = peer.errors
     assert BURST <= len(told) <= BURST + RATE * SECONDS
     assert str(last) == f"{1_000 - len(told)} more messages about this connection were left out"

@@ -15,7 +15,7 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import Handlers
-from mcp_runtime.transports.memory import memory_pair
+from mcp_runtime.transports.memory import MemoryTransport, memory_pair
 from support.receiving import OneStream
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -99,7 +99,7 @@ async def raw(server: Any, *more: Any) -> AsyncGenerator["Raw"]:
     line = Raw(connection)
     connection.on_error(line.errors.append)
     await here.start(line)
-    line.send = here.send
+    line.send, line.transport = here.send, here
     try:
         yield line
     finally:
@@ -115,6 +115,7 @@ class Raw(OneStream):
         self.got: list[Any] = []
         self.errors: list[McpError] = []
         self.send: Callable[[bytes], None]
+        self.transport: MemoryTransport
         self._arrived = asyncio.Event()
 
     def heard(self, message: bytes) -> None:

@@ -108,7 +108,7 @@ class Conversation:
                 return outcome
             if value.__class__ is list:
                 events = link.session.receive_batch(value, line)
-                return of_batch([self._take(event, message, line) for event in events])
+                return of_batch([self._take(event, message, line, len(events)) for event in events])
             event = link.session.receive_message(value, line)
         except MalformedMessage as error:
             if link.side is Side.CLIENT and Chatter.is_text(message):
@@ -213,15 +213,15 @@ class Conversation:
                 link.complain(logging.ERROR, "a hook for the end failed", exc_info=error)
         self._settle()
 
-    def _take(self, event: Event, text: bytes, line: Line) -> Outcome:
+    def _take(self, event: Event, text: bytes, line: Line, parts: int = 1) -> Outcome:
         match event:
             case Result():
                 return self.outbound.take_result(event, text)
             case Request():
-                self._take_request(event, text, line)
+                self._take_request(event, text, line, parts)
                 return ANSWERED
             case Notification():
-                return self.inbound.take_notification(Received(event, text, line, self.link.requester))
+                return self.inbound.take_notification(Received(event, text, line, self.link.requester, parts=parts))
             case Failure():
                 self.outbound.take_failure(event)
             case Progressed():
@@ -232,7 +232,7 @@ class Conversation:
                 return self._take_violation(event, line)
         return ACCEPTED
 
-    def _take_request(self, request: Request, text: bytes, line: Line) -> None:
+    def _take_request(self, request: Request, text: bytes, line: Line, parts: int) -> None:
         link = self.link
         if line is not link.main:
             link.opened(line)
@@ -242,7 +242,7 @@ class Conversation:
         elif request.method == INITIALIZE:
             self._take_initialize(request, line)
         else:
-            self.inbound.take_request(Received(request, text, line, link.requester, request.id))
+            self.inbound.take_request(Received(request, text, line, link.requester, request.id, parts=parts))
 
     def _take_modern(self, value: Any, text: bytes, line: Line) -> Outcome | None:
         """Take a message of the modern era; returns None for one of the legacy era."""

@@ -5,16 +5,19 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextvars import Context, copy_context
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from mcp_runtime.connection.answers import GoOn, Handler
-from mcp_runtime.connection.line import Line
+from mcp_runtime.connection.line import MAX_UNREAD, Line
 from mcp_runtime.connection.link import Link
+from mcp_runtime.connection.load import LIGHT, Held, Load
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.refusals import UNAVAILABLE, refusal
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.turns import Turns
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod
@@ -35,18 +38,29 @@ _NEVER_RAN = (inspect.CORO_CREATED, inspect.CORO_CLOSED)
 
 
 class Received:
-    """A request or notification as it arrived: who sent it, over which line, and what tells it apart."""
+    """A request or notification as it arrived: who sent it, over which line, and what tells it apart.
 
-    __slots__ = ("key", "line", "message", "requester", "text")
+    Its text may be that of a batch, which has so many `parts`.
+    """
+
+    __slots__ = ("key", "line", "message", "parts", "requester", "text")
 
     def __init__(
-        self, message: Request | Notification, text: bytes, line: Line, requester: Requester, key: Key | None = None
+        self,
+        message: Request | Notification,
+        text: bytes,
+        line: Line,
+        requester: Requester,
+        key: Key | None = None,
+        *,
+        parts: int = 1,
     ) -> None:
         self.message = message
         self.text = text
         self.line = line
         self.requester = requester
         self.key = key
+        self.parts = parts
 
 
 class Handling(Protocol):
@@ -77,6 +91,19 @@ class Inbound:
         settled: is called when the last task ends after the connection did.
     """
 
+    __slots__ = (
+        "_handling",
+        "_link",
+        "_load",
+        "_outbound",
+        "_queue",
+        "_reports",
+        "_settled",
+        "_streams",
+        "_tasks",
+        "_turns",
+    )
+
     def __init__(
         self, link: Link, outbound: Outbound, reports: Reports, handling: "Handling", settled: Callable[[], None]
     ) -> None:
@@ -87,7 +114,10 @@ class Inbound:
         self._settled = settled
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
         self._tasks: dict[Key, tuple[asyncio.Task[None], Work]] = {}
-        self._queue: dict[Key, tuple[Received, Context]] = {}
+        self._queue: dict[Key, tuple[Received, Context, Held]] = {}
+        # Made when they are needed: most connections are idle.
+        self._load: Load | None = None
+        self._turns: Turns | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -115,7 +145,7 @@ class Inbound:
     def stream(self, method: NotificationMethod[P], limit: int) -> NotificationStream[P]:
         """Iterate over the params of one method's notifications that arrive from now on."""
         streams = self._streams.setdefault(method.name, (method, []))[1]
-        stream: NotificationStream[P] = NotificationStream(limit, streams.remove)
+        stream: NotificationStream[P] = NotificationStream(limit, self._link.limits.max_bytes, streams.remove)
         streams.append(stream)
         return stream
 
@@ -126,13 +156,17 @@ class Inbound:
         if key in self._tasks:
             # The peer cancelled a request with this id, and its handler has not ended yet.
             self._link.refuse(key, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
-        elif len(self._tasks) < limits.max_in_flight:
+        elif len(self._tasks) < limits.max_in_flight and len(received.text) <= LIGHT:
             self._begin(received, key)
-        elif len(self._queue) < limits.max_queued:
-            # Run it in its own contextvars context, not in that of the request that makes room for it.
-            self._queue[key] = (received, copy_context())
-        else:
+        elif len(self._queue) >= limits.max_queued:
             self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
+        elif (held := self._loaded().hold(received.text, received.parts)) is None:
+            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too large requests are waiting; try again later")
+        elif len(self._tasks) < limits.max_in_flight:
+            self._begin(received, key, held)
+        else:
+            # Run it in its own contextvars context, not in that of the request that makes room for it.
+            self._queue[key] = (received, copy_context(), held)
 
     def take_cancelled(self, cancelled: Cancelled) -> None:
         """Stop working on a request that the peer cancelled; it gets no answer."""
@@ -146,7 +180,8 @@ class Inbound:
                     self._stop(key, reason)
 
     def _stop(self, key: Key, reason: str | None) -> None:
-        self._queue.pop(key, None)
+        if (queued := self._queue.pop(key, None)) is not None:
+            queued[2].release()
         self._link.drop(key)
         found = self._tasks.get(key)
         if found is not None:
@@ -198,11 +233,20 @@ class Inbound:
             self._link.report(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_PARAMS, str(error))
         for stream in streams[1] if streams else ():
-            stream.put(params)
-        if found is not None or self._handling.is_watched:
-            work = self._handling.open(method, params, received)
-            self._link.background.spawn(self._notified(work, found[1] if found else _ignore))
-        return ACCEPTED
+            stream.put(params, len(received.text))
+        if found is None and not self._handling.is_watched:
+            return ACCEPTED
+        run = partial(self._notified, self._handling.open(method, params, received), found[1] if found else _ignore)
+        self._turns = self._turns or Turns(self._link, self._loaded())
+        if self._turns.take(received.text, received.parts, run):
+            return ACCEPTED
+        dropped = self._link.violation("too many notifications are waiting; this one was dropped", name)
+        self._link.report(dropped)
+        return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, str(dropped))
+
+    def _loaded(self) -> Load:
+        self._load = self._load or Load(self._link.limits.max_bytes)
+        return self._load
 
     def _watched(self, name: str, requester: Requester) -> AnyMethod | None:
         """Return a method that only middleware wants to see."""
@@ -212,6 +256,8 @@ class Inbound:
     def end(self, reason: str, current: "asyncio.Task[Any] | None") -> None:
         """Cancel what runs except the current task, since the connection has ended."""
         self._queue.clear()
+        if self._turns is not None:
+            self._turns.clear()
         for key, (task, work) in tuple(self._tasks.items()):
             if task is not current:
                 self._cancel(key, task, work, reason)
@@ -221,7 +267,15 @@ class Inbound:
             for stream in tuple(streams):
                 stream.close()
 
-    def _begin(self, received: Received, key: Key) -> None:
+    def _begin(self, received: Received, key: Key, held: Held | None = None) -> None:
+        work = self._opened(received, key)
+        if work is not None:
+            work.held = held
+        elif held is not None:
+            held.release()
+
+    def _opened(self, received: Received, key: Key) -> Work | None:
+        """Start the task of a request; returns None if it was refused."""
         request, requester = received.message, received.requester
         name = request.method
         found = requester.answers.handlers.get(name)
@@ -232,11 +286,11 @@ class Inbound:
         )
         if found is None or not may_come or not requester.has(name):
             self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
-            return
+            return None
         method, handler = found
         go_on = requester.answers.go_on
         if go_on is not None and self._goes_on(go_on, method, received):
-            return
+            return None
         try:
             params = self._params(method, received)
             if method.gated:
@@ -245,12 +299,13 @@ class Inbound:
             self._link.report(error)
             reason = f"{error.pointer or '/'}: {error.reason}"
             self._link.refuse(key, jsonrpc.INVALID_PARAMS, reason, {"pointer": error.pointer})
-            return
+            return None
         work = self._handling.open(method, params, received)
         task = self._link.loop.create_task(self._answer(work, handler), name=method.name)
         self._tasks[key] = (task, work)
         if self._link.side is _CLIENT and len(self._tasks) == 1:
             self._outbound.deadlines.pause()
+        return work
 
     def _goes_on(self, go_on: GoOn, method: AnyMethod, received: Received) -> bool:
         """Whether a request went to a handler that is suspended, or was refused since there is none."""
@@ -288,9 +343,11 @@ class Inbound:
                 )
 
     async def _answer(self, work: Work, handler: Handler) -> None:
-        link = self._link
+        link, line = self._link, cast("Line", work.line)
         CURRENT.set(work)
         try:
+            if line.owed > MAX_UNREAD:
+                await line.wait_for_room()
             result = await self._handling.run(work, handler)
             method = cast("RequestMethod[Any, Any]", work.method)
             answer = self._outbound.encode_result(method, result, work.requester)
@@ -317,8 +374,12 @@ class Inbound:
             if key is not None and link.is_open(key):
                 self._reports.finish(key)
                 work.is_open = False
-                line = link.answer(key, answer)
-                await line.channel.drain()
+                line = cast("Line", work.line)  # that of the request which is open now
+                if line.owed and line.owed + len(answer) > link.limits.max_unread_bytes:
+                    link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
+                else:
+                    link.answer(key, answer)
+                    await line.drain(len(answer))
         finally:
             self._finished(work.key)
 
@@ -339,7 +400,9 @@ class Inbound:
             self._settled()
 
     def _release(self, key: Key) -> None:
-        self._tasks.pop(key, None)
+        ended = self._tasks.pop(key, None)
+        if ended is not None and ended[1].held is not None:
+            ended[1].held.release()
         self._reports.drop(key)
         if self._link.side is _CLIENT and not self._tasks:
             self._outbound.deadlines.resume()
@@ -347,8 +410,8 @@ class Inbound:
             return
         while self._queue and len(self._tasks) < self._link.limits.max_in_flight:
             key = next(iter(self._queue))
-            received, context = self._queue.pop(key)
-            context.run(self._begin, received, key)
+            received, context, held = self._queue.pop(key)
+            context.run(self._begin, received, key, held)
 
 
 async def _ignore(params: Any, context: Any) -> None:

@@ -1,7 +1,13 @@
 """A channel, and what this side keeps for it."""
 
+import asyncio
+from typing import Final
+
 from mcp_runtime.connection.throttle import Gate
 from mcp_runtime.connection.transport import Channel
+
+MAX_UNREAD: Final = 1 << 20
+"""How many bytes of answers leave before this side checks whether the peer is reading them."""
 
 
 class Line:
@@ -12,16 +18,36 @@ class Line:
         owner: the link that it is a line of.
         open: how many requests are open on it; not counted on the main line, which is kept anyway.
         unread: bytes of answers that left at once since it was last drained.
+        owed: bytes of results that handlers' tasks wait for the peer to read.
         is_deaf: whether nothing more is read from it until it is drained.
         logs: what log messages go through, None before the first.
     """
 
-    __slots__ = ("channel", "is_deaf", "logs", "open", "owner", "unread")
+    __slots__ = ("_room", "channel", "is_deaf", "logs", "open", "owed", "owner", "unread")
 
     def __init__(self, channel: Channel, owner: object) -> None:
         self.channel = channel
         self.owner = owner
         self.open = 0
         self.unread = 0
+        self.owed = 0
+        self._room: asyncio.Event | None = None
         self.is_deaf = False
         self.logs: Gate[bytes] | None = None
+
+    async def wait_for_room(self) -> None:
+        """Wait until the peer has read most of the results, before there are more."""
+        while self.owed > MAX_UNREAD:
+            self._room = self._room or asyncio.Event()
+            await self._room.wait()
+
+    async def drain(self, size: int) -> None:
+        """Wait until the peer has read most of what was sent, a result of so many bytes included."""
+        self.owed += size
+        try:
+            await self.channel.drain()
+        finally:
+            self.owed -= size
+            if self._room is not None and self.owed <= MAX_UNREAD:
+                self._room.set()
+                self._room = None

@@ -9,7 +9,7 @@ from mcp_runtime.binding import Binding
 from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.journal import Journal
-from mcp_runtime.connection.line import Line
+from mcp_runtime.connection.line import MAX_UNREAD, Line
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.connection.work import CURRENT, Way, Work
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from mcp_runtime.bridge.wire import Wire
 
 ErrorHook: TypeAlias = Callable[[McpError], None]
-
-MAX_UNREAD: Final = 1 << 20
-"""How many bytes of answers leave at once before this side checks whether the peer is reading them."""
 
 MAX_IDLE: Final = 1000
 """How many lines are kept on which nothing is open, until they are looked through."""

@@ -17,21 +17,30 @@ class NotificationStream(Generic[P]):
         dropped: how many were thrown away, the oldest first, because the reader was slower than the peer.
     """
 
-    def __init__(self, limit: int, forget: "Callable[[NotificationStream[P]], None]") -> None:
+    def __init__(self, limit: int, max_bytes: int, forget: "Callable[[NotificationStream[P]], None]") -> None:
         self.dropped = 0
         self._limit = limit
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._sizes: deque[int] = deque()
         self._forget = forget
         self._items: deque[P | None] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._is_closed = False
 
-    def put(self, params: P | None) -> None:
-        """Take the params of one notification."""
-        if len(self._items) >= self._limit:
-            self._items.popleft()
+    def put(self, params: P | None, size: int) -> None:
+        """Take the params of one notification, whose text has so many bytes."""
+        while self._items and (len(self._items) >= self._limit or self._bytes + size > self._max_bytes):
+            self._take()
             self.dropped += 1
         self._items.append(params)
+        self._sizes.append(size)
+        self._bytes += size
         self._wake()
+
+    def _take(self) -> P | None:
+        self._bytes -= self._sizes.popleft()
+        return self._items.popleft()
 
     def close(self) -> None:
         """Take no more; what has arrived can still be read."""
@@ -51,7 +60,7 @@ class NotificationStream(Generic[P]):
                 await self._waiter
             finally:
                 self._waiter = None
-        return self._items.popleft()
+        return self._take()
 
     async def next(self, timeout: float | None = None) -> P | None:
         """Wait for the next one, for so many seconds at most.

@@ -79,6 +79,8 @@ class Outbound:
         deadlines: the timeouts of what is not answered yet.
     """
 
+    __slots__ = ("_attributes", "_link", "_listeners", "_pending", "_reports", "deadlines", "results")
+
     def __init__(self, link: Link, reports: Reports) -> None:
         self.results = Results(link.report)
         self._link = link

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, cast
 
 from mcp_runtime.connection.line import Line
+from mcp_runtime.connection.load import Held
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.method import AnyMethod
 from mcp_runtime.protocol.jsonrpc import Id, Key
@@ -26,6 +27,7 @@ class Work:
         requester: what is known of whoever sent it, or of the peer that it is sent to.
         line: what it came over; None for what is sent.
         key: what tells the request apart from others that are open; None for what is not a received request.
+        held: what it counts for among the messages that are held, None if nothing.
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
         resumed: is done when a handler that asked its requester by its result has another request to go on with; None
             while it has one.
@@ -34,6 +36,7 @@ class Work:
     __slots__ = (
         "_raw",
         "cancel_reason",
+        "held",
         "id",
         "is_cancelled",
         "is_open",
@@ -61,6 +64,7 @@ class Work:
         self.requester = requester
         self.line = line
         self.key = key
+        self.held: Held | None = None
         self.is_open = key is not None
         self.method = method
         self.params = params

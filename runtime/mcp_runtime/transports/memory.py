@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MAX_WAITING: Final = 1000
 """How many messages may wait at an end that is paused before `drain` waits for it."""
+MAX_WAITING_BYTES: Final = 1 << 20
+"""How many bytes of them may."""
 
 
 class MemoryTransport:
@@ -25,6 +27,7 @@ class MemoryTransport:
         self._sendable: asyncio.Event | None = None  # only while the other end has too much
         self._receiver: Receiver | None = None
         self._waiting: deque[bytes] = deque()
+        self._held = 0  # bytes of those that were not delivered at once
         self._is_paused = False
         self._is_delivering = False
         self._is_closed = False
@@ -37,10 +40,13 @@ class MemoryTransport:
     def send(self, message: bytes) -> None:
         """Hand a message to the other end, which takes it now unless it is paused or busy with another one."""
         if not self._is_closed:
-            self._other._waiting.append(message)
-            self._other._deliver()
-            if self._sendable is None and len(self._other._waiting) > MAX_WAITING:
-                self._sendable = asyncio.Event()
+            other = self._other
+            other._waiting.append(message)
+            other._deliver()
+            if other._waiting:
+                other._held += len(message)
+                if self._sendable is None and other._is_full():
+                    self._sendable = asyncio.Event()
 
     async def drain(self) -> None:
         """Wait until the other end, if it is paused, has taken most of what was sent."""
@@ -68,11 +74,17 @@ class MemoryTransport:
         self._is_delivering = True
         try:
             while self._waiting and not self._is_paused:
-                receiver.message_received(self._waiting.popleft(), self)
+                message = self._waiting.popleft()
+                if self._held:
+                    self._held -= len(message)
+                receiver.message_received(message, self)
         finally:
             self._is_delivering = False
-        if self._other._sendable is not None and len(self._waiting) <= MAX_WAITING:
+        if self._other._sendable is not None and not self._is_full():
             self._other._let_send()
+
+    def _is_full(self) -> bool:
+        return len(self._waiting) > MAX_WAITING or self._held > MAX_WAITING_BYTES
 
     def _let_send(self) -> None:
         if self._sendable is not None:

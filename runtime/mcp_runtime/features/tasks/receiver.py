@@ -19,7 +19,7 @@ from mcp_runtime.connection.work import CURRENT
 from mcp_runtime.errors import McpError, PeerError
 from mcp_runtime.features.tasks.related import TaskCaller, TaskExchange, mark, related_meta, with_meta
 from mcp_runtime.features.tasks.states import Failure, Outcome, Status, Success, TaskRecord
-from mcp_runtime.features.tasks.store import TaskError, TaskStore, TooManyTasks
+from mcp_runtime.features.tasks.store import ResultTooLarge, TaskError, TaskStore, TooManyTasks
 from mcp_runtime.features.tasks.tools import Support, ToolSupport
 from mcp_runtime.handlers import Context
 from mcp_runtime.method import NotificationMethod, RequestMethod
@@ -185,9 +185,14 @@ class _Receiver:
         context = self._context(ctx, exchange, record.id)
         task = self._connection.spawn(self._run(record, method, own, context))
         self._running[record.id] = (task, exchange)
-        task.add_done_callback(lambda _: self._running.pop(record.id, None))
+        task.add_done_callback(lambda _: self._ended(record.id))
         self._connection.complain(logging.INFO, "%s became the task %s", method.name, record.id)
         return mark(method.alternatives[0].validate({"task": record.wire()}), record.id)
+
+    def _ended(self, task_id: str) -> None:
+        _, exchange = self._running.pop(task_id)
+        if exchange.held is not None:
+            exchange.held.release()
 
     def _context(self, ctx: Context[Any], exchange: TaskExchange, task_id: str) -> Context[Any]:
         """Make a context whose messages to the peer belong to the task."""
@@ -249,6 +254,11 @@ class _Receiver:
         """Bring a task to another state, unless it was cancelled or has expired meanwhile."""
         try:
             record = await self._store.move(self._owner, task_id, status, message=message, outcome=outcome)
+        except ResultTooLarge as error:
+            self._connection.complain(logging.WARNING, "the result of the task %s was dropped: %s", task_id, error)
+            lost = Failure(code=INTERNAL_ERROR, message=str(error))
+            await self._move(task_id, Status.FAILED, message=str(error), outcome=lost)
+            return
         except TaskError as error:
             text = "the task %s did not become %s: %s"
             self._connection.complain(logging.DEBUG, text, task_id, status.value, error)

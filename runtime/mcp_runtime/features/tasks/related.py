@@ -148,6 +148,8 @@ class TaskExchange(Exchange):
     def __init__(self, exchange: Exchange, task_id: str) -> None:
         super().__init__(exchange.connection, exchange.method, exchange.params, way=Way.RECEIVED)
         self.id = exchange.id
+        # The params are needed for as long as the task runs.
+        self.held, exchange.held = exchange.held, None
         self._raw = {"_meta": dict(exchange.meta)}
         self.is_over = False
         self._task_id = task_id

@@ -7,14 +7,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
+from pydantic_core import to_json
+
+from mcp_runtime.connection.load import weight
 from mcp_runtime.errors import McpError
-from mcp_runtime.features.tasks.states import TRANSITIONS, Outcome, Status, TaskRecord
+from mcp_runtime.features.tasks.states import TRANSITIONS, Outcome, Status, Success, TaskRecord
 
 DEFAULT_TTL: Final = 3600.0
 DEFAULT_MAX_TTL: Final = 86_400.0
 DEFAULT_POLL_INTERVAL: Final = 1.0
 DEFAULT_MAX_TASKS: Final = 1000
 DEFAULT_PAGE_SIZE: Final = 100
+DEFAULT_MAX_BYTES: Final = 256 << 20
 
 
 class TaskError(McpError):
@@ -31,6 +35,10 @@ class UnknownCursor(TaskError):
 
 class TooManyTasks(TaskError):
     """The owner has as many tasks as it may have."""
+
+
+class ResultTooLarge(TaskError):
+    """The results of the owner's tasks take as many bytes as they may."""
 
 
 class InvalidTransition(TaskError):
@@ -86,6 +94,7 @@ class TaskStore(Protocol):
 
         Raises:
             InvalidTransition: that state cannot follow the present one.
+            ResultTooLarge: the outcome cannot be kept; the task is where it was.
         """
         ...
 
@@ -112,6 +121,7 @@ class _Entry:
     record: TaskRecord
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     outcome: Outcome | None = None
+    size: int = 0
     timer: asyncio.TimerHandle | None = None
 
 
@@ -126,6 +136,7 @@ class MemoryTaskStore:
         poll_interval: seconds that whoever asks for the state of a task is told to wait in between.
         max_tasks: how many tasks each owner may have, those that ended but are still kept included.
         page_size: how many tasks a page of a list holds.
+        max_bytes: about how many bytes of memory the results of each owner's tasks may take.
         clock: returns the time in UTC.
 
     Raises:
@@ -140,6 +151,7 @@ class MemoryTaskStore:
         poll_interval: float = DEFAULT_POLL_INTERVAL,
         max_tasks: int = DEFAULT_MAX_TASKS,
         page_size: int = DEFAULT_PAGE_SIZE,
+        max_bytes: int = DEFAULT_MAX_BYTES,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if min(ttl or 0, max_ttl, poll_interval, max_tasks) < 0 or page_size < 1:
@@ -149,6 +161,7 @@ class MemoryTaskStore:
         self._poll_interval = round(poll_interval * 1000)
         self._max_tasks = max_tasks
         self._page_size = page_size
+        self._max_bytes = max_bytes
         self._clock = clock
         self._owners: dict[str, dict[str, _Entry]] = {}
         self._issued = 0
@@ -183,6 +196,10 @@ class MemoryTaskStore:
         current = entry.record.status
         if status not in TRANSITIONS[current]:
             raise InvalidTransition(current, status)
+        size = _size(outcome)
+        if size and size + sum(other.size for other in self._owners[owner].values()) > self._max_bytes:
+            raise ResultTooLarge("the results of the tasks take too much memory; wait until some have expired")
+        entry.size = size
         entry.record = replace(entry.record, status=status, message=message, updated_at=self._clock())
         if status.is_terminal:
             entry.outcome = outcome
@@ -232,6 +249,11 @@ class MemoryTaskStore:
         entry.ended.set()
         if not tasks:
             del self._owners[owner]
+
+
+def _size(outcome: Outcome | None) -> int:
+    held = outcome.result if isinstance(outcome, Success) else outcome.data if outcome is not None else None
+    return 0 if held is None else weight(to_json(held))
 
 
 _DIGITS: Final = frozenset("0123456789abcdef")

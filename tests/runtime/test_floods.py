@@ -1,0 +1,249 @@
+"""What a peer makes this side hold is bounded, in number and in bytes."""
+
+import asyncio
+import json
+import tracemalloc
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_bindings.v2025_11_25 import methods
+from mcp_runtime.connection.load import LIGHT, Load, weight
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.tasks import MemoryTaskStore
+from mcp_runtime.transports.memory import memory_pair
+from support.talk import Raw, raw, talk
+from support.tasking import Worker, text_result
+from support.tools_server import Tools
+
+TEXT = "x" * 100_000
+LIMIT = 1_000_000
+
+
+class Held(v.Server):
+    """Works on calls and notifications until `gate` is opened; counts them."""
+
+    options = ServerOptions(name="held", max_in_flight=4, max_queued=100, max_bytes=LIMIT, max_unread_bytes=LIMIT)
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.calls = 0
+        self.told = 0
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        return v.ListToolsResult(tools=[])
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+        self.calls += 1
+        if params.name == "echo":
+            return text_result(TEXT)
+        await self.gate.wait()
+        return text_result(params.name)
+
+    async def on_roots_list_changed(self, params: v.NotificationParams | None, ctx: v.Context) -> None:
+        self.told += 1
+        await self.gate.wait()
+
+
+@asynccontextmanager
+async def opened(server: v.Server) -> AsyncGenerator[Raw]:
+    async with raw(server) as peer:
+        await peer.shake_hands("2025-11-25", roots={"listChanged": True})
+        yield peer
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+def held() -> int:
+    return tracemalloc.get_traced_memory()[0]
+
+
+@pytest.mark.usefixtures("traced")
+async def test_large_requests_are_refused_beyond_the_limit() -> None:
+    server = Held()
+    async with opened(server) as peer:
+        before = held()
+        for number in range(100):
+            peer.tell(id=number, method="tools/call", params={"name": "hold", "arguments": {"text": TEXT}})
+        await asyncio.sleep(0)
+        refused = [m for m in peer.got if "too large requests are waiting" in m.get("error", {}).get("message", "")]
+        assert 90 <= len(refused) < 100
+        assert held() - before < 2 * LIMIT
+        server.gate.set()
+        for number in range(100):
+            await peer.answer(number)
+        # There is room again.
+        peer.tell(id="last", method="tools/call", params={"name": "hold", "arguments": {"text": TEXT}})
+        assert "result" in await peer.answer("last")
+
+
+async def test_one_request_is_taken_however_large_it_is() -> None:
+    server = Held()
+    server.gate.set()
+    async with opened(server) as peer:
+        answer = await peer.ask("tools/call", {"name": "hold", "arguments": {"text": TEXT * 20}})
+        assert "result" in answer
+
+
+async def test_what_was_cancelled_or_refused_while_it_waited_makes_room() -> None:
+    server = Held()
+    async with opened(server) as peer:
+        for _ in range(10):
+            for number in range(10, 18):
+                peer.tell(id=number, method="tools/call", params={"name": "hold", "arguments": {"text": TEXT}})
+                peer.tell(id=f"wrong {number}", method="tools/call", params={"nam": TEXT})
+            for number in range(10, 18):
+                peer.tell(method="notifications/cancelled", params={"requestId": number})
+            await asyncio.sleep(0.01)
+            peer.got.clear()
+        server.gate.set()
+        assert "result" in await peer.ask("tools/call", {"name": "hold", "arguments": {"text": TEXT}})
+
+
+async def test_notifications_wait_for_their_turn_and_are_dropped_beyond_the_limit() -> None:
+    server = Held()
+    async with opened(server) as peer:
+        tasks = len(asyncio.all_tasks())
+        for _ in range(10_000):
+            peer.tell(method="notifications/roots/list_changed")
+        await asyncio.sleep(0)
+        assert len(asyncio.all_tasks()) - tasks <= 4
+        assert any("too many notifications are waiting" in str(error) for error in peer.errors)
+        assert "result" in await peer.ask("ping")
+        server.gate.set()
+        while len(asyncio.all_tasks()) > tasks:
+            await asyncio.sleep(0)
+        assert server.told == 4 + 100
+
+
+@pytest.mark.usefixtures("traced")
+async def test_large_notifications_are_dropped_beyond_the_limit() -> None:
+    server = Held()
+    async with opened(server) as peer:
+        before = held()
+        for _ in range(100):
+            peer.tell(method="notifications/roots/list_changed", params={"_meta": {"x": TEXT}})
+        await asyncio.sleep(0)
+        assert held() - before < 2 * LIMIT
+
+
+@pytest.mark.usefixtures("traced")
+async def test_a_stream_of_notifications_is_bounded_in_bytes() -> None:
+    async with talk(Tools(), max_bytes=LIMIT) as both:
+        stream = both.client.notifications(methods.NOTIFICATIONS_MESSAGE)
+        sent = both.received
+        for _ in range(100):
+            await both.server.log("info", TEXT)
+            sent.clear()
+        await asyncio.sleep(0.05)
+        assert stream.dropped
+        assert sum(len(item.data) for item in stream._items if item is not None) <= LIMIT
+
+
+async def test_results_that_nobody_reads_stop_the_work() -> None:
+    server = Held()
+    async with opened(server) as peer:
+        peer.transport.pause_reading()
+        for number in range(100):
+            peer.tell(id=number, method="tools/call", params={"name": "echo"})
+        await asyncio.sleep(0.1)
+        # Some results are more than what may be unread; the others are not even made.
+        assert server.calls < 20
+        peer.transport.resume_reading()
+        for number in range(100):
+            assert "result" in await peer.answer(number)
+        assert server.calls == 100
+
+
+async def test_results_that_are_ready_at_once_and_not_read_become_errors() -> None:
+    class Wide(Held):
+        options = ServerOptions(name="wide", max_unread_bytes=LIMIT)
+
+        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+            await self.gate.wait()
+            return text_result(TEXT)
+
+    server = Wide()
+    async with opened(server) as peer:
+        for number in range(100):
+            peer.tell(id=number, method="tools/call", params={"name": "x"})
+        await asyncio.sleep(0.01)
+        peer.transport.pause_reading()
+        server.gate.set()
+        await asyncio.sleep(0.05)
+        peer.transport.resume_reading()
+        answers = [await peer.answer(number) for number in range(100)]
+        dropped = [a for a in answers if "were not read" in a.get("error", {}).get("message", "")]
+        assert 80 < len(dropped) < 100
+
+
+async def test_memory_transports_wait_for_bytes_that_are_not_read() -> None:
+    here, there = memory_pair()
+    there.pause_reading()
+    here.send(b"x" * 2_000_000)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await here.drain()
+
+
+async def test_results_of_tasks_are_bounded_in_bytes() -> None:
+    class Large(Worker):
+        async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+            return text_result(TEXT)
+
+    async with opened(Large(MemoryTaskStore(max_bytes=LIMIT))) as peer:
+        ids: list[str] = []
+        for number in range(10):
+            answer = await peer.ask("tools/call", {"name": "work", "arguments": {}, "task": {}}, number)
+            ids.append(answer["result"]["task"]["taskId"])
+        results = [await peer.ask("tasks/result", {"taskId": id_}, id_) for id_ in ids]
+        kept = [answer for answer in results if "result" in answer]
+        assert len(kept) == LIMIT // weight(json.dumps(kept[0]["result"]).encode())
+        assert results[-1]["error"]["message"].startswith("the results of the tasks take too much memory")
+        state = await peer.ask("tasks/get", {"taskId": ids[-1]}, "state")
+        assert state["result"]["status"] == "failed"
+
+
+async def test_params_of_running_tasks_count() -> None:
+    server = Worker()
+    server.options = ServerOptions(name="worker", tasks=MemoryTaskStore(), max_bytes=LIMIT)
+    async with opened(server) as peer:
+        given: dict[str, Any] = {"name": "work", "arguments": {"do": "wait", "text": TEXT}, "task": {}}
+        answers = [await peer.ask("tools/call", given, number) for number in range(10)]
+        refused = [answer for answer in answers if "error" in answer]
+        assert len(refused) == 6
+        server.gate.set()
+        await peer.ask("tasks/result", {"taskId": answers[0]["result"]["task"]["taskId"]}, "done")
+        while "error" in await peer.ask("tools/call", given, "again"):
+            peer.got.clear()
+            await asyncio.sleep(0)
+
+
+def test_the_weight_of_a_message_is_about_what_it_takes() -> None:
+    values: list[Any] = [[[]] * 1000, [{}] * 1000, {str(n): {"a": 1.5} for n in range(1000)}, TEXT, [0.5] * 1000]
+    for value in values:
+        text = json.dumps(value).encode()
+        tracemalloc.start()
+        parsed = json.loads(text)
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert parsed == value
+        assert taken / 2 <= weight(text) <= 6 * taken
+
+
+def test_a_load_is_released_once() -> None:
+    load = Load(LIGHT)
+    one = load.hold(b"x" * LIGHT, 1)
+    assert one is not None
+    assert load.hold(b"x", 1) is None
+    one.release()
+    one.release()
+    assert load.size == 0
