@@ -17,7 +17,7 @@ from mcp_bindings import v2025_11_25 as bindings
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.conversation import Conversation
-from mcp_runtime.connection.inbound import Received
+from mcp_runtime.connection.received import Received
 from mcp_runtime.connection.transport import Channel, Receiver
 from mcp_runtime.connection.work import Work
 from mcp_runtime.limits import Limits

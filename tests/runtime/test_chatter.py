@@ -84,7 +84,7 @@ async def test_a_client_that_probes_is_worth_a_debug_line(caplog: pytest.LogCapt
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
         with caplog.at_level(logging.DEBUG, "mcp_runtime"):
             answer = await line.ask("server/discover", {"_meta": meta})
-        assert answer["error"]["code"] == -32600
+        assert answer["error"]["code"] == -32601
         assert not line.errors
         assert [record.levelno for record in caplog.records] == [logging.DEBUG]
         await line.shake_hands("2025-11-25")

@@ -8,10 +8,10 @@ from mcp_runtime.caller import CallOptions, Progress
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.chain import Proceed, through
 from mcp_runtime.connection.conversation import CloseHook, Conversation
-from mcp_runtime.connection.inbound import Received
 from mcp_runtime.connection.known import KnowsPeer
 from mcp_runtime.connection.link import ErrorHook
 from mcp_runtime.connection.notifications import NotificationStream
+from mcp_runtime.connection.received import Received
 from mcp_runtime.connection.reports import log_message
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Resumable, Transport

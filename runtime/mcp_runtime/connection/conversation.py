@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.chatter import Chatter
-from mcp_runtime.connection.inbound import Handling, Inbound, Received
+from mcp_runtime.connection.inbound import Inbound
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.outbound import Outbound
+from mcp_runtime.connection.received import Handling, Received
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, HalfOpen, Transport, TransportError

@@ -3,10 +3,10 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextvars import Context, copy_context
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.answers import GoOn, Handler
 from mcp_runtime.connection.line import MAX_UNREAD, Line
@@ -14,6 +14,7 @@ from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.load import LIGHT, Held, Load
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.outbound import Outbound
+from mcp_runtime.connection.received import Handling, Received
 from mcp_runtime.connection.refusals import UNAVAILABLE, refusal
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
@@ -23,7 +24,7 @@ from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
-from mcp_runtime.protocol.jsonrpc import Key, Notification, Request
+from mcp_runtime.protocol.jsonrpc import Key, Request
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
 from mcp_runtime.protocol.text import clipped
@@ -35,49 +36,6 @@ _ENDS = (KeyboardInterrupt, SystemExit)
 """What ends the program, not only a handler."""
 _CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a member of an enumeration
 _NEVER_RAN = (inspect.CORO_CREATED, inspect.CORO_CLOSED)
-
-
-class Received:
-    """A request or notification as it arrived: who sent it, over which line, and what tells it apart.
-
-    Its text may be that of a batch, which has so many `parts`.
-    """
-
-    __slots__ = ("key", "line", "message", "parts", "requester", "text")
-
-    def __init__(
-        self,
-        message: Request | Notification,
-        text: bytes,
-        line: Line,
-        requester: Requester,
-        key: Key | None = None,
-        *,
-        parts: int = 1,
-    ) -> None:
-        self.message = message
-        self.text = text
-        self.line = line
-        self.requester = requester
-        self.key = key
-        self.parts = parts
-
-
-class Handling(Protocol):
-    """Makes what stands for a received message, and runs its handler."""
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether middleware wants to see every message."""
-        ...
-
-    def open(self, method: AnyMethod, params: Any, received: Received) -> Work:
-        """Make what stands for a received message."""
-        ...
-
-    def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
-        """Hand a message to its handler, through the middleware."""
-        ...
 
 
 class Inbound:
@@ -105,7 +63,7 @@ class Inbound:
     )
 
     def __init__(
-        self, link: Link, outbound: Outbound, reports: Reports, handling: "Handling", settled: Callable[[], None]
+        self, link: Link, outbound: Outbound, reports: Reports, handling: Handling, settled: Callable[[], None]
     ) -> None:
         self._link = link
         self._outbound = outbound
@@ -374,14 +332,17 @@ class Inbound:
             if key is not None and link.is_open(key):
                 self._reports.finish(key)
                 work.is_open = False
-                line = cast("Line", work.line)  # that of the request which is open now
-                if line.owed and line.owed + len(answer) > link.limits.max_unread_bytes:
-                    link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
-                else:
-                    link.answer(key, answer)
-                    await line.drain(len(answer))
+                await self._hand_in(key, answer, cast("Line", work.line))
         finally:
             self._finished(work.key)
+
+    async def _hand_in(self, key: Key, answer: bytes, line: Line) -> None:
+        """Send an answer and wait until there is room for more, unless the peer has left too many unread."""
+        if line.owed and line.owed + len(answer) > self._link.limits.max_unread_bytes:
+            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many results were not read; this one was dropped")
+        else:
+            self._link.answer(key, answer)
+            await line.drain(len(answer))
 
     async def _notified(self, work: Work, handler: Handler) -> None:
         CURRENT.set(work)

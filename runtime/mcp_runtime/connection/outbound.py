@@ -14,6 +14,7 @@ from mcp_runtime.connection.deadlines import Deadlines
 from mcp_runtime.connection.inputs import asker, carrier
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link
+from mcp_runtime.connection.pending import Pending
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Call, Interim, Results
@@ -45,32 +46,6 @@ _EMBEDDED: Final = Direction.EMBEDDED
 _SERVER: Final = Side.SERVER
 
 
-class _Pending:
-    """A request that waits for its answer.
-
-    `latest` is when it ends whatever progress there is, `call` the timeout of the whole call that it belongs to.
-    """
-
-    __slots__ = ("call", "future", "latest", "limit", "line", "method", "options", "type")
-
-    def __init__(
-        self,
-        method: RequestMethod[Any, Any],
-        type_: WireType[Any],
-        future: "asyncio.Future[Any]",
-        options: CallOptions,
-        line: Line,
-    ) -> None:
-        self.call: asyncio.Timeout | None = None
-        self.line = line
-        self.method = method
-        self.type = type_
-        self.future = future
-        self.options = options
-        self.limit = 0.0
-        self.latest: float | None = None
-
-
 class Outbound:
     """What this side asks and tells over one link.
 
@@ -85,7 +60,7 @@ class Outbound:
         self.results = Results(link.report)
         self._link = link
         self._reports = reports
-        self._pending: dict[Id, _Pending] = {}
+        self._pending: dict[Id, Pending] = {}
         self.deadlines = Deadlines(link.loop, self._expire)
         self._listeners: dict[Id, Progress] = {}
         self._attributes: dict[tuple[str, type[Any]], tuple[tuple[str, str, str], ...]] = {}
@@ -172,7 +147,7 @@ class Outbound:
             encoded = _with_token(encoded, link.session.next_id)
         id_, data = link.session.request(method.name, encoded, progress=options.progress is not None)
         future: asyncio.Future[T] = link.loop.create_future()
-        pending = self._pending[id_] = _Pending(method, type_, future, options, line)
+        pending = self._pending[id_] = Pending(method, type_, future, options, line)
         pending.call = call
         timeout = link.limits.timeout if options.timeout is None else options.timeout
         if timeout is not None:
@@ -358,7 +333,7 @@ class Outbound:
         first = failures[0]
         raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
 
-    def _forget(self, id_: Id) -> _Pending | None:
+    def _forget(self, id_: Id) -> Pending | None:
         self.deadlines.drop(id_)
         return self._pending.pop(id_, None)
 
@@ -380,7 +355,7 @@ class Outbound:
             if not pending.future.done():
                 pending.future.set_exception(RequestTimeout(pending.method.name, seconds))
 
-    def _renew(self, id_: Id, pending: _Pending) -> None:
+    def _renew(self, id_: Id, pending: Pending) -> None:
         """Wait for the whole timeout once more, but never beyond the maximum since the request began."""
         settings, options = self._link.limits, pending.options
         timeout = settings.timeout if options.timeout is None else options.timeout

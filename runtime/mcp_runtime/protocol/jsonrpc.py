@@ -97,6 +97,16 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def is_id(value: Any) -> bool:
+    """Whether a parsed JSON value can be the id of a request."""
+    return value.__class__ is int or value.__class__ is str
+
+
+def is_number(value: Any) -> bool:
+    """Whether a parsed JSON value is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def parse(text: bytes) -> Any:
     """Parse a JSON text in UTF-8.
 

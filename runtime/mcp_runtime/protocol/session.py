@@ -255,7 +255,7 @@ class Session:
         params = notification.params or {}
         id_: Any = params.get("requestId")
         reason: Any = params.get("reason")
-        if _is_id(id_) and id_ in self.incoming:
+        if jsonrpc.is_id(id_) and id_ in self.incoming:
             if self.incoming[id_].method == INITIALIZE:
                 return Violation("initialize must not be cancelled", method=NOTIFICATIONS_CANCELLED)
             # Not closed yet: the holder stops the work and then calls `drop`.
@@ -276,9 +276,9 @@ class Session:
         progress: Any = params.get("progress")
         total: Any = params.get("total")
         message: Any = params.get("message")
-        if not _is_number(progress) or not (total is None or _is_number(total)):
+        if not jsonrpc.is_number(progress) or not (total is None or jsonrpc.is_number(total)):
             return Violation("progress and total are numbers", method=NOTIFICATIONS_PROGRESS)
-        outgoing = (self.outgoing.get(token) or self.lasting.get(token)) if _is_id(token) else None
+        outgoing = (self.outgoing.get(token) or self.lasting.get(token)) if jsonrpc.is_id(token) else None
         if outgoing is None or outgoing.progress is None:
             if type(token) is int and 0 < token < self._next_id:
                 # The report may have crossed the end of the request.
@@ -391,12 +391,4 @@ def progress_token(params: Mapping[str, Any] | None) -> Id | None:
         return None
     meta: Any = params["_meta"]
     token: Any = meta.get("progressToken") if meta.__class__ is dict else None
-    return token if _is_id(token) else None
-
-
-def _is_id(value: Any) -> bool:
-    return value.__class__ is int or value.__class__ is str
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return token if jsonrpc.is_id(token) else None

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.inbound import Received
+from mcp_runtime.connection.received import Received
 from mcp_runtime.connection.work import Work
 from mcp_runtime.errors import PeerError, RequestTimeout
 from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers
