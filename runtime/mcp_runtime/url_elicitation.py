@@ -3,10 +3,9 @@
 from mcp_runtime.features.elicitation.url import (
     UrlElicitation,
     UrlElicitations,
-    UrlView,
     Visits,
-    look_at_url,
     required_elicitations,
 )
+from mcp_runtime.protocol.urls import UrlView, look_at_url
 
 __all__ = ["UrlElicitation", "UrlElicitations", "UrlView", "Visits", "look_at_url", "required_elicitations"]

@@ -10,7 +10,7 @@ from mcp_runtime.connection.background import Background
 from mcp_runtime.connection.chatter import Chatter
 from mcp_runtime.connection.inbound import Inbound
 from mcp_runtime.connection.line import Line
-from mcp_runtime.connection.link import Link, log
+from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.received import Handling, Received
 from mcp_runtime.connection.reports import Reports
@@ -24,7 +24,7 @@ from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
-from mcp_runtime.protocol.names import INITIALIZE, PING, SERVER_DISCOVER
+from mcp_runtime.protocol.names import INITIALIZE, PING
 from mcp_runtime.protocol.outcome import ACCEPTED, ANSWERED, Outcome, Verdict, of_batch
 
 CloseHook: TypeAlias = Callable[[str], None]
@@ -321,11 +321,7 @@ class Conversation:
 
     def _take_violation(self, violation: Violation, line: Line) -> Outcome:
         error = self.link.violation(violation.reason, violation.method)
-        if violation.method == SERVER_DISCOVER:
-            # A client that speaks both eras asks this first, and learns from the error which one the server is of.
-            log.debug("%s", error)
-        else:
-            self.link.report(error)
+        self.link.report(error)
         self.link.send_at_once(violation.answer, line)
         self.outbound.fail(violation.failed, error)
         verdict = Verdict.MALFORMED if violation.is_malformed else Verdict.REJECTED

@@ -27,6 +27,7 @@ from mcp_runtime.protocol.events import Cancelled
 from mcp_runtime.protocol.jsonrpc import Key, Request
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
+from mcp_runtime.protocol.rules import ARRIVING
 from mcp_runtime.protocol.text import clipped
 
 P = TypeVar("P")
@@ -243,6 +244,8 @@ class Inbound:
             and (not found[0].capability or name in requester.may_receive)
         )
         if found is None or not may_come or not requester.has(name):
+            # No more than that: a client that speaks both eras asks server/discover first, to learn from the error.
+            self._link.complain(logging.DEBUG, "%s is not answered here", clipped(name, 100))
             self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return None
         method, handler = found
@@ -284,7 +287,10 @@ class Inbound:
         given, wire = params or {}, requester.wire
         if wire is not None:
             given = wire.incoming(method, "params", given, received.text, requester.reader)
-        return requester.reader.read(method.params, given, method.name)
+        read = requester.reader.read(method.params, given, method.name)
+        if method.name in ARRIVING and (broken := ARRIVING[method.name](given)) is not None:
+            raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
+        return read
 
     def _check_gated(self, method: AnyMethod, params: dict[str, Any], requester: Requester) -> None:
         """Refuse properties whose capability this side did not declare.

@@ -36,6 +36,7 @@ from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, UNRELATED
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
+from mcp_runtime.protocol.rules import LEAVING
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader
 
@@ -310,6 +311,8 @@ class Outbound:
         encoded = method.params.encode(params)
         if requester.wire is not None:
             encoded = requester.wire.outgoing(method, "params", encoded)
+        if method.name in LEAVING and (broken := LEAVING[method.name](params, encoded)) is not None:
+            raise LocalProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
         if self._link.limits.check_sent:
             self._check_sent((method.params,), encoded, method, "params", requester)
         return encoded

@@ -9,6 +9,7 @@ from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerErro
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.capabilities import declarer, put
 from mcp_runtime.protocol.modern import MISSING_CAPABILITY
+from mcp_runtime.protocol.rules import broken_error
 from mcp_runtime.protocol.text import clipped
 
 UNAVAILABLE: Final = "this method is not available here"
@@ -34,6 +35,7 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
         requester: what is known of the peer.
         complain: writes to the log.
     """
+    error = _judged(error)
     if isinstance(error, PeerError) and not error.is_from_peer:
         return _allowed(error, method, requester, complain) if requester.is_modern else error
     if isinstance(error, MethodNotImplemented):
@@ -66,6 +68,14 @@ def _allowed(error: PeerError, method: str, requester: Requester, complain: Comp
         complain(logging.ERROR, text, method, code, requester.revision)
         return PeerError(jsonrpc.INTERNAL_ERROR, error.message, error.data)
     return error
+
+
+def _judged(error: BaseException) -> BaseException:
+    """Return what a handler raised, or what is wrong with an error that would show a person what must not be shown."""
+    broken = broken_error(error.code, error.data) if isinstance(error, PeerError) else None
+    return (
+        error if broken is None else WrongResult(f"raised an error that is wrong at {broken.pointer}: {broken.reason}")
+    )
 
 
 def _is_of_peer(error: MissingCapability, requester: Requester) -> bool:

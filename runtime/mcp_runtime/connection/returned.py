@@ -10,6 +10,7 @@ from mcp_runtime.json_text import finite
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.model import WireModel
 from mcp_runtime.protocol.modern import stamped
+from mcp_runtime.protocol.rules import broken_result, is_ruled
 from mcp_runtime.protocol.text import clipped
 
 
@@ -31,7 +32,7 @@ def write_result(method: RequestMethod[Any, Any], result: Any, more: More | None
         more: what knows the result types of extensions.
 
     Raises:
-        WrongResult: it is none of them, or a number in it is not finite.
+        WrongResult: it is none of them, a number in it is not finite, or it breaks a rule beyond the schema.
     """
     write = method.writers.get(result.__class__) or _writer(method, result, more)
     try:
@@ -69,15 +70,30 @@ def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> 
         except ValidationError:
             pass
         else:
-            return lambda _: method.result.encode(value)
+            kind, write_valid = value.__class__, method.result.encode
+            writer = _judged(write_valid) if is_ruled(kind) else write_valid
+            return lambda _: writer(value)
     elif method.payload or not issubclass(kind, WireModel) or issubclass(kind, classes):
         to_json: Callable[[Any], bytes] = serializer.to_json
 
-        def writer(value: Any) -> bytes:
+        def write(value: Any) -> bytes:
             return finite(to_json(value))
 
+        writer = _judged(write) if is_ruled(kind) else write
         if not of_extensions:  # Extensions are those of one connection, the method is there for all.
             method.writers[kind] = writer
         return writer
     names = " or ".join(str(getattr(one, "__name__", one)) for one in expected)
     raise WrongResult(f"returned {clipped(repr(result), 60)} ({kind.__name__}), not {names}")
+
+
+def _judged(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    """Return what writes results that have to be judged."""
+
+    def write_judged(value: Any) -> bytes:
+        written = write(value)
+        if (broken := broken_result(value, written)) is not None:
+            raise WrongResult(f"returned a result with an error at {broken.pointer}: {broken.reason}")
+        return written
+
+    return write_judged

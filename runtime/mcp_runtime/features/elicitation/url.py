@@ -1,14 +1,10 @@
 """Elicitation by URL (2025-11-25, client/elicitation, "URL Mode"): a server sends a person to a web page."""
 
 import asyncio
-import ipaddress
 import secrets
-import socket
-import unicodedata
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
@@ -17,13 +13,11 @@ from mcp_runtime.features.elicitation.form import Action, create
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
+from mcp_runtime.protocol.rules import URL_REQUIRED
+from mcp_runtime.protocol.urls import look_at_url
 from mcp_runtime.remote import Stub
 
-URL_REQUIRED: Final = -32042
-"""The error code of a request that has to wait until a person was on a web page."""
 URL_MODE: Final = "client.elicitation.url"
-MAX_URL: Final = 8192
-"""How many characters a URL may have."""
 MAX_REQUIRED: Final = 20
 """How many elicitations one error may require."""
 
@@ -143,63 +137,6 @@ class UrlElicitations:
         self._watched.discard(connection)
         for id_ in [id_ for id_, held in self._open.items() if held is connection]:
             del self._open[id_]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UrlView:
-    """A URL as a person should see it before agreeing to open it.
-
-    Attributes:
-        url: all of it.
-        host: the part to be shown most clearly.
-        warnings: what makes it suspicious, in words; empty if nothing does.
-    """
-
-    url: str
-    host: str
-    warnings: tuple[str, ...]
-
-
-def look_at_url(url: str) -> UrlView:
-    """Return what a person should know of a URL; it is neither opened nor fetched ("Safe URL Handling").
-
-    Raises:
-        ValueError: it is not the URL of a web page, or has a user or characters that could hide where it leads.
-    """
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        raise ValueError("this is no URL") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise ValueError("this is no URL of a web page (https://host/...)")
-    if len(url) > MAX_URL or parts.username is not None or "%" in host or "\\" in url or any(map(str.isspace, url)):
-        raise ValueError("this URL could hide where it leads")
-    if not url.isprintable():
-        raise ValueError("this URL has characters that cannot be shown")
-    warnings: list[str] = []
-    if parts.scheme != "https":
-        warnings.append("it is not encrypted (http)")
-    if not host.isascii() or any(label.startswith("xn--") for label in host.split(".")):
-        warnings.append("its host has letters that look like others")
-    if _is_address(host):
-        warnings.append("its host is a number, not a name")
-    if port not in (None, 80, 443):
-        warnings.append(f"it is at an unusual port ({port})")
-    return UrlView(url=url, host=host, warnings=tuple(warnings))
-
-
-def _is_address(host: str) -> bool:
-    """Whether a host is an address, in any spelling that a browser takes for one: ``127.1``, ``0x7f000001``."""
-    host = unicodedata.normalize("NFKC", host).replace("\u3002", ".").removesuffix(".")
-    try:
-        if ":" in host:
-            ipaddress.IPv6Address(host)
-        else:
-            socket.inet_aton(host)
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def required_elicitations(error: PeerError) -> tuple[UrlElicitation, ...]:

@@ -1,0 +1,55 @@
+"""Binary content (images, audio, blobs) is base64 (RFC 4648, section 4): what the schemas call the format ``byte``.
+
+It is checked where it leaves, not where it arrives: our own mistakes must not reach a peer, and a peer's are not ours.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+BINARY: Final = ("data", "blob")
+"""The properties that hold base64, in objects where they are strings."""
+CONTENT: Final = ("content", "contents", "messages", "resource")
+"""The fields by which messages hold such objects."""
+ADVICE: Final = "not base64; base64.b64encode(data).decode() makes it"
+
+_ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_PADDING: Final = (b"", b"=", b"==")
+
+
+def is_base64(text: str) -> bool:
+    """Whether a text is base64, with padding and nothing in between."""
+    if len(text) % 4 or not text.isascii():
+        return False
+    rest = text.encode().translate(None, _ALPHABET)
+    return rest in _PADDING and text.endswith(rest.decode())
+
+
+def may_hold_binary(kind: type) -> bool:
+    """Whether objects of a class may hold binary content."""
+    return any(_parts(kind))
+
+
+def wrong_binary(value: Any) -> list[str | int] | None:
+    """Return the path in a model of the first binary content that is not base64, None if there is none."""
+    binary, inner = _parts(value.__class__)
+    for name in binary:
+        text = getattr(value, name, None)
+        if isinstance(text, str) and not is_base64(text):
+            return [name]
+    for name in inner:
+        held: Any = getattr(value, name, None)
+        if held.__class__ is list:
+            for index, item in enumerate(held):
+                if (found := wrong_binary(item)) is not None:
+                    return [name, index, *found]
+        elif (found := wrong_binary(held)) is not None:
+            return [name, *found]
+    return None
+
+
+@lru_cache(maxsize=1000)
+def _parts(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the fields of a class that hold base64, and those that hold objects which may."""
+    fields: dict[str, Any] = getattr(kind, "model_fields", {})
+    binary = tuple(name for name in BINARY if name in fields and fields[name].annotation is str)
+    return binary, tuple(name for name in CONTENT if name in fields)

@@ -1,0 +1,80 @@
+"""What the specification asks of messages beyond their schemas, wherever they come from and however they leave."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from orjson import loads
+
+from mcp_runtime.protocol.binary import ADVICE, may_hold_binary, wrong_binary
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
+from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
+from mcp_runtime.protocol.places import spell_pointer
+
+URL_REQUIRED: Final = -32042
+"""The error code of a request that has to wait until a person was on a web page."""
+_INPUTS: Final = "input_requests"
+"""The field of results that ask the client for input (2026-07-28, basic/patterns/mrtr)."""
+
+
+class Broken(NamedTuple):
+    """Where a message breaks a rule, as a JSON pointer, and how."""
+
+    pointer: str
+    reason: str
+
+
+def _url(params: Any) -> Broken | None:
+    """Judge a URL that a person is to be sent to, in the params of an elicitation by wire names."""
+    if not is_object(params) or params.get("mode") != "url" or not isinstance(params.get("url"), str):
+        return None
+    from mcp_runtime.protocol.urls import look_at_url  # Few programs send people to web pages.
+
+    try:
+        look_at_url(params["url"])
+    except ValueError as error:
+        return Broken("/url", str(error))
+    return None
+
+
+def _binary(value: Any) -> Broken | None:
+    path = wrong_binary(value)
+    return None if path is None else Broken(spell_pointer(tuple(path)), ADVICE)
+
+
+ARRIVING: Final[Mapping[str, Callable[[Any], Broken | None]]] = {ELICITATION_CREATE: _url}
+"""Method -> judges its params, by wire names, before a handler gets them."""
+LEAVING: Final[Mapping[str, Callable[[Any, bytes], Broken | None]]] = {
+    ELICITATION_CREATE: lambda _, written: _url(loads(written)),
+    SAMPLING_CREATE_MESSAGE: lambda params, _: _binary(params),
+}
+"""Method -> judges its params before they leave, as they are and as they are written."""
+
+
+def broken_result(result: Any, written: bytes) -> Broken | None:
+    """Judge a result that is to leave, as it is and as it is written; `is_ruled` says whether that is needed."""
+    if _INPUTS not in result.__class__.model_fields:
+        return _binary(result)
+    asked = loads(written).get("inputRequests")
+    requests = asked.items() if is_object(asked) else ()
+    params = ((f"{name}/params", each.get("params")) for name, each in requests if is_object(each))
+    return _first("/inputRequests", params)
+
+
+def is_ruled(kind: type[Any]) -> bool:
+    """Whether results of a class have to be judged."""
+    return may_hold_binary(kind) or _INPUTS in getattr(kind, "model_fields", ())
+
+
+def broken_error(code: int, data: Any) -> Broken | None:
+    """Judge an error that is to leave: one that sends people to web pages has URLs that may be shown."""
+    elicitations = data.get("elicitations") if code == URL_REQUIRED and is_object(data) else None
+    if not is_array(elicitations):
+        return None
+    return _first("/elicitations", ((str(index), each) for index, each in enumerate(elicitations)))
+
+
+def _first(pointer: str, elicitations: Iterable[tuple[str, Any]]) -> Broken | None:
+    for place, params in elicitations:
+        if (broken := _url(params)) is not None:
+            return Broken(f"{pointer}/{place}{broken.pointer}", broken.reason)
+    return None
