@@ -1,18 +1,30 @@
 """Who is told of changes (server/resources): subscribers of a resource, and all clients when a list changes."""
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.errors import ConnectionClosed
+from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import names
 from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import State
 
 _FEATURE: Final = "subscriptions"
+_NEWS: Final = "subscriptions.news"
+
+MAX_SUBSCRIPTIONS: Final = 10_000
+"""How many resources a client may subscribe to."""
+MAX_URI: Final = 8_192
+"""How many characters the URI of a resource may have for that."""
+MAX_NEWS: Final = 10_000
+"""How many different changes are kept for a client that does not read; the oldest are dropped beyond that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +47,10 @@ class ListChanges:
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """Keeps the URIs that a client subscribes to, once the server's own handlers have agreed; they end with it."""
+    """Keeps the URIs that a client subscribes to, once the server's own handlers have agreed; they end with it.
+
+    A client may subscribe to `MAX_SUBSCRIPTIONS` resources.
+    """
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
         """Declare nothing: the server's handlers do."""
@@ -47,19 +62,37 @@ class Subscriptions:
             return
         uris: set[str] = set()
         connection.features[_FEATURE] = uris
-        for name, change in ((names.RESOURCES_SUBSCRIBE, uris.add), (names.RESOURCES_UNSUBSCRIBE, uris.discard)):
-            _follow(connection, name, change)
+        _follow(connection, names.RESOURCES_SUBSCRIBE, partial(_check_room, uris), uris.add)
+        _follow(connection, names.RESOURCES_UNSUBSCRIBE, _accept, uris.discard)
 
 
-def _follow(connection: Connection, name: str, change: Callable[[str], None]) -> None:
-    """Note the URI of a request once the server's own handler has answered it."""
+def _check_room(uris: set[str], uri: str) -> None:
+    """Check that one more resource may be subscribed to.
+
+    Raises:
+        PeerError: it may not.
+    """
+    if len(uri) > MAX_URI:
+        raise PeerError(INVALID_PARAMS, f"the URI has more than {MAX_URI:,} characters", {"pointer": "/uri"})
+    if uri not in uris and len(uris) >= MAX_SUBSCRIPTIONS:
+        raise PeerError(INTERNAL_ERROR, f"there are {len(uris):,} subscriptions already, which is the limit")
+
+
+def _accept(uri: str) -> None:
+    """Accept any resource."""
+
+
+def _follow(connection: Connection, name: str, check: Callable[[str], None], change: Callable[[str], None]) -> None:
+    """Note the URI of a request once the server's own handler has answered it, unless the check refuses it."""
     binding, own = connection.binding, connection.handler(name)
     assert binding is not None
     method = binding.methods[name]
     assert isinstance(method, RequestMethod)
 
     async def handler(params: Any, ctx: Context[Any]) -> Any:
+        check(params.uri)
         result = await own(params, ctx) if own else method.result.build({})
+        check(params.uri)  # others may have come meanwhile
         change(params.uri)
         return result
 
@@ -69,7 +102,10 @@ def _follow(connection: Connection, name: str, change: Callable[[str], None]) ->
 def is_subscribed(connection: Connection, uri: str) -> bool:
     """Whether the client of a connection subscribed to a resource, or to one that it is a part of."""
     uris: set[str] = connection.features.get(_FEATURE, set())
-    return any(uri == held or uri.startswith(held if held.endswith("/") else f"{held}/") for held in uris)
+    if not uris or uri in uris:
+        return bool(uris)
+    ends = [place for place, character in enumerate(uri) if character == "/"]
+    return any(uri[:end] in uris or uri[: end + 1] in uris for end in ends)
 
 
 async def resource_updated(server: ServerHandlers, uri: str) -> int:
@@ -84,6 +120,8 @@ async def list_changed(server: ServerHandlers, area: str) -> int:
 
 
 async def _tell(connections: list[Connection], name: str, arguments: dict[str, Any] | None) -> int:
+    """Tell several clients of a change, none of which waits for another; returns how many they are."""
+    telling: list[asyncio.Task[None]] = []
     told = 0
     for connection in connections:
         # A client that has not confirmed the handshake yet gets nothing but pings and log messages (basic/lifecycle).
@@ -92,9 +130,47 @@ async def _tell(connections: list[Connection], name: str, arguments: dict[str, A
         method = connection.binding.methods[name]
         assert isinstance(method, NotificationMethod)
         params = method.params.build(arguments) if method.params and arguments is not None else None
-        try:
-            await connection.notify(method, params)
-        except ConnectionClosed:
-            continue
+        news: _News = connection.features.setdefault(_NEWS, _News())
+        news.put((name, arguments["uri"] if arguments else ""), partial(connection.notify, method, params))
+        if news.task is None:
+            news.task = connection.spawn(news.send())
+            telling.append(news.task)
         told += 1
+    if telling:
+        # Those that read have been told after one turn of the event loop; nobody waits for the others.
+        await asyncio.wait(telling, timeout=0)
+    for task in telling:
+        if task.done() and not task.cancelled():
+            task.result()
     return told
+
+
+class _News:
+    """What one client is to be told, and has not been: each change once, however often it came.
+
+    Attributes:
+        task: tells the client; None while there is nothing to tell.
+    """
+
+    __slots__ = ("_waiting", "task")
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, str], Callable[[], Coroutine[Any, Any, None]]] = {}
+        self.task: asyncio.Task[None] | None = None
+
+    def put(self, change: tuple[str, str], tell: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Keep one more change."""
+        self._waiting.pop(change, None)
+        self._waiting[change] = tell
+        if len(self._waiting) > MAX_NEWS:
+            del self._waiting[next(iter(self._waiting))]
+
+    async def send(self) -> None:
+        """Tell the client, as fast as it reads."""
+        try:
+            while self._waiting:
+                tell = self._waiting.pop(next(iter(self._waiting)))
+                with suppress(ConnectionClosed):
+                    await tell()
+        finally:
+            self.task = None
