@@ -11,6 +11,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
+from mcp_runtime.connection.inbound import MAX_WAITING
 from mcp_runtime.connection.load import LIGHT, Load, weight
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.tasks import MemoryTaskStore
@@ -225,6 +226,23 @@ async def test_params_of_running_tasks_count() -> None:
         while "error" in await peer.ask("tools/call", given, "again"):
             peer.got.clear()
             await asyncio.sleep(0)
+
+
+async def test_waiting_for_results_of_tasks_keeps_nobody_from_cancelling_them() -> None:
+    server = Worker()
+    server.options = ServerOptions(name="worker", tasks=MemoryTaskStore(), max_in_flight=8)
+    async with opened(server) as peer:
+        given = {"name": "work", "arguments": {"do": "wait"}, "task": {}}
+        task_id = (await peer.ask("tools/call", given, "call"))["result"]["task"]["taskId"]
+        for number in range(MAX_WAITING + 1):
+            peer.tell(id=number, method="tasks/result", params={"taskId": task_id})
+        assert "may wait" in (await peer.answer(MAX_WAITING))["error"]["message"]
+        cancelled = await peer.ask("tasks/cancel", {"taskId": task_id}, "cancel")
+        assert cancelled["result"]["status"] == "cancelled"
+        assert (await peer.answer(0))["error"]["message"] == "the task was cancelled"
+        await peer.answer(MAX_WAITING - 1)
+        # All that waited has gone, and others may wait.
+        assert "may wait" not in str(await peer.ask("tasks/result", {"taskId": task_id}, "later"))
 
 
 def test_the_weight_of_a_message_is_about_what_it_takes() -> None:

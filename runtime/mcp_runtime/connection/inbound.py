@@ -26,6 +26,7 @@ from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
 from mcp_runtime.protocol.jsonrpc import Key, Request
 from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.names import WAITING
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
 from mcp_runtime.protocol.rules import ARRIVING
 from mcp_runtime.protocol.text import clipped
@@ -35,6 +36,9 @@ P = TypeVar("P")
 _EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
 _ENDS = (KeyboardInterrupt, SystemExit)
 """What ends the program, not only a handler."""
+MAX_WAITING: Final = 1_000
+"""How many requests may be open that only wait for something else; they take no turn of the others."""
+
 _CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a member of an enumeration
 _NEVER_RAN = (inspect.CORO_CREATED, inspect.CORO_CLOSED)
 
@@ -61,6 +65,7 @@ class Inbound:
         "_streams",
         "_tasks",
         "_turns",
+        "_waiting",
     )
 
     def __init__(
@@ -77,6 +82,7 @@ class Inbound:
         # Made when they are needed: most connections are idle.
         self._load: Load | None = None
         self._turns: Turns | None = None
+        self._waiting = 0
 
     @property
     def is_idle(self) -> bool:
@@ -112,20 +118,27 @@ class Inbound:
         """Work on a request now, or when others are done, or refuse it."""
         limits, key = self._link.limits, received.key
         assert key is not None
+        waits = received.message.method in WAITING
+        has_turn = waits or self._has_turn()
         if key in self._tasks:
             # The peer cancelled a request with this id, and its handler has not ended yet.
             self._link.refuse(key, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
-        elif len(self._tasks) < limits.max_in_flight and len(received.text) <= LIGHT:
+        elif waits and self._waiting >= MAX_WAITING:
+            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, f"at most {MAX_WAITING:,} requests like this may wait")
+        elif has_turn and len(received.text) <= LIGHT:
             self._begin(received, key)
-        elif len(self._queue) >= limits.max_queued:
+        elif not has_turn and len(self._queue) >= limits.max_queued:
             self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
         elif (held := self._loaded().hold(received.text, received.parts)) is None:
             self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too large requests are waiting; try again later")
-        elif len(self._tasks) < limits.max_in_flight:
+        elif has_turn:
             self._begin(received, key, held)
         else:
             # Run it in its own contextvars context, not in that of the request that makes room for it.
             self._queue[key] = (received, copy_context(), held)
+
+    def _has_turn(self) -> bool:
+        return len(self._tasks) - self._waiting < self._link.limits.max_in_flight
 
     def take_cancelled(self, cancelled: Cancelled) -> None:
         """Stop working on a request that the peer cancelled; it gets no answer."""
@@ -230,6 +243,7 @@ class Inbound:
         work = self._opened(received, key)
         if work is not None:
             work.held = held
+            self._waiting += work.method.name in WAITING
         elif held is not None:
             held.release()
 
@@ -368,14 +382,17 @@ class Inbound:
 
     def _release(self, key: Key) -> None:
         ended = self._tasks.pop(key, None)
-        if ended is not None and ended[1].held is not None:
-            ended[1].held.release()
+        if ended is not None:
+            if ended[1].held is not None:
+                ended[1].held.release()
+            if self._waiting and ended[1].method.name in WAITING:
+                self._waiting -= 1
         self._reports.drop(key)
         if self._link.side is _CLIENT and not self._tasks:
             self._outbound.deadlines.resume()
         if self._link.closed_because is not None:
             return
-        while self._queue and len(self._tasks) < self._link.limits.max_in_flight:
+        while self._queue and self._has_turn():
             key = next(iter(self._queue))
             received, context, held = self._queue.pop(key)
             context.run(self._begin, received, key, held)

@@ -59,3 +59,6 @@ UNRELATED: Final = frozenset(
     )
 )
 """Notifications that concern the whole conversation, even if a request that is being handled caused them."""
+
+WAITING: Final = frozenset((SUBSCRIPTIONS_LISTEN, TASKS_RESULT))
+"""Requests that are open for as long as something else takes, and cost next to nothing meanwhile."""
