@@ -66,6 +66,8 @@ class ServerOptions(Settings):
         title: a name for people; clients of 2025-06-18 and later are told.
         instructions: what a model should know to use the server.
         list_changed: whether clients are told when the lists of tools, prompts and resources change, or for which.
+        resource_updates: whether clients of the modern era may listen for changes of resources (`resource_updated`); in
+            the legacy era the handler of ``resources/subscribe`` says so.
         logging: whether the server sends log messages.
         inputs: how handlers of the modern era wait for what they ask their client; None to leave it to them, who then
             return an ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
@@ -76,5 +78,6 @@ class ServerOptions(Settings):
     title: str = ""
     instructions: str | None = None
     list_changed: bool | frozenset[str] = False
+    resource_updates: bool = False
     logging: bool = True
     inputs: Suspended | None = field(default_factory=Suspended)

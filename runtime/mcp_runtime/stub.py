@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from mcp_runtime.bridge.policy import Bridging
+    from mcp_runtime.features.listen import Subscription
     from mcp_runtime.peer import Peer
     from mcp_runtime.settings import ClientOptions
 
@@ -63,6 +64,41 @@ class ClientStub(Stub, Generic[HandlersT]):
         from mcp_runtime.handshake.client import open_client
 
         return await open_client(cls, peer, handlers=handlers, options=options, require=require, bridge=bridge)
+
+    async def listen(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resource_list: bool = False,
+        resources: Sequence[str] = (),
+        timeout: float | None = None,
+    ) -> "Subscription":
+        """Listen for changes at a server of the modern era: ``async for change in await client.listen(tools=True)``.
+
+        Args:
+            tools: whether to hear of changes of the list of tools.
+            prompts: the same for prompts.
+            resource_list: the same for the list of resources.
+            resources: the URIs of resources whose changes to hear of.
+            timeout: seconds to wait until the server acknowledges; None for the default of the connection.
+
+        Raises:
+            LocalProtocolError: the revision is of the legacy era.
+            PeerError: the server refused.
+            RequestTimeout: it did not acknowledge in time.
+            ConnectionClosed: it left.
+        """
+        from mcp_runtime.features.listen import listen
+
+        return await listen(
+            self.connection,
+            tools=tools,
+            prompts=prompts,
+            resource_list=resource_list,
+            resources=resources,
+            timeout=timeout,
+        )
 
     async def set_roots(self, roots: Sequence[Any]) -> None:
         """Set the roots that the server may ask for, and tell it that they changed; each is a ``Root`` or a URI.

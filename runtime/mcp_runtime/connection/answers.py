@@ -46,3 +46,7 @@ class Answers:
         self.ask_inside: AskInside | None = None
         self.go_on: GoOn | None = None
         self.context: Callable[..., Any]
+
+
+async def ignore(params: Any, context: Any) -> None:
+    """Handle a notification that only middleware or a stream wants."""

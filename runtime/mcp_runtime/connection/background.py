@@ -1,9 +1,10 @@
 """Tasks that a connection runs beside its messages, and that end with it."""
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, cast
 
 log: Final = logging.getLogger("mcp_runtime")
 
@@ -56,3 +57,9 @@ class Background:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a task of the connection failed", exc_info=error)
         self._finished()
+
+
+def never_ran(task: "asyncio.Task[Any]") -> bool:
+    """Whether no line of a task's coroutine has run, nor will after a cancellation, not even its ``finally``."""
+    state = inspect.getcoroutinestate(cast("Coroutine[Any, Any, Any]", task.get_coro()))
+    return state in (inspect.CORO_CREATED, inspect.CORO_CLOSED)

@@ -9,6 +9,7 @@ from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.chain import Proceed, through
 from mcp_runtime.connection.conversation import CloseHook, Conversation
 from mcp_runtime.connection.known import KnowsPeer
+from mcp_runtime.connection.lasting import LastingRequests
 from mcp_runtime.connection.link import ErrorHook
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.received import Received
@@ -101,7 +102,7 @@ Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
 """Wraps every request and notification: gets the message and returns its typed result, None for none."""
 
 
-class Connection(KnowsPeer, VendorMethods):
+class Connection(KnowsPeer, LastingRequests, VendorMethods):
     """One conversation with one peer; made within a running event loop.
 
     Args:
@@ -311,19 +312,6 @@ class Connection(KnowsPeer, VendorMethods):
         if self.closed_because is not None:
             stream.close()
         return stream
-
-    def suspend(self, exchange: Work, result: bytes) -> "asyncio.Task[None]":
-        """Answer an open request now, with a result that asks for more, while its handler waits; returns its task.
-
-        Args:
-            exchange: the request.
-            result: the result, as JSON.
-        """
-        return self._inbound.suspend(exchange, result)
-
-    def resume(self, exchange: Work, task: "asyncio.Task[None]", received: Received) -> None:
-        """Let a handler that was suspended go on with another request, whose capabilities and channel it has then."""
-        self._inbound.resume(exchange, task, received)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         """Run something beside the messages, which is cancelled when the connection ends."""

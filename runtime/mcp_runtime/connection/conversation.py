@@ -49,6 +49,7 @@ class Conversation:
         inbound: the requests and notifications that arrive.
         last_activity: when the last message came, by the clock of the event loop in seconds.
         on_initialize: answers `initialize` with the result by wire names; None on a client's side.
+        before_close: says what must be said before the conversation ends; None for nothing.
         on_modern: tells who sent a request of the modern era, from what it says and its channel; None to refuse all.
     """
 
@@ -58,6 +59,7 @@ class Conversation:
         "_has_warned",
         "_is_over",
         "_over",
+        "before_close",
         "inbound",
         "last_activity",
         "link",
@@ -76,6 +78,7 @@ class Conversation:
         self.last_activity = loop.time()
         self.on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None
         self.on_modern: Callable[[Request, Channel], Requester] | None = None
+        self.before_close: Callable[[], None] | None = None
         self._close_hooks: list[CloseHook] = []
         self._chatter: Chatter | None = None
         self._has_warned = False
@@ -199,6 +202,8 @@ class Conversation:
         link = self.link
         if link.closed_because is not None:
             return
+        if self.before_close is not None:
+            self.before_close()
         self.reports.flush()
         if self._chatter is not None:
             self._chatter.end()

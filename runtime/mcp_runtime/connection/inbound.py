@@ -1,20 +1,21 @@
 """The requests and notifications that arrive: a task for each, with typed params and a context."""
 
 import asyncio
-import inspect
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
-from mcp_runtime.connection.answers import GoOn, Handler
+from mcp_runtime.connection.answers import GoOn, Handler, ignore
+from mcp_runtime.connection.background import never_ran
 from mcp_runtime.connection.line import MAX_UNREAD, Line
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.load import LIGHT, Held, Load
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.outbound import Outbound
-from mcp_runtime.connection.received import Handling, Received
+from mcp_runtime.connection.params import check_gated, params_of
+from mcp_runtime.connection.received import Handling, Received, TaggedStreams
 from mcp_runtime.connection.refusals import UNAVAILABLE, refusal
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
@@ -26,9 +27,8 @@ from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
 from mcp_runtime.protocol.jsonrpc import Key, Request
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import WAITING
+from mcp_runtime.protocol.names import NOTIFICATIONS_CANCELLED, WAITING
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
-from mcp_runtime.protocol.rules import ARRIVING
 from mcp_runtime.protocol.text import clipped
 
 P = TypeVar("P")
@@ -40,7 +40,6 @@ MAX_WAITING: Final = 1_000
 """How many requests may be open that only wait for something else; they take no turn of the others."""
 
 _CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a member of an enumeration
-_NEVER_RAN = (inspect.CORO_CREATED, inspect.CORO_CLOSED)
 
 
 class Inbound:
@@ -52,10 +51,14 @@ class Inbound:
         reports: what must leave before an answer.
         handling: makes what stands for a message, and runs its handler.
         settled: is called when the last task ends after the connection did.
+
+    Attributes:
+        subscriptions: takes the notifications that belong to a request of this side's; None before the first.
     """
 
     __slots__ = (
         "_handling",
+        "_kept",
         "_link",
         "_load",
         "_outbound",
@@ -66,6 +69,7 @@ class Inbound:
         "_tasks",
         "_turns",
         "_waiting",
+        "subscriptions",
     )
 
     def __init__(
@@ -76,6 +80,8 @@ class Inbound:
         self._reports = reports
         self._handling = handling
         self._settled = settled
+        self.subscriptions: TaggedStreams | None = None
+        self._kept: dict[Key, Work] | None = None
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
         self._tasks: dict[Key, tuple[asyncio.Task[None], Work]] = {}
         self._queue: dict[Key, tuple[Received, Context, Held]] = {}
@@ -155,6 +161,8 @@ class Inbound:
         if (queued := self._queue.pop(key, None)) is not None:
             queued[2].release()
         self._link.drop(key)
+        if self._kept is not None and (kept := self._kept.pop(key, None)) is not None:
+            kept.is_open, kept.is_cancelled, kept.cancel_reason = False, True, reason
         found = self._tasks.get(key)
         if found is not None:
             task, work = found
@@ -168,7 +176,7 @@ class Inbound:
         work.cancel_reason = reason
         task.cancel(reason)
         # A task that is cancelled before its first step runs no line of its coroutine, not even its `finally`.
-        if inspect.getcoroutinestate(cast("Coroutine[Any, Any, None]", task.get_coro())) in _NEVER_RAN:
+        if never_ran(task):
             self._finished(key)
 
     def suspend(self, work: Work, result: bytes) -> "asyncio.Task[None]":
@@ -191,16 +199,29 @@ class Inbound:
         self._tasks[key] = (task, work)
         work.resume(key, request.id, received.requester, received.line, request.params)
 
+    def conclude(self, work: Work, result: bytes, reason: str) -> None:
+        """Answer a request that was kept open; see `Connection.conclude`."""
+        link, key = self._link, work.key
+        if not work.is_open or key is None or self._kept is None or self._kept.pop(key, None) is None:
+            return
+        work.is_open = False
+        line = link.answer(key, result)
+        if line is link.main:
+            params = jsonrpc.dump({"requestId": work.id, "reason": reason})
+            link.send(link.modern.notify(NOTIFICATIONS_CANCELLED, params), line)
+
     def take_notification(self, received: Received) -> Outcome:
         """Hand a notification to its handler and to the streams of its method."""
         name, requester = received.message.method, received.requester
+        if self.subscriptions is not None:
+            self.subscriptions.take(received)
         found = requester.answers.handlers.get(name)
         streams = self._streams.get(name)
         method = found[0] if found else streams[0] if streams else self._watched(name, requester)
         if method is None or not requester.has(name):
             return ACCEPTED
         try:
-            params = self._params(method, received)
+            params = params_of(method, received)
         except RemoteProtocolError as error:
             self._link.report(error)
             return Outcome(Verdict.REJECTED, jsonrpc.INVALID_PARAMS, str(error))
@@ -208,7 +229,7 @@ class Inbound:
             stream.put(params, len(received.text))
         if found is None and not self._handling.is_watched:
             return ACCEPTED
-        run = partial(self._notified, self._handling.open(method, params, received), found[1] if found else _ignore)
+        run = partial(self._notified, self._handling.open(method, params, received), found[1] if found else ignore)
         self._turns = self._turns or Turns(self._link, self._loaded())
         if self._turns.take(received.text, received.parts, run):
             return ACCEPTED
@@ -230,6 +251,9 @@ class Inbound:
         self._queue.clear()
         if self._turns is not None:
             self._turns.clear()
+        for work in (self._kept or {}).values():
+            work.is_open, work.is_cancelled, work.cancel_reason = False, True, reason
+        self._kept = None
         for key, (task, work) in tuple(self._tasks.items()):
             if task is not current:
                 self._cancel(key, task, work, reason)
@@ -267,9 +291,9 @@ class Inbound:
         if go_on is not None and self._goes_on(go_on, method, received):
             return None
         try:
-            params = self._params(method, received)
+            params = params_of(method, received)
             if method.gated:
-                self._check_gated(method, request.params or {}, requester)
+                check_gated(method, request.params or {}, requester)
         except RemoteProtocolError as error:
             self._link.report(error)
             reason = f"{error.pointer or '/'}: {error.reason}"
@@ -293,32 +317,6 @@ class Inbound:
             assert received.key is not None
             self._link.refuse(received.key, error.code, error.message, error.data)
         return True
-
-    def _params(self, method: AnyMethod, received: Received) -> Any:
-        params, requester = received.message.params, received.requester
-        if method.params is None or (params is None and not method.params_required):
-            return None
-        given, wire = params or {}, requester.wire
-        if wire is not None:
-            given = wire.incoming(method, "params", given, received.text, requester.reader)
-        read = requester.reader.read(method.params, given, method.name)
-        if method.name in ARRIVING and (broken := ARRIVING[method.name](given)) is not None:
-            raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
-        return read
-
-    def _check_gated(self, method: AnyMethod, params: dict[str, Any], requester: Requester) -> None:
-        """Refuse properties whose capability this side did not declare.
-
-        The wish for a task is ignored instead, as it must be (2025-11-25, basic/utilities/tasks).
-        """
-        for member, path in method.gated.items():
-            if params.get(member) is None or member == "task":
-                continue
-            if not requester.is_open(path, self._link.side.other):
-                reason = f"needs the capability {path}, which was not declared"
-                raise RemoteProtocolError(
-                    revision=requester.revision, method=method.name, pointer=f"/{member}", reason=reason
-                )
 
     async def _answer(self, work: Work, handler: Handler) -> None:
         link, line = self._link, cast("Line", work.line)
@@ -349,7 +347,11 @@ class Inbound:
                 link.refuse(key, refused.code, refused.message, refused.data)
         else:
             key = work.key
-            if key is not None and link.is_open(key):
+            if work.when_answered is not None and key is not None and link.is_open(key):
+                self._kept = self._kept or {}
+                self._kept[key] = work
+                work.when_answered(answer)
+            elif key is not None and link.is_open(key):
                 self._reports.finish(key)
                 work.is_open = False
                 await self._hand_in(key, answer, cast("Line", work.line))
@@ -396,7 +398,3 @@ class Inbound:
             key = next(iter(self._queue))
             received, context, held = self._queue.pop(key)
             context.run(self._begin, received, key, held)
-
-
-async def _ignore(params: Any, context: Any) -> None:
-    """Handle a notification that only middleware or a stream wants."""

@@ -19,6 +19,7 @@ from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Call, Interim, Results
 from mcp_runtime.connection.returned import introduced, write_result
+from mcp_runtime.connection.sent import check_sent
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import (
     ConnectionClosed,
@@ -38,8 +39,8 @@ from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, UNRELATED
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
 from mcp_runtime.protocol.rules import LEAVING
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.protocol.validation import Reader
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 # Once, since Python 3.11 runs code to find a member of an enumeration.
@@ -106,7 +107,7 @@ class Outbound:
         try:
             result = await future
         except asyncio.CancelledError as error:
-            self._give_up(id_, str(error.args[0]) if error.args and error.args[0] else None)
+            self.give_up(id_, str(error.args[0]) if error.args and error.args[0] else None)
             raise
         if result.__class__ is Interim:
             interim = cast("Interim", result)
@@ -119,6 +120,29 @@ class Outbound:
             result = cast("T", await interim.resume(interim.result, Call(method, params, options, rounds, again)))
             go_on()
         return result
+
+    def open(self, method: RequestMethod[Any, R], params: Any) -> "tuple[Id, asyncio.Future[R | None]]":
+        """Send a request that stays open for as long as both sides like; returns its id, and what becomes of it."""
+        id_, future = self._begin(method, params, method.result, call_options(None), None)
+        self.deadlines.drop(id_)
+        return id_, cast("asyncio.Future[R | None]", future)
+
+    def give_up(self, id_: Id, reason: str | None) -> None:
+        """Cancel a request of this side's; does nothing if it was answered."""
+        pending = self._forget(id_)
+        if pending is not None:
+            self._link.complain(
+                logging.INFO, "%s %r was given up: %s", pending.method.name, id_, clipped(reason or "-")
+            )
+            self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
+
+    def end(self, id_: Id) -> None:
+        """Learn that the peer ended a request of this side's without an answer."""
+        pending = self._forget(id_)
+        if pending is not None:
+            self._link.session.cancel(id_)
+            if not pending.future.done():
+                pending.future.set_result(None)
 
     def _begin(
         self,
@@ -185,11 +209,14 @@ class Outbound:
         if requester.is_modern and work is not None and not work.is_open:
             # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
             return link.main
+        if requester.is_modern and method.name in UNRELATED and not _is_listening(work):
+            reason = "changes are told to those who listen for them: use list_changed() or resource_updated()"
+            raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
         session = link.modern if requester.is_modern else link.session
         if link.limits.check_capabilities:
             self._check_capabilities(method, params, requester)
         message = session.notify(method.name, self._encode_params(method, params, requester))
-        line = link.main if method.name in UNRELATED else link.line_for(work)
+        line = link.main if method.name in UNRELATED and not _is_listening(work) else link.line_for(work)
         if method.name == NOTIFICATIONS_MESSAGE:
             self._reports.log(message, params, line)
         else:
@@ -276,9 +303,7 @@ class Outbound:
         if requester.answers.stamp:
             encoded = introduced(encoded, result, requester)
         if self._link.limits.check_sent:
-            self._check_sent(
-                self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester
-            )
+            check_sent(self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester)
         return encoded
 
     def _check_capabilities(self, method: AnyMethod, params: Any, requester: Requester) -> None:
@@ -314,39 +339,12 @@ class Outbound:
         if method.name in LEAVING and (broken := LEAVING[method.name](params, encoded)) is not None:
             raise LocalProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
         if self._link.limits.check_sent:
-            self._check_sent((method.params,), encoded, method, "params", requester)
+            check_sent((method.params,), encoded, method, "params", requester)
         return encoded
-
-    def _check_sent(
-        self, types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str, requester: Requester
-    ) -> None:
-        """Read what is about to leave as a strict peer would: one of the types must take it."""
-        method = sent.name
-        if requester.wire is not None:
-            types = requester.wire.types(sent, part)
-        reader = Reader(requester.revision, lenient=False, report=self._link.report)
-        failures: list[RemoteProtocolError] = []
-        for type_ in types:
-            try:
-                reader.read(type_, json.loads(encoded), method)
-            except RemoteProtocolError as error:
-                failures.append(error)
-            else:
-                return
-        first = failures[0]
-        raise LocalProtocolError(revision=first.revision, method=method, pointer=first.pointer, reason=first.reason)
 
     def _forget(self, id_: Id) -> Pending | None:
         self.deadlines.drop(id_)
         return self._pending.pop(id_, None)
-
-    def _give_up(self, id_: Id, reason: str | None) -> None:
-        pending = self._forget(id_)
-        if pending is not None:
-            self._link.complain(
-                logging.INFO, "%s %r was given up: %s", pending.method.name, id_, clipped(reason or "-")
-            )
-            self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
 
     def _expire(self, id_: Id) -> None:
         pending = self._forget(id_)
@@ -374,6 +372,10 @@ class Outbound:
         self.deadlines.set(id_, until)
         if pending.call is not None:
             self.deadlines.renew(pending.call, until)
+
+
+def _is_listening(work: Work | None) -> bool:
+    return work is not None and work.when_answered is not None
 
 
 def _with_token(params: bytes | None, token: int) -> bytes:

@@ -37,6 +37,14 @@ class Received:
         self.parts = parts
 
 
+class TaggedStreams(Protocol):
+    """Takes the notifications that say which request of this side's they belong to."""
+
+    def take(self, received: Received) -> None:
+        """Take a notification, if it does."""
+        ...
+
+
 class Handling(Protocol):
     """Makes what stands for a received message, and runs its handler."""
 

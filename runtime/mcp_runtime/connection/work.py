@@ -1,7 +1,7 @@
 """One message on its connection, as far as the connection itself has to know it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from enum import StrEnum
 from typing import Any, Final, cast
@@ -31,6 +31,8 @@ class Work:
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
         resumed: is done when a handler that asked its requester by its result has another request to go on with; None
             while it has one.
+        when_answered: takes the encoded answer of a request that stays open after its handler has returned; None for
+            most.
     """
 
     __slots__ = (
@@ -47,6 +49,7 @@ class Work:
         "requester",
         "resumed",
         "way",
+        "when_answered",
     )
 
     def __init__(
@@ -73,6 +76,7 @@ class Work:
         self.is_cancelled = False
         self.cancel_reason: str | None = None
         self.resumed: asyncio.Future[None] | None = None
+        self.when_answered: Callable[[bytes], None] | None = None
         self._raw = raw
 
     def suspend(self, resumed: "asyncio.Future[None]") -> None:

@@ -14,6 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.reports import LEVELS, log_message, wants
+from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.work import CURRENT
 from mcp_runtime.errors import McpError
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
@@ -40,13 +41,14 @@ class Logging:
         return ("logging",)
 
     def install(self, connection: Connection) -> None:
-        """Answer ``logging/setLevel``, before the server's own handler if it has one."""
+        """Answer ``logging/setLevel`` where there is one, before the server's own handler if it has one."""
         binding = connection.binding
         assert binding is not None
-        method = binding.methods[LOGGING_SET_LEVEL]
-        assert isinstance(method, RequestMethod)
-        own = connection.handler(LOGGING_SET_LEVEL)
         connection.features[_FEATURE] = asyncio.get_running_loop()
+        method = binding.methods.get(LOGGING_SET_LEVEL)
+        if not isinstance(method, RequestMethod):
+            return
+        own = connection.handler(LOGGING_SET_LEVEL)
 
         async def set_level(params: Any, ctx: Context[Any]) -> Any:
             connection.set_log_level(params.level)
@@ -106,7 +108,7 @@ class McpLogHandler(logging.Handler):
         try:
             level = level_of(record.levelno)
             exchange, connections = self._addressees()
-            wanting = [c for c in connections if c.closed_because is None and wants(c.requester, level)]
+            wanting = [c for c in connections if c.closed_because is None and wants(_requester(c, exchange), level)]
             if wanting:
                 said = _Said(record, level, self._data(record), exchange)
                 for connection in wanting:
@@ -158,7 +160,7 @@ class McpLogHandler(logging.Handler):
             if type(said.exchange) not in (Exchange, type(None)) or connection.middleware:
                 # A task has its own way to log, and middleware may wait.
                 connection.spawn(_quietly(said.exchange or connection, level, data, logger))
-            elif (message := log_message(connection.requester, level, data, logger)) is not None:
+            elif (message := log_message(_requester(connection, said.exchange), level, data, logger)) is not None:
                 connection.post(*message, exchange=said.exchange)
         except Exception as error:
             # A connection that ended, or cannot be used for this yet, is no defect.
@@ -199,6 +201,11 @@ class _Said:
 async def _quietly(target: Connection | Exchange, level: str, data: Any, logger: str) -> None:
     with suppress(McpError):
         await target.log(level, data, logger)
+
+
+def _requester(connection: Connection, exchange: Exchange | None) -> Requester:
+    """Return who is told: each request of the modern era says for itself what it wants to hear."""
+    return exchange.requester if exchange is not None and exchange.requester.is_modern else connection.requester
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

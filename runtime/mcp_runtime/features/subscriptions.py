@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import ConnectionClosed, PeerError
+from mcp_runtime.features.listeners import Listeners, listeners_of
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import names
@@ -50,11 +51,17 @@ class Subscriptions:
     """Keeps the URIs that a client subscribes to, once the server's own handlers have agreed; they end with it.
 
     A client may subscribe to `MAX_SUBSCRIPTIONS` resources.
+
+    Attributes:
+        updates: whether clients of the modern era, where no handler is asked, may listen for changes of resources.
     """
 
+    updates: bool = False
+
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare nothing: the server's handlers do."""
-        return ()
+        """Declare what no handler can: in the legacy era the server's handlers do."""
+        is_modern = connection.requester.is_modern and "resources" in declared
+        return ("resources.subscribe",) if is_modern and self.updates else ()
 
     def install(self, connection: Connection) -> None:
         """Note subscriptions, if the server takes them."""
@@ -109,14 +116,29 @@ def is_subscribed(connection: Connection, uri: str) -> bool:
 
 
 async def resource_updated(server: ServerHandlers, uri: str) -> int:
-    """Tell the subscribers of a resource, and of what it is a part of, that it changed; returns how many they are."""
-    subscribers = [connection for connection in connections_of(server) if is_subscribed(connection, uri)]
-    return await _tell(subscribers, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
+    """Tell the subscribers of a resource, and of what it is a part of, that it changed; returns how many they are.
+
+    In the legacy era a session subscribes, in the modern era a request listens (`ServerOptions.resource_updates`).
+    """
+    subscribers = [connection for connection in _sessions(server) if is_subscribed(connection, uri)]
+    told = await _tell(subscribers, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
+    return told + sum([await listeners.updated(uri) for listeners in _listeners(server)])
 
 
 async def list_changed(server: ServerHandlers, area: str) -> int:
     """Tell all clients of a server that its list of ``tools``, ``prompts`` or ``resources`` changed."""
-    return await _tell(list(connections_of(server)), names.list_changed(area), None)
+    told = await _tell(_sessions(server), names.list_changed(area), None)
+    return told + sum([await listeners.changed(area) for listeners in _listeners(server)])
+
+
+def _sessions(server: ServerHandlers) -> list[Connection]:
+    """Return the connections with a session of a server; beside it, one may answer requests that stand alone."""
+    return [connection for connection in connections_of(server) if connection.binding is server.__binding__]
+
+
+def _listeners(server: ServerHandlers) -> list[Listeners]:
+    found = [listeners for connection in connections_of(server) for listeners in listeners_of(connection)]
+    return [listeners for listeners in found if listeners.server is server]
 
 
 async def _tell(connections: list[Connection], name: str, arguments: dict[str, Any] | None) -> int:

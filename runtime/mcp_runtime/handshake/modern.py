@@ -13,6 +13,8 @@ from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel
 from mcp_runtime.errors import PeerError
 from mcp_runtime.features.inputs.suspended import Suspensions
+from mcp_runtime.features.listeners import Listeners
+from mcp_runtime.features.logs import Logging
 from mcp_runtime.handlers import ServerHandlers, answer_with
 from mcp_runtime.handshake.offer import Offer, introduced, server_features
 from mcp_runtime.method import RequestMethod
@@ -139,6 +141,9 @@ class Requesters:
             assert isinstance(discover, RequestMethod)
             said = {"supportedVersions": self._supported, "capabilities": own, "instructions": options.instructions}
             connection.handle(discover, partial(_discover, discover, said))
+            if options.logging:
+                Logging().install(connection)
+            Listeners(connection, server, own)
             answer_with(server, connection)
         return _Served(requester, own)
 

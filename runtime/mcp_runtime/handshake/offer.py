@@ -78,7 +78,7 @@ def server_features(options: ServerOptions) -> tuple[Feature, ...]:
     """Return what the runtime does by itself for a server with these options."""
     changing = frozenset(AREAS) if options.list_changed is True else options.list_changed or frozenset[str]()
     logging = (Logging(),) if options.logging else ()
-    return (ListChanges(changing), *logging, Subscriptions(), *common_features(options))
+    return (ListChanges(changing), *logging, Subscriptions(options.resource_updates), *common_features(options))
 
 
 def named(name: str, own: str, title: str) -> dict[str, str]:

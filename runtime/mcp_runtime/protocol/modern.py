@@ -20,6 +20,7 @@ CLIENT_INFO: Final = f"{PREFIX}clientInfo"
 CLIENT_CAPABILITIES: Final = f"{PREFIX}clientCapabilities"
 SERVER_INFO: Final = f"{PREFIX}serverInfo"
 LOG_LEVEL: Final = f"{PREFIX}logLevel"
+SUBSCRIPTION_ID: Final = f"{PREFIX}subscriptionId"
 MISSING_CAPABILITY: Final = -32021
 """The error code of a request that needs a capability which its sender did not declare."""
 UNSUPPORTED_VERSION: Final = -32022

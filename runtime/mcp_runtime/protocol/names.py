@@ -33,6 +33,7 @@ NOTIFICATIONS_MESSAGE: Final = "notifications/message"
 NOTIFICATIONS_PROGRESS: Final = "notifications/progress"
 NOTIFICATIONS_RESOURCES_UPDATED: Final = "notifications/resources/updated"
 NOTIFICATIONS_ROOTS_LIST_CHANGED: Final = "notifications/roots/list_changed"
+NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 NOTIFICATIONS_TASKS_STATUS: Final = "notifications/tasks/status"
 
 AREAS: Final = ("prompts", "resources", "tools")

@@ -36,7 +36,7 @@ RESERVED_RECORDS = frozenset(
 )
 """Names that every generated table of methods defines itself."""
 RESERVED_STUBS = frozenset(
-    "capabilities connected connection has implemented notifications open options set_roots".split()
+    "capabilities connected connection has implemented listen notifications open options set_roots".split()
 )
 """Names that the bases of generated stubs and handlers define themselves."""
 MAX_LENGTH = 200

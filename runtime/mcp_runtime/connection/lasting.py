@@ -1,0 +1,73 @@
+"""The doors of a connection for requests that last: answered before their handler ends, or long after it."""
+
+import asyncio
+from abc import ABC
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from mcp_runtime.connection.conversation import Conversation
+from mcp_runtime.connection.inbound import Inbound
+from mcp_runtime.connection.outbound import Outbound
+from mcp_runtime.connection.received import Received, TaggedStreams
+from mcp_runtime.connection.work import Work
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.jsonrpc import Id
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class LastingRequests(ABC):
+    """Lets features answer a request at another time than when its handler returns."""
+
+    _conversation: Conversation
+    _inbound: Inbound
+    _outbound: Outbound
+
+    def suspend(self, exchange: Work, result: bytes) -> "asyncio.Task[None]":
+        """Answer an open request now, with a result that asks for more, while its handler waits; returns its task.
+
+        Args:
+            exchange: the request.
+            result: the result, as JSON.
+        """
+        return self._inbound.suspend(exchange, result)
+
+    def resume(self, exchange: Work, task: "asyncio.Task[None]", received: Received) -> None:
+        """Let a handler that was suspended go on with another request, whose capabilities and channel it has then."""
+        self._inbound.resume(exchange, task, received)
+
+    def conclude(self, exchange: Work, result: bytes, reason: str) -> None:
+        """Answer a request that was held open; over a stream that others share, it is cancelled as well.
+
+        The specification asks for either, in two places (2026-07-28, basic/patterns): clients take what comes first.
+        """
+        self._inbound.conclude(exchange, result, reason)
+
+    def before_close(self, hook: Callable[[], None]) -> None:
+        """Be called once before the connection ends, while messages can still leave."""
+        self._conversation.before_close = hook
+
+    def open_request(self, method: RequestMethod[P, R], params: P) -> "tuple[Id, asyncio.Future[R | None]]":
+        """Send a request without a timeout, past the middleware.
+
+        Returns its id, and what becomes of it: None if the peer ends it without an answer.
+        """
+        return self._outbound.open(method, params)
+
+    def give_up(self, id_: Id, reason: str | None = None) -> None:
+        """Cancel a request of this side's; does nothing if it was answered."""
+        self._outbound.give_up(id_, reason)
+
+    def end_request(self, id_: Id) -> None:
+        """Learn that the peer ended a request of this side's without an answer."""
+        self._outbound.end(id_)
+
+    def take_tagged(self, streams: TaggedStreams) -> None:
+        """Show all notifications to what knows the requests that they belong to."""
+        self._inbound.subscriptions = streams
+
+    @property
+    def tagged(self) -> Any:
+        """What notifications are shown to; None before `take_tagged`."""
+        return self._inbound.subscriptions

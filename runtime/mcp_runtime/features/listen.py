@@ -1,0 +1,196 @@
+"""The client's side of listening for changes (2026-07-28, basic/patterns/subscriptions)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.notifications import NotificationStream
+from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError, RequestTimeout
+from mcp_runtime.method import NotificationMethod, RequestMethod
+from mcp_runtime.protocol import modern, names
+from mcp_runtime.protocol.jsonrpc import Id, is_object
+
+if TYPE_CHECKING:
+    from mcp_runtime.connection.received import Received
+
+MAX_WAITING: Final = 1_000
+"""How many changes are kept for a reader that is slower than the server; older ones are dropped and counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Something changed at the server.
+
+    Attributes:
+        what: the list that changed (``tools``, ``prompts``, ``resources``), or ``resource``.
+        uri: the resource; None for a list.
+        params: what else the server said, as the type of the revision; None if nothing.
+    """
+
+    what: str
+    uri: str | None = None
+    params: Any = None
+
+
+class Subscription:
+    """The changes that a server tells of: an async iterator, which ends when the server ends it.
+
+    Attributes:
+        agreed: what the server will tell of, by wire names: less than what was asked for, if it cannot tell of all.
+        dropped: how many changes were dropped, the oldest first, since they were not read.
+    """
+
+    def __init__(self, connection: Connection, id_: Id, ended: "asyncio.Future[Any]") -> None:
+        self.agreed: Mapping[str, Any] = {}
+        self._connection = connection
+        self._id = id_
+        self._ended = ended
+        self._stream: NotificationStream[Change] = NotificationStream(
+            MAX_WAITING, connection.settings.max_bytes, lambda _: None
+        )
+        self._acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        ended.add_done_callback(self._end)
+
+    @property
+    def dropped(self) -> int:
+        """How many changes were dropped."""
+        return self._stream.dropped
+
+    def take(self, name: str, params: Any, size: int) -> None:
+        """Take a notification that belongs to it, whose text has so many bytes."""
+        if name == names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
+            self.agreed = params.notifications.model_dump(mode="json")
+            if not self._acknowledged.done():
+                self._acknowledged.set_result(None)
+        elif name in _CHANGES:
+            self._stream.put(Change(what=_CHANGES[name], uri=getattr(params, "uri", None), params=params), size)
+
+    async def acknowledged(self, timeout: float | None) -> None:
+        """Wait until the server has said what it will tell of.
+
+        Raises:
+            RequestTimeout: it did not within so many seconds.
+            PeerError: it refused.
+            ConnectionClosed: it left.
+        """
+        await asyncio.wait((self._acknowledged, self._ended), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if self._acknowledged.done():
+            return
+        if self._ended.done():
+            self._ended.result()
+            reason = "the server ended the subscription before it acknowledged it"
+        else:
+            await self.aclose()
+            raise RequestTimeout(names.SUBSCRIPTIONS_LISTEN, timeout or 0)
+        raise RemoteProtocolError(
+            revision=self._connection.revision, method=names.SUBSCRIPTIONS_LISTEN, pointer="", reason=reason
+        )
+
+    def _end(self, _: "asyncio.Future[Any]") -> None:
+        streams: _Streams = self._connection.tagged
+        streams.open.pop(self._id, None)
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        """Listen no more; harmless when called again."""
+        if not self._ended.done():
+            self._connection.give_up(self._id, "the client listens no more")
+            self._ended.cancel()
+
+    async def __aenter__(self) -> "Subscription":
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    def __aiter__(self) -> "Subscription":
+        return self
+
+    async def __anext__(self) -> Change:
+        """Wait for the next change.
+
+        Raises:
+            ConnectionClosed: the connection is gone, and so is what was listened for.
+        """
+        with suppress(StopAsyncIteration):
+            change = await anext(self._stream)
+            assert change is not None
+            return change
+        if self._ended.done() and not self._ended.cancelled():
+            self._ended.result()
+        raise StopAsyncIteration
+
+
+class _Streams:
+    """The subscriptions of one connection, which notifications belong to by what they say."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.open: dict[Id, Subscription] = {}
+        self._connection = connection
+
+    def take(self, received: "Received") -> None:
+        """Take a notification, if it belongs to one of them."""
+        message, binding = received.message, self._connection.binding
+        params = message.params or {}
+        if message.method == names.NOTIFICATIONS_CANCELLED:
+            id_: Any = params.get("requestId")
+            if isinstance(id_, int | str) and id_ in self.open:
+                self._connection.end_request(id_)
+            return
+        meta: Any = params.get("_meta")
+        tag: Any = meta.get(modern.SUBSCRIPTION_ID) if is_object(meta) else None
+        subscription = self.open.get(tag) if isinstance(tag, int | str) else None
+        method = binding.methods.get(message.method) if binding is not None else None
+        if subscription is None or not isinstance(method, NotificationMethod) or method.params is None:
+            return
+        try:
+            read = received.requester.reader.read(method.params, params, method.name)
+        except RemoteProtocolError as error:
+            self._connection.report_error(error)
+            return
+        subscription.take(method.name, read, len(received.text))
+
+
+async def listen(
+    connection: Connection,
+    *,
+    tools: bool,
+    prompts: bool,
+    resource_list: bool,
+    resources: Sequence[str],
+    timeout: float | None,
+) -> Subscription:
+    """Listen for changes; see `ClientStub.listen`."""
+    binding = connection.binding
+    method = binding.methods.get(names.SUBSCRIPTIONS_LISTEN) if binding is not None else None
+    if not isinstance(method, RequestMethod) or method.params is None:
+        reason = "this revision has sessions: subscribe to resources, and take notifications of lists by handlers"
+        raise LocalProtocolError(
+            revision=connection.revision, method=names.SUBSCRIPTIONS_LISTEN, pointer="", reason=reason
+        )
+    wanted = {"toolsListChanged": tools, "promptsListChanged": prompts, "resourcesListChanged": resource_list}
+    asked: dict[str, Any] = {name: True for name, is_wanted in wanted.items() if is_wanted}
+    if resources:
+        asked["resourceSubscriptions"] = list(resources)
+    streams: _Streams | None = connection.tagged
+    if streams is None:
+        streams = _Streams(connection)
+        connection.take_tagged(streams)
+    params = method.params.build({"notifications": asked, "_meta": dict(connection.request_meta())})
+    id_, ended = connection.open_request(method, params)
+    subscription = streams.open[id_] = Subscription(connection, id_, ended)
+    try:
+        await subscription.acknowledged(connection.settings.timeout if timeout is None else timeout)
+    except asyncio.CancelledError:
+        await subscription.aclose()
+        raise
+    return subscription
+
+
+_CHANGES: Final[Mapping[str, str]] = {
+    names.NOTIFICATIONS_RESOURCES_UPDATED: "resource",
+    **{names.list_changed(area): area for area in names.AREAS},
+}

@@ -1,0 +1,144 @@
+"""Who listens for changes in the modern era (2026-07-28, basic/patterns/subscriptions): requests that stay open."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.errors import PeerError
+from mcp_runtime.handlers import Context, ServerHandlers
+from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
+from mcp_runtime.protocol import modern, names
+from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+
+MAX_LISTENERS: Final = 1_000
+"""How many requests of one connection may listen at the same time."""
+MAX_URIS: Final = 1_000
+"""How many resources one of them may name."""
+_FEATURE: Final = "listeners"
+_URIS: Final = "resourceSubscriptions"
+
+
+def covers(held: str, uri: str) -> bool:
+    """Whether who asked for changes of a resource wants to hear of another one: itself, or a part of it."""
+    return uri == held or uri.startswith(held if held.endswith("/") else f"{held}/")
+
+
+class Listeners:
+    """The requests over one connection that listen for changes of one server.
+
+    Args:
+        connection: the connection, set up for the server.
+        server: the server.
+        capabilities: what the server declares: the changes that it tells of.
+
+    Attributes:
+        server: the server.
+    """
+
+    def __init__(self, connection: Connection, server: ServerHandlers, capabilities: Mapping[str, Any]) -> None:
+        assert connection.binding is not None
+        self.server = server
+        self._connection = connection
+        self._methods = connection.binding.methods
+        self._known = {_flag(area): declares(capabilities, f"{area}.listChanged") for area in names.AREAS}
+        self._knows_uris = declares(capabilities, "resources.subscribe")
+        self._listening: list[_Listener] = []
+        connection.handle(self._methods[names.SUBSCRIPTIONS_LISTEN], self._listen)
+        connection.features.setdefault(_FEATURE, []).append(self)
+        connection.before_close(lambda: _end_all(connection))
+
+    async def _listen(self, params: Any, ctx: Context[Any]) -> Any:
+        """Acknowledge what is listened for, and keep the request open."""
+        self._living()
+        if len(self._listening) >= MAX_LISTENERS:
+            raise PeerError(INTERNAL_ERROR, "too many requests listen; try again later")
+        exchange = ctx.exchange
+        asked: dict[str, Any] = params.notifications.model_dump(mode="json")
+        agreed: dict[str, Any] = {flag: True for flag, known in self._known.items() if known and asked.get(flag)}
+        uris: list[str] = asked.get(_URIS) or []
+        if len(uris) > MAX_URIS:
+            pointer = f"/notifications/{_URIS}"
+            raise PeerError(INVALID_PARAMS, f"{pointer}: at most {MAX_URIS:,} resources", {"pointer": pointer})
+        if self._knows_uris and uris:
+            agreed[_URIS] = uris
+        listener = _Listener(exchange, agreed)
+        exchange.when_answered = listener.hold
+        method = self._methods[names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED]
+        await self._tell(listener, method, {"notifications": agreed})
+        self._listening.append(listener)
+        listen = self._methods[names.SUBSCRIPTIONS_LISTEN]
+        assert isinstance(listen, RequestMethod)
+        return listen.result.load()(**{"_meta": _tag(exchange)})
+
+    async def changed(self, area: str) -> int:
+        """Tell who listens that a list has changed; returns how many were told."""
+        wanting = [listener for listener in self._living() if listener.agreed.get(_flag(area))]
+        return await self._tell_all(wanting, names.list_changed(area), {})
+
+    async def updated(self, uri: str) -> int:
+        """Tell who listens that a resource has changed, or a part of one; returns how many were told."""
+        wanting = [
+            listener for listener in self._living() if any(covers(held, uri) for held in listener.agreed.get(_URIS, ()))
+        ]
+        return await self._tell_all(wanting, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
+
+    def end(self) -> None:
+        """Say to all that nothing more comes."""
+        for listener in self._living():
+            if listener.answer:
+                self._connection.conclude(listener.exchange, listener.answer, "the server ends the subscription")
+
+    def _living(self) -> "list[_Listener]":
+        self._listening = [listener for listener in self._listening if listener.exchange.is_open]
+        return self._listening
+
+    async def _tell_all(self, listeners: "list[_Listener]", name: str, arguments: Mapping[str, Any]) -> int:
+        for listener in listeners:
+            await self._tell(listener, self._methods[name], arguments)
+        return len(listeners)
+
+    async def _tell(self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]) -> None:
+        assert isinstance(method, NotificationMethod) and method.params is not None
+        params = method.params.build({**arguments, "_meta": _tag(listener.exchange)})
+        await self._connection.notify(method, params, exchange=listener.exchange)
+
+
+class _Listener:
+    """A request that listens.
+
+    Attributes:
+        exchange: the request, which is open for as long as it listens.
+        agreed: what it is told of, by wire names.
+        answer: what it is answered with in the end, as JSON.
+    """
+
+    __slots__ = ("agreed", "answer", "exchange")
+
+    def __init__(self, exchange: Exchange, agreed: Mapping[str, Any]) -> None:
+        self.exchange = exchange
+        self.agreed = agreed
+        self.answer = b""
+
+    def hold(self, answer: bytes) -> None:
+        """Keep the answer until the end."""
+        self.answer = answer
+
+
+def listeners_of(connection: Connection) -> "list[Listeners]":
+    """Return who listens over a connection, of each server of the modern era."""
+    found: list[Listeners] = connection.features.get(_FEATURE, [])
+    return found
+
+
+def _end_all(connection: Connection) -> None:
+    for listeners in listeners_of(connection):
+        listeners.end()
+
+
+def _flag(area: str) -> str:
+    return f"{area}ListChanged"
+
+
+def _tag(exchange: Exchange) -> dict[str, Any]:
+    return {modern.SUBSCRIPTION_ID: exchange.id}
