@@ -2,11 +2,23 @@
 
 from typing import Any, Final
 
+from mcp_runtime.printable import printable
+
 SITE: Final = "https://modelcontextprotocol.io/specification"
+_MAX_SHOWN: Final = 4000
+"""How many characters of an error are shown; a peer's message may have any number."""
+
+
+def _shown(text: str) -> str:
+    return printable(text[:_MAX_SHOWN]) + ("..." if len(text) > _MAX_SHOWN else "")
 
 
 class McpError(Exception):
-    """The base of every error that the runtime raises."""
+    """The base of every error that the runtime raises; its text has no control characters, whoever wrote it."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return _shown(text)
 
 
 class BindingFormatError(McpError):
@@ -83,7 +95,10 @@ class MethodNotImplemented(McpError):
 
 
 class ConnectionClosed(McpError):
-    """The connection to the peer is gone; the text says why."""
+    """The connection to the peer is gone; the text says why, in several lines if a server has crashed."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(_shown, Exception.__str__(self).split("\n")))
 
 
 class RequestTimeout(McpError, TimeoutError):

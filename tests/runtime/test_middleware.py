@@ -69,6 +69,22 @@ class TestRateLimit:
                     refused.append(peer)
         assert refused == ["a"]
 
+    async def test_all_peers_can_share_one(self) -> None:
+        limit = RateLimit(rate=0.01, burst=3, per="process", methods=["tools/call"])
+
+        class Limited(Calculator):
+            options = ServerOptions(middleware=(limit,))
+
+        server, outcomes = Limited(tool("sum")), list[bool]()
+        for _ in range(5):
+            async with together(v.Client, server) as client:
+                try:
+                    await client.call_tool(name="sum")
+                    outcomes.append(True)
+                except PeerError:
+                    outcomes.append(False)
+        assert outcomes == [True, True, True, False, False] and limit.refused == 2
+
     async def test_it_can_delay_instead(self) -> None:
         class Limited(Calculator):
             options = ServerOptions(middleware=(RateLimit(rate=20, wait=True, methods=["tools/call"]),))
@@ -105,6 +121,8 @@ class TestRateLimit:
         for rate, burst in ((0, 1), (-1, 1), (1, 0), (float("nan"), 1)):
             with pytest.raises(ValueError, match="positive rate"):
                 RateLimit(rate=rate, burst=burst)
+        with pytest.raises(ValueError, match='per="process"'):
+            RateLimit(rate=1, per="process", peer=lambda exchange: 1)
 
 
 class TestChain:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Hashable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 from mcp_runtime.connection.chain import Proceed
@@ -29,12 +29,13 @@ class RateLimited(PeerError):
 
 
 _Buckets: TypeAlias = dict[tuple[Way, str], TokenBucket]
+
 _MAX_PEERS: Final = 10_000
 """How many peers are remembered that the program tells apart itself."""
 
 
 class RateLimit:
-    """Limits how often each method is called by each peer (server/tools, Security Considerations).
+    """Limits how often each method is called by each peer, or by all of them (server/tools, Security Considerations).
 
     What is over the limit is refused with the error code 429, whose ``data.retryAfter`` says in how many seconds to try
     again; with `wait` it is delayed instead. A notification that is over the limit is dropped, since nobody answers it.
@@ -46,6 +47,7 @@ class RateLimit:
         wait: whether to delay rather than to refuse.
         max_wait: seconds that a message is delayed at most; one that would have to wait for longer is refused.
         ways: whether what is received is limited, or what is sent, or both.
+        per: ``peer`` to count what each peer sends, ``process`` to count what comes over all connections of this limit.
         peer: tells peers apart; by default whoever the transport says is there (`Requester.principal`), and each
             connection where it does not say.
         code: the error code of what is refused.
@@ -54,7 +56,7 @@ class RateLimit:
         refused: how many messages were refused or dropped so far.
 
     Raises:
-        ValueError: a rate is not positive, or a burst is below 1.
+        ValueError: a rate is not positive, a burst is below 1, or `per` is something else.
     """
 
     def __init__(
@@ -66,18 +68,21 @@ class RateLimit:
         wait: bool = False,
         max_wait: float = 30.0,
         ways: Collection[Way] = (Way.RECEIVED,),
+        per: Literal["peer", "process"] = "peer",
         peer: Callable[[Exchange], Hashable] | None = None,
         code: int = RATE_LIMITED,
     ) -> None:
         if not rate > 0 or burst < 1:
             raise ValueError("a rate limit needs a positive rate and a burst of at least 1")
+        if per not in ("peer", "process") or (per == "process" and peer is not None):
+            raise ValueError('a rate limit is per="peer", which `peer` may tell apart, or per="process"')
         self.refused = 0
         self._rate = rate
         self._burst = burst
         self._methods = None if methods is None else frozenset(methods)
         self._max_wait = max_wait if wait else 0.0
         self._ways = frozenset(ways)
-        self._peer = peer
+        self._peer = _everybody if per == "process" else peer
         self._code = code
         self._by_connection: WeakKeyDictionary[Connection, _Buckets] = WeakKeyDictionary()
         self._by_peer: dict[Hashable, _Buckets] = {}
@@ -126,3 +131,7 @@ class RateLimit:
             for key in idle or list(self._by_peer)[: _MAX_PEERS // 10]:
                 del self._by_peer[key]
         return self._by_peer.setdefault(peer, {})
+
+
+def _everybody(exchange: Exchange) -> None:
+    """Tell no peer from another."""

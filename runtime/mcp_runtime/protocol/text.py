@@ -2,13 +2,10 @@
 
 from typing import Final
 
+from mcp_runtime.printable import printable
+
 MAX_TEXT: Final = 600
 """How many characters of a peer's own words a message repeats."""
-
-
-def printable(text: str) -> str:
-    """Make text that came from elsewhere safe for a terminal: control and bidirectional characters become escapes."""
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)
 
 
 def clipped(text: str, limit: int = MAX_TEXT) -> str:

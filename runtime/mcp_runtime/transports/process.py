@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mcp_runtime.connection.transport import TransportError
-from mcp_runtime.protocol.text import printable
+from mcp_runtime.printable import printable
 
 _POLL = 0.005  # seconds at first; nothing tells when a process group has become empty
 _LONGEST_POLL = 0.05

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from mcp_runtime.protocol.text import printable
+from mcp_runtime.printable import printable
 from mcp_runtime.transports.descriptors import Descriptor
 from mcp_runtime.transports.reader import byte_reader
 

@@ -1,0 +1,69 @@
+"""The texts of errors can be shown: what a peer wrote in them obeys nobody's terminal."""
+
+import pickle
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.errors import (
+    ConnectionClosed,
+    LocalProtocolError,
+    McpError,
+    MethodNotImplemented,
+    MissingCapability,
+    PeerError,
+    RemoteProtocolError,
+    UnsupportedRevision,
+)
+from mcp_runtime.tool_errors import ToolArgumentError, ToolRefused
+from support.roles import make_server
+from support.talk import talk
+
+EVIL = "\x1b]0;owned\x07\r\n\x00 \u202e\u2066\u200b\x85 ok \\n"
+SHOWN = r"\x1b]0;owned\x07\r\n\x00 \u202e\u2066\u200b\x85 ok \n"
+PLACE: dict[str, Any] = {"revision": "2025-11-25", "method": EVIL, "pointer": f"/{EVIL}", "reason": EVIL}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        PeerError(1, EVIL),
+        v.errors.InternalError(-32603, EVIL, EVIL),
+        RemoteProtocolError(**PLACE),
+        LocalProtocolError(**PLACE),
+        MethodNotImplemented(EVIL),
+        MissingCapability(EVIL, EVIL),
+        UnsupportedRevision(("2025-11-25",), (EVIL,)),
+        ToolArgumentError(EVIL, EVIL, EVIL),
+        ToolRefused(EVIL),
+        McpError(EVIL),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_no_error_has_control_characters(error: McpError) -> None:
+    assert str(error).isprintable() and SHOWN in str(error)
+
+
+def test_the_peers_own_words_are_kept() -> None:
+    error = pickle.loads(pickle.dumps(PeerError(1, EVIL, EVIL)))
+    assert (error.message, error.data) == (EVIL, EVIL)
+
+
+def test_texts_are_bounded() -> None:
+    assert len(str(PeerError(1, "x" * 10_000_000))) < 5000
+    assert len(str(PeerError(1, "\x1b" * 10_000_000))) < 20_000
+
+
+def test_the_end_of_a_connection_keeps_its_lines() -> None:
+    assert str(ConnectionClosed("it crashed:\n    \x1b[31m\r")) == "it crashed:\n    \\x1b[31m\\r"
+
+
+async def test_an_error_that_a_peer_answered_can_be_shown() -> None:
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        raise PeerError(5, EVIL, {"more": EVIL})
+
+    async with talk(make_server("2025-11-25", call_tool=call_tool)) as both:
+        with pytest.raises(PeerError) as caught:
+            await both.client.call_tool(name="t")
+    assert str(caught.value) == f"{SHOWN} (5)" and caught.value.message == EVIL
