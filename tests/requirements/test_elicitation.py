@@ -7,12 +7,12 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.elicitation import Action, ask_form
-from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
+from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.forms import defaults, problems
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url
-from support.roles import answering, make_handlers, make_server, returns
-from support.talk import Raw, raw
+from support.roles import answering, made, make_handlers, make_server, returns
+from support.talk import Raw, bindings, raw
 
 requirement = pytest.mark.requirement
 CREATE = "elicitation/create"
@@ -139,6 +139,28 @@ async def test_a_url_that_is_none_is_not_sent(revision: str, url: str) -> None:
         await line.shake_hands(revision, **BOTH)
         with pytest.raises(ValueError, match="URL"):
             UrlElicitations().begin(line.server.stub, message="m", url=url)
+
+
+@requirement("elicitation.url-valid")
+@pytest.mark.parametrize(
+    "url", ["", "x.org", "javascript:alert(1)", "https://", "https://a@b.org", "https://x.org/a b", "https://x%2eorg"]
+)
+async def test_a_url_that_is_none_leaves_in_no_request_and_no_error(revision: str, url: str) -> None:
+    page = {"mode": "url", "message": "m", "elicitationId": "i", "url": url}
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        if params.name == "error":
+            raise PeerError(-32042, "go there", {"elicitations": [page]})
+        method = bindings(revision).METHODS[CREATE]
+        with pytest.raises(LocalProtocolError, match="/url"):
+            await ctx.connection.request(method, method.params.validate(page), None)
+        return made(revision, "CallToolResult", content=[])
+
+    async with raw(make_server(revision, call_tool=call_tool)) as line:
+        await line.shake_hands(revision, **BOTH)
+        assert "result" in await line.ask("tools/call", {"name": "request"}, id_=1)
+        assert (await line.ask("tools/call", {"name": "error"}, id_=2))["error"]["code"] == -32603
+        assert [message["id"] for message in line.got] == ["hello", 1, 2]
 
 
 @requirement("elicitation.id-unique")

@@ -1,6 +1,7 @@
 """Resources (server/resources)."""
 
 import base64
+import json
 from typing import Any
 
 import pytest
@@ -67,3 +68,13 @@ async def test_bytes_leave_in_base64_only_and_arrive_unchanged(revision: str) ->
         [found] = (await both.client.read_resource(uri="file:///x")).contents
         assert base64.b64decode(found.blob) == data
         assert found == made(revision, "BlobResourceContents", **contents[0])
+
+
+@requirement("resources.binary-encoded")
+@pytest.mark.parametrize("blob", ["%%%", "YQ", "bytes as they are", "YWJj\nYWJj"])
+async def test_what_is_no_base64_does_not_leave(revision: str, blob: str) -> None:
+    contents = [{"uri": "file:///x", "text": "fine"}, {"uri": "file:///x", "blob": blob}]
+    async with raw(make_server(revision, read_resource=returns("ReadResourceResult", contents=contents))) as line:
+        await line.shake_hands(revision)
+        answer = await line.ask("resources/read", {"uri": "file:///x"})
+        assert answer["error"]["code"] == -32603 and blob not in json.dumps(line.got)

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.context import Way
-from mcp_runtime.errors import MissingCapability, RemoteProtocolError
+from mcp_runtime.errors import LocalProtocolError, MissingCapability, RemoteProtocolError
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.sampling import Denied, reviewed
 from support.roles import answering, made, make_handlers, make_server
@@ -179,6 +179,43 @@ async def test_each_use_of_a_tool_needs_its_result(revision: str) -> None:
             assert is_whole or answer["error"]["code"] == -32602
         assert (await server.ask(ASK, asks(says("hi"), uses, says("?")), id_="last"))["error"]["code"] == -32602
         assert len(model.asked) == 1
+
+
+USES: dict[str, Any] = {"role": "assistant", "content": [USE, {**USE, "id": "b"}]}
+UNANSWERED = {
+    "no result": [says("hi"), USES, says("and?")],
+    "nothing after it": [says("hi"), USES],
+    "one result of two": [says("hi"), USES, {"role": "user", "content": [RESULT]}],
+    "one result twice": [says("hi"), USES, {"role": "user", "content": [RESULT, RESULT]}],
+    "a result of no use": [says("hi"), {"role": "user", "content": [RESULT]}],
+}
+
+
+@requirement("sampling.uses-answered")
+@pytest.mark.parametrize("case", UNANSWERED)
+async def test_a_use_without_its_result_neither_leaves_nor_reaches_a_handler(revision: str, case: str) -> None:
+    """Also where nobody reviews the messages."""
+    asked: list[Any] = []
+
+    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
+        asked.append(params)
+        return made(revision, "CreateMessageResult", role="assistant", model="m", content=[])
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        messages = [made(revision, "SamplingMessage", **message) for message in UNANSWERED[case]]
+        with pytest.raises(LocalProtocolError, match="/messages/"):
+            await ctx.client.create_message(messages=messages, max_tokens=1)
+        return made(revision, "CallToolResult", content=[])
+
+    async with answering(
+        revision, handlers=make_handlers(revision, create_message=create_message), own=TOOLS
+    ) as server:
+        answer = await server.ask(ASK, asks(*UNANSWERED[case]))
+        assert answer["error"]["code"] == -32602 and not asked
+    async with raw(make_server(revision, call_tool=call_tool)) as line:
+        await line.shake_hands(revision, sampling={"tools": {}})
+        assert "result" in await line.ask("tools/call", {"name": "x"})
+        assert ASK not in [message.get("method") for message in line.got]
 
 
 @requirement("sampling.meta-preserved")

@@ -158,12 +158,16 @@ async def test_closing_the_input_is_enough_for_a_server_that_heeds_it(peer: Raw,
 
 
 @requirement("stdio.shutdown-terminate")
-async def test_then_a_server_is_asked_to_end(peer: Raw) -> None:
-    """It answers SIGTERM by ending, and does not end with its input."""
+async def test_then_a_server_is_asked_to_end() -> None:
+    """It does not end with its input, and says that it got SIGTERM, which a server that is killed cannot."""
+    lines: list[str] = []
+    peer = Raw(StdioClientTransport(*RAW_PEER, grace=0.2, stderr=lines.append))
+    await peer.transport.start(peer.seen)
     await peer.ask(":linger")
     await peer.ask(":obey")
     begun = seconds()
     await peer.transport.close()
+    assert lines == ["asked to end"]
     assert 0.15 < seconds() - begun < 5 and not exists(peer.transport.pid)
 
 

@@ -67,6 +67,20 @@ async def test_a_result_that_breaks_its_output_schema_does_not_leave(revision: s
         assert (await line.ask("tools/call", {"name": "other"}, id_=2))["result"]["content"] == [TEXT]
 
 
+@requirement("tools.output-conforms")
+@pytest.mark.parametrize("more", [{"structuredContent": {"total": 1.5}}, {"isError": True}])
+async def test_a_result_that_conforms_leaves_and_so_does_an_error(revision: str, more: dict[str, Any]) -> None:
+    server = make_server(
+        revision,
+        ServerOptions(middleware=(Validate(),)),
+        list_tools=listing({"name": "sum", "outputSchema": TOTAL}),
+        call_tool=returns("CallToolResult", content=[TEXT], **more),
+    )
+    async with raw(server) as line:
+        await line.shake_hands(revision)
+        assert (await line.ask("tools/call", {"name": "sum"}))["result"] == {"content": [TEXT], **more}
+
+
 @requirement("tools.output-validated")
 async def test_a_client_refuses_a_result_that_breaks_its_output_schema(revision: str) -> None:
     async with answering(revision, capabilities={"tools": {}}, middleware=(Validate(),)) as server:

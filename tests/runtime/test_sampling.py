@@ -8,7 +8,7 @@ import pytest
 from mcp_bindings import v2024_11_05
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InvalidParamsError
-from mcp_runtime.errors import MissingCapability, PeerError
+from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError
 from mcp_runtime.features.sampling import After, Before
 from mcp_runtime.sampling import Denied, MessagesOutOfOrder, check_messages, reviewed
 from mcp_runtime.server import ServerOptions
@@ -198,7 +198,7 @@ class TestTools:
         host = Host()
         async with talk(Idle(), handlers=host) as both:
             client: Any = both.server.stub
-            with pytest.raises(InvalidParamsError, match="nothing else"):
+            with pytest.raises(LocalProtocolError, match="nothing else"):
                 await client.create_message(messages=[uses("a"), mixed], max_tokens=1)
             assert host.asked == []
 

@@ -1,13 +1,14 @@
 """Sampling (client/sampling): a person reviews what the model is asked and what it says, and messages are in order."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
 from mcp_runtime.errors import PeerError
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_array, is_object
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
+from mcp_runtime.protocol.tool_uses import unbalanced
 
 P = TypeVar("P", bound=BaseModel)
 R = TypeVar("R", bound=BaseModel)
@@ -95,26 +96,10 @@ def check_messages(messages: Sequence[BaseModel]) -> None:
     Raises:
         MessagesOutOfOrder: they do not belong together; its data says which message, as a JSON pointer.
     """
-    open_uses: Sequence[str] = ()
-    for number, typed in enumerate(messages):
-        message = typed.model_dump(mode="json")
-        blocks = _blocks(message)
-        results = [block for block in blocks if block.get("type") == "tool_result"]
-        uses = [block for block in blocks if block.get("type") == "tool_use"]
-        if results and (len(results) < len(blocks) or message.get("role") != "user"):
-            raise _out_of_order(number, "results of tools come in a message of the user with nothing else in it")
-        if uses and message.get("role") != "assistant":
-            raise _out_of_order(number, "only the assistant uses tools")
-        answered = [str(result.get("toolUseId")) for result in results]
-        if sorted(answered) != sorted(open_uses):
-            missing = "a use of a tool has no result in the next message"
-            extra = "a result belongs to no use of a tool in the message before"
-            raise _out_of_order(number, missing if set(open_uses) - set(answered) else extra)
-        open_uses = [str(use.get("id")) for use in uses]
-        if len(set(open_uses)) < len(open_uses):
-            raise _out_of_order(number, "two uses of tools have the same id")
-    if open_uses:
-        raise _out_of_order(len(messages) - 1, "a use of a tool has no result in the next message")
+    found = unbalanced([message.model_dump(mode="json") for message in messages])
+    if found is not None:
+        number, reason = found
+        raise MessagesOutOfOrder(INVALID_PARAMS, reason, {"pointer": f"/messages/{number}"})
 
 
 def _messages(params: Any) -> Sequence[BaseModel]:
@@ -122,14 +107,5 @@ def _messages(params: Any) -> Sequence[BaseModel]:
     return messages
 
 
-def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    content: object = message.get("content")
-    return cast("list[Mapping[str, Any]]", content) if is_array(content) else [content] if is_object(content) else []
-
-
 def _rejected(message: str, denied: Denied) -> SamplingRejected:
     return SamplingRejected(REJECTED, message, {"reason": denied.reason} if denied.reason else None)
-
-
-def _out_of_order(number: int, reason: str) -> MessagesOutOfOrder:
-    return MessagesOutOfOrder(INVALID_PARAMS, reason, {"pointer": f"/messages/{number}"})

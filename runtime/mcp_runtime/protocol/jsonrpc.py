@@ -31,14 +31,18 @@ class MalformedMessage(Exception):
         reason: what is wrong, for people.
         id_: the id of the message, as far as one can be made out.
         is_answer: whether it was meant as an answer; nobody answers an answer.
+        is_unclear: whether nothing tells which it was meant as.
     """
 
-    def __init__(self, code: int, reason: str, id_: Id | None = None, *, is_answer: bool = False) -> None:
+    def __init__(
+        self, code: int, reason: str, id_: Id | None = None, *, is_answer: bool = False, is_unclear: bool = False
+    ) -> None:
         super().__init__(reason)
         self.code = code
         self.reason = reason
         self.id = id_
         self.is_answer = is_answer
+        self.is_unclear = is_unclear
 
 
 class Request:
@@ -173,7 +177,7 @@ def _answer(message: dict[str, Any], id_: Any) -> Result | Failure:
     has_result, has_error = "result" in message, "error" in message
     if has_result == has_error:
         reason = 'a message has "method", or one of "result" and "error"'
-        raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=has_result)
+        raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=has_result, is_unclear=not has_result)
     if has_error:
         return _failure(message["error"], id_)
     if id_ is None:

@@ -9,6 +9,7 @@ from mcp_runtime.protocol.binary import ADVICE, may_hold_binary, wrong_binary
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 from mcp_runtime.protocol.places import spell_pointer
+from mcp_runtime.protocol.tool_uses import unbalanced
 
 URL_REQUIRED: Final = -32042
 """The error code of a request that has to wait until a person was on a web page."""
@@ -41,11 +42,21 @@ def _binary(value: Any) -> Broken | None:
     return None if path is None else Broken(spell_pointer(tuple(path)), ADVICE)
 
 
-ARRIVING: Final[Mapping[str, Callable[[Any], Broken | None]]] = {ELICITATION_CREATE: _url}
+def _tools(params: Any) -> Broken | None:
+    """Judge the uses of tools and their results in the params of sampling by wire names."""
+    messages = params.get("messages") if is_object(params) else None
+    found = unbalanced(messages) if is_array(messages) else None
+    return None if found is None else Broken(f"/messages/{found[0]}", found[1])
+
+
+ARRIVING: Final[Mapping[str, Callable[[Any], Broken | None]]] = {
+    ELICITATION_CREATE: _url,
+    SAMPLING_CREATE_MESSAGE: _tools,
+}
 """Method -> judges its params, by wire names, before a handler gets them."""
 LEAVING: Final[Mapping[str, Callable[[Any, bytes], Broken | None]]] = {
     ELICITATION_CREATE: lambda _, written: _url(loads(written)),
-    SAMPLING_CREATE_MESSAGE: lambda params, _: _binary(params),
+    SAMPLING_CREATE_MESSAGE: lambda params, written: _binary(params) or _tools(loads(written)),
 }
 """Method -> judges its params before they leave, as they are and as they are written."""
 

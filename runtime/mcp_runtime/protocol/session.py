@@ -323,7 +323,7 @@ class Session:
 
     def malformed(self, error: MalformedMessage) -> Violation:
         """Return what it means that the peer sent something that is not a message."""
-        if not error.is_answer:
+        if not (error.is_answer or (error.is_unclear and error.id in self.outgoing)):
             # With the id of an open request, it would be taken for the answer to that.
             id_ = None if error.id in self.incoming else error.id
             answer = self.unread(error.code, error.reason, id_)
