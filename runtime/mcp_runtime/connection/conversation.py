@@ -21,11 +21,11 @@ from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.limits import Limits
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled, Event, Progressed, Violation
-from mcp_runtime.protocol.jsonrpc import Failure, MalformedMessage, Notification, Request, Result
+from mcp_runtime.protocol.jsonrpc import Failure, Id, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.names import INITIALIZE, PING
-from mcp_runtime.protocol.outcome import ACCEPTED, ANSWERED, Outcome, Verdict, of_batch
+from mcp_runtime.protocol.outcome import ACCEPTED, ANSWER, ANSWERED, Outcome, Verdict, of_batch
 
 CloseHook: TypeAlias = Callable[[str], None]
 """Is told why a connection ended."""
@@ -141,6 +141,11 @@ class Conversation:
         self.inbound.lose(line, str(reason) if reason else "the peer closed the channel of the request")
         link.forget(line)
 
+    def request_lost(self, id_: Id, reason: TransportError) -> None:
+        """Learn that a request of this side will not be answered; the conversation goes on."""
+        self.link.session.cancel(id_)
+        self.outbound.fail(id_, ConnectionClosed(str(reason)))
+
     def _line(self, channel: Channel | None) -> Line:
         """Return the line of a channel; a transport that passes none has only one, and is told to pass it."""
         if channel is self.link.transport:
@@ -230,6 +235,7 @@ class Conversation:
                 return self.inbound.take_notification(Received(event, text, line, self.link.requester, parts=parts))
             case Failure():
                 self.outbound.take_failure(event)
+                return ANSWER
             case Progressed():
                 self.outbound.take_progress(event)
             case Cancelled():
@@ -330,7 +336,7 @@ class Conversation:
         self.link.send_at_once(violation.answer, line)
         self.outbound.fail(violation.failed, error)
         verdict = Verdict.MALFORMED if violation.is_malformed else Verdict.REJECTED
-        return Outcome(verdict, violation.code, violation.reason)
+        return Outcome(verdict, violation.code, violation.reason, is_answer=violation.failed is not None)
 
     def _settle(self) -> None:
         link = self.link

@@ -36,7 +36,7 @@ from mcp_runtime.protocol.events import Progressed
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE, UNRELATED
-from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
+from mcp_runtime.protocol.outcome import ANSWER, Outcome, Verdict
 from mcp_runtime.protocol.rules import LEAVING
 from mcp_runtime.protocol.text import clipped
 
@@ -227,7 +227,7 @@ class Outbound:
         """Hand a result to its caller."""
         pending = self._forget(result.id)
         if pending is None or pending.future.done():
-            return ACCEPTED
+            return ANSWER
         try:
             found, requester = result.result, self._link.requester
             if requester.wire is not None:
@@ -241,9 +241,9 @@ class Outbound:
         except RemoteProtocolError as error:
             self._link.report(error)
             pending.future.set_exception(error)
-            return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error))
+            return Outcome(Verdict.REJECTED, jsonrpc.INVALID_REQUEST, str(error), is_answer=True)
         pending.future.set_result(value if resume is None else Interim(value, resume))
-        return ACCEPTED
+        return ANSWER
 
     def take_failure(self, failure: Failure) -> None:
         """Hand an error to the caller that waits for a result."""

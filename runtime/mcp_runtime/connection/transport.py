@@ -64,6 +64,15 @@ class Receiver(Protocol):
         ...
 
 
+@runtime_checkable
+class LosesRequests(Protocol):
+    """A receiver that can lose one request and go on, as a transport with an exchange for each request needs it."""
+
+    def request_lost(self, id_: int | str, reason: TransportError) -> None:
+        """Learn that a request of this side will not be answered."""
+        ...
+
+
 class Transport(Channel, Protocol):
     """Carries whole messages in both directions, in order within each channel.
 

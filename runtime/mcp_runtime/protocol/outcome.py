@@ -27,12 +27,14 @@ class Outcome:
         code: the JSON-RPC error code that its sender deserves; 0 if it was accepted.
         reason: what is wrong, for people; empty if it was accepted.
         is_answered: whether it is a request, so that an answer leaves, or has left, by its channel.
+        is_answer: whether it is the answer to a request of this side that was open.
     """
 
     verdict: Verdict
     code: int = 0
     reason: str = ""
     is_answered: bool = False
+    is_answer: bool = False
 
     @property
     def is_accepted(self) -> bool:
@@ -45,6 +47,9 @@ ACCEPTED: Final = Outcome(Verdict.ACCEPTED)
 
 ANSWERED: Final = Outcome(Verdict.ACCEPTED, is_answered=True)
 """The outcome of a request that was taken."""
+
+ANSWER: Final = Outcome(Verdict.ACCEPTED, is_answer=True)
+"""The outcome of an answer that was taken."""
 
 
 def of_batch(outcomes: list[Outcome]) -> Outcome:

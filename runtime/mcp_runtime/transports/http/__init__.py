@@ -1,17 +1,20 @@
-"""Streamable HTTP: an MCP endpoint as an ASGI application (specification: basic/transports)."""
+"""Streamable HTTP: an MCP endpoint as an ASGI application, and clients of one (specification: basic/transports)."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Unpack
 
 from mcp_runtime.transports.http.events import EventStore, MemoryEventStore
 from mcp_runtime.transports.http.limits import HttpLimits
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
+    from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.app import HttpApp
     from mcp_runtime.transports.http.asgi import Scope
+    from mcp_runtime.transports.http.wire import HttpClientOptions
 
-__all__ = ["EventStore", "HttpLimits", "MemoryEventStore", "asgi_app"]
+__all__ = ["EventStore", "HttpLimits", "MemoryEventStore", "asgi_app", "connect_http"]
 
 
 def asgi_app(
@@ -55,3 +58,26 @@ def asgi_app(
         events=events if resumable else None,
         limits=limits or HttpLimits(),
     )
+
+
+@asynccontextmanager
+async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> AsyncGenerator["Peer"]:
+    """Reach a server over HTTP, for as long as the context lasts; then the session is ended.
+
+    Nothing is connected before the peer is first spoken to. Needs the extra ``mcp-bindgen[http]``.
+
+    Args:
+        url: the server's endpoint: ``https://example.com/mcp``.
+        options: see `HttpClientOptions`.
+
+    Raises:
+        ValueError: the URL is not one of HTTP.
+    """
+    from mcp_runtime.peer import Peer
+    from mcp_runtime.transports.http.client import HttpClientTransport
+
+    peer = Peer(HttpClientTransport(url, **options))
+    try:
+        yield peer
+    finally:
+        await peer.aclose()

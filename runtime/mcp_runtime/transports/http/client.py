@@ -1,0 +1,351 @@
+"""A client's end of Streamable HTTP: each message is a request of its own (specification: basic/transports)."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, Final, Unpack
+
+import httpx2
+
+from mcp_runtime.connection.transport import LosesRequests, Receiver, TransportError
+from mcp_runtime.protocol.names import INITIALIZE
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.transports.http.sent import Standing, cancelled_by, is_initialized, request_of
+from mcp_runtime.transports.http.taken import error_of, is_answer_to, revision_of
+from mcp_runtime.transports.http.wire import EVENTS, Endpoint, HttpClientOptions, Refused, SessionGone
+
+MAX_FAILURES: Final = 6
+"""How often in a row the server may fail to send a stream before it is given up."""
+RETRY: Final = 1.0
+"""Seconds before a stream is asked for again, unless the server says something else."""
+MIN_RETRY: Final = 0.05
+MAX_RETRY: Final = 60.0
+MAX_QUEUED: Final = 1 << 20
+"""How many bytes may wait to be sent before `drain` waits."""
+
+log: Final = logging.getLogger("mcp_runtime")
+
+
+class HttpClientTransport:
+    """Speaks with a server over HTTP; it implements `mcp_runtime.transports.base.Transport`.
+
+    Args:
+        url: the server's endpoint.
+        options: see `HttpClientOptions`.
+
+    Raises:
+        ValueError: the URL is not one of HTTP.
+    """
+
+    def __init__(self, url: str, **options: Unpack[HttpClientOptions]) -> None:
+        self._endpoint = Endpoint(url, options)
+        self._standing = Standing()
+        self._receiver: Receiver
+        self._lose: Callable[[int | str, TransportError], None]
+        self._requests: dict[int, asyncio.Task[None]] = {}
+        self._ordered: deque[bytes] = deque()
+        self._sender: asyncio.Task[None] | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._renewing = asyncio.Lock()
+        self._readable = asyncio.Event()
+        self._readable.set()
+        self._sendable = asyncio.Event()
+        self._sendable.set()
+        self._queued = 0
+        self._is_closed = False
+        self._has_ended = False
+
+    async def start(self, receiver: Receiver) -> None:
+        """Begin to carry messages; nothing is connected before the first one."""
+        if not isinstance(receiver, LosesRequests):
+            raise TypeError(
+                f"{type(receiver).__name__} needs request_lost(id, reason): over HTTP a request can be lost"
+            )
+        self._receiver, self._lose = receiver, receiver.request_lost
+
+    def send(self, message: bytes) -> None:
+        """Send a message by a request of its own: requests at once, all else in order."""
+        if self._is_closed:
+            return
+        if self._sender is None and (request := request_of(message)) is not None:
+            self._ask(message, *request)
+            return
+        self._ordered.append(message)
+        self._count(len(message))
+        if self._sender is None:
+            self._sender = asyncio.create_task(self._send_in_order())
+
+    async def drain(self) -> None:
+        """Wait until few bytes wait for their turn."""
+        await self._sendable.wait()
+
+    def pause_reading(self) -> None:
+        """Deliver nothing until `resume_reading`."""
+        self._readable.clear()
+
+    def resume_reading(self) -> None:
+        """Deliver again."""
+        self._readable.set()
+
+    async def close(self) -> None:
+        """Send what is queued, end the session, and close the connections."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._readable.set()
+        self._sendable.set()
+        if self._sender is not None:
+            await asyncio.wait((self._sender,), timeout=self._endpoint.close_timeout)
+        running = [*self._requests.values(), *filter(None, (self._listener, self._sender))]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+        await self._endpoint.end_session()
+        await self._endpoint.aclose()
+        self._end(None)
+
+    def _end(self, reason: TransportError | None) -> None:
+        if not self._has_ended:
+            self._has_ended = True
+            self._receiver.connection_lost(reason)
+
+    def _count(self, size: int) -> None:
+        self._queued += size
+        if self._queued > MAX_QUEUED:
+            self._sendable.clear()
+        else:
+            self._sendable.set()
+
+    def _ask(self, message: bytes, id_: int, method: str) -> None:
+        self._standing.note(id_, method, message)
+        work = self._begin(message, id_) if method == INITIALIZE else self._answered(message, id_)
+        task = self._requests[id_] = asyncio.create_task(self._carry(work, id_))
+        task.add_done_callback(lambda _: self._requests.pop(id_, None))
+
+    async def _carry(self, work: Coroutine[Any, Any, None], id_: int) -> None:
+        """Carry a request out; its caller hears of whatever goes wrong."""
+        try:
+            await work
+        except Refused as refused:
+            if not await self._deliver_error(refused, id_):
+                said = error_of(refused.body)
+                self._lose(id_, TransportError(f"{refused}: {clipped(said)}") if said else refused)
+        except TransportError as error:
+            self._lose(id_, error)
+
+    async def _send_in_order(self) -> None:
+        """Send what has an order: the next message leaves when the server has taken this one."""
+        try:
+            while self._ordered:
+                message = self._ordered.popleft()
+                self._count(-len(message))
+                if (request := request_of(message)) is not None:
+                    self._ask(message, *request)
+                else:
+                    await self._tell(message)
+        finally:
+            self._sender = None
+
+    async def _tell(self, message: bytes) -> None:
+        """Send a notification or an answer."""
+        session = await self._session()
+        try:
+            try:
+                await self._post(message)
+            except SessionGone:
+                await self._renew(session)
+                await self._post(message)
+        except TransportError as error:
+            log.warning("a message was not delivered: %s", clipped(str(error)))
+        if is_initialized(message):
+            self._standing.initialized = message
+            self._listener = asyncio.create_task(self._listen())
+        elif (task := self._requests.get(cancelled_by(message))) is not None:
+            # It will not be answered any more.
+            task.cancel()
+
+    async def _post(self, message: bytes) -> None:
+        async with self._endpoint.request("POST", message):
+            pass
+
+    async def _begin(self, message: bytes, id_: int) -> None:
+        """Send `initialize`, and learn which session and revision follow from it."""
+        self._endpoint.session = self._endpoint.version = ""
+        answer = await self._first_answer(message, id_)
+        self._endpoint.version = revision_of(answer)
+        if not await self._deliver(answer):
+            raise Refused(f"{self._endpoint.shown} did not answer initialize")
+
+    async def _first_answer(self, message: bytes, id_: int) -> bytes:
+        """Send `initialize`; returns its answer."""
+        async with self._endpoint.request("POST", message) as response:
+            self._endpoint.learn_session(response)
+            if _type_of(response) != EVENTS:
+                return await self._endpoint.body(response)
+            async for event in self._endpoint.events(response):
+                text = event.data.encode()
+                if is_answer_to(text, id_):
+                    return text
+                if text:
+                    await self._deliver(text)
+        raise Refused(f"{self._endpoint.shown} did not answer initialize")
+
+    async def _answered(self, message: bytes, id_: int) -> None:
+        """Send a request, and deliver its answer and what comes before that."""
+        session = await self._session()
+        try:
+            await self._exchange(message)
+        except SessionGone:
+            # The server has not looked at it, so it may be sent once more.
+            await self._renew(session)
+            await self._exchange(message)
+
+    async def _exchange(self, message: bytes) -> None:
+        position = Position()
+        try:
+            async with self._endpoint.request("POST", message) as response:
+                if response.status_code == HTTPStatus.ACCEPTED:
+                    raise Refused(f"{self._endpoint.shown} took a request for something that needs no answer")
+                if _type_of(response) != EVENTS:
+                    if not await self._deliver(await self._endpoint.body(response)):
+                        raise Refused(f"{self._endpoint.shown} answered a request with something else")
+                    return
+                if await self._read(response, position):
+                    return
+        except (Refused, SessionGone):
+            raise
+        except TransportError:
+            if not position.id:
+                raise
+        await self._resume(position)
+
+    async def _resume(self, position: "Position") -> None:
+        """Come back to a stream that ended before its answer, until that is there."""
+        failures = 0
+        while position.id:
+            await asyncio.sleep(position.wait(failures))
+            try:
+                async with self._endpoint.request("GET", accept=EVENTS, last_event_id=position.id) as response:
+                    failures = 0
+                    if await self._read(response, position):
+                        return
+            except SessionGone:
+                raise TransportError("the session ended before the request was answered") from None
+            except Refused:
+                raise
+            except TransportError:
+                failures += 1
+                if failures == MAX_FAILURES:
+                    raise
+        raise TransportError(f"{self._endpoint.shown} ended the stream before the request was answered")
+
+    async def _read(self, response: httpx2.Response, position: "Position") -> bool:
+        """Deliver the messages of a stream; returns whether one of them was an answer."""
+        events = self._endpoint.events(response)
+        async for event in events:
+            position.note(event)
+            if event.data.strip() and await self._deliver(event.data.encode()):
+                # Its end follows at once, and the connection can be used again then.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(1):
+                        async for _ in events:
+                            pass
+                return True
+        return False
+
+    async def _listen(self) -> None:
+        """Listen to what belongs to no request, for as long as the server offers that."""
+        position, failures, refusals = Position(), 0, 0
+        while refusals < MAX_FAILURES:
+            session = self._endpoint.session
+            try:
+                async with self._endpoint.request("GET", accept=EVENTS, last_event_id=position.id) as response:
+                    failures = refusals = 0
+                    await self._read(response, position)
+            except SessionGone:
+                position = Position()
+                try:
+                    await self._renew(session)
+                except TransportError:
+                    return
+                continue
+            except Refused as refused:
+                if refused.status == HTTPStatus.METHOD_NOT_ALLOWED:
+                    return
+                position.id = ""
+                refusals += 1
+                if refusals == MAX_FAILURES:
+                    log.warning("the server cannot be listened to: %s", clipped(str(refused)))
+            except TransportError:
+                failures += 1
+            await asyncio.sleep(position.wait(failures + refusals))
+
+    async def _session(self) -> str:
+        """Return the id of the session, once there is one again if it is being renewed."""
+        if self._renewing.locked():
+            async with self._renewing:
+                pass
+        return self._endpoint.session
+
+    async def _renew(self, gone: str) -> None:
+        """Begin a new session in place of one that the server has forgotten, and tell it what it knew.
+
+        Raises:
+            TransportError: that failed, so the connection has ended.
+        """
+        async with self._renewing:
+            if self._endpoint.session != gone:
+                return
+            version = self._endpoint.version
+            self._endpoint.session = self._endpoint.version = ""
+            try:
+                id_, hello = self._standing.hello
+                answer = await self._first_answer(hello, id_)
+                if revision_of(answer) != version:
+                    raise Refused(f"the session ended, and {self._endpoint.shown} did not begin another one")
+                self._endpoint.version = version
+                for message in self._standing.rest:
+                    await self._post(message)
+            except TransportError as error:
+                self._end(error)
+                raise
+            if self._listener is not None and self._listener.done():
+                self._listener = asyncio.create_task(self._listen())
+
+    async def _deliver(self, message: bytes) -> bool:
+        """Hand a message over; returns whether it was the answer to a request."""
+        await self._readable.wait()
+        return self._receiver.message_received(message.strip(), self).is_answer
+
+    async def _deliver_error(self, refused: Refused, id_: int) -> bool:
+        """Hand over the error of a refusal, if it is one in answer to a request."""
+        return is_answer_to(refused.body, id_) and await self._deliver(refused.body)
+
+
+class Position:
+    """How far a stream has been read, and when to come back to it."""
+
+    __slots__ = ("id", "retry")
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.retry: float | None = None
+
+    def note(self, event: httpx2.ServerSentEvent) -> None:
+        """Learn from an event."""
+        self.id = event.id or self.id
+        if event.retry is not None and event.retry >= 0:
+            self.retry = event.retry / 1000
+
+    def wait(self, failures: int) -> float:
+        """Return the seconds to wait, longer after each failure in a row."""
+        asked = RETRY if self.retry is None else self.retry
+        return max(asked, MIN_RETRY, min(RETRY * 2**failures, MAX_RETRY) if failures else 0)
+
+
+def _type_of(response: httpx2.Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,0 +1,36 @@
+"""What the transport itself has to know of a few answers; all others it only carries."""
+
+import re
+from typing import Any, Final
+
+from mcp_runtime.protocol.jsonrpc import MalformedMessage, is_object, parse
+
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,64}")
+
+
+def is_answer_to(message: bytes, id_: int) -> bool:
+    """Whether a message answers a request."""
+    value = _object(message)
+    return value.get("id") == id_ and ("result" in value or "error" in value)
+
+
+def error_of(message: bytes) -> str:
+    """Return what an error says, empty if the message is none."""
+    error: Any = _object(message).get("error")
+    said: Any = error.get("message") if is_object(error) else None
+    return said if isinstance(said, str) else ""
+
+
+def revision_of(message: bytes) -> str:
+    """Return the revision that an answer to `initialize` names, empty if it names none."""
+    result: Any = _object(message).get("result")
+    revision: Any = result.get("protocolVersion") if is_object(result) else None
+    return revision if isinstance(revision, str) and _VISIBLE.fullmatch(revision) else ""
+
+
+def _object(message: bytes) -> dict[str, Any]:
+    try:
+        value: Any = parse(message)
+    except MalformedMessage:
+        return {}
+    return value if is_object(value) else {}

@@ -1,0 +1,216 @@
+"""HTTP requests to one endpoint, and what they are answered with: each wait has a timeout, each answer a size limit."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Final, TypedDict
+
+import httpx2
+
+from mcp_runtime.connection.transport import TransportError
+from mcp_runtime.protocol.text import clipped
+
+BOTH: Final = "application/json, text/event-stream"
+EVENTS: Final = "text/event-stream"
+SESSION: Final = "mcp-session-id"
+VERSION: Final = "mcp-protocol-version"
+
+MAX_REDIRECTS: Final = 5
+MAX_ERROR_BYTES: Final = 64 << 10
+"""How much is read of the body of an answer with an error status."""
+
+_VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
+
+
+class HttpClientOptions(TypedDict, total=False):
+    """How a server is reached over HTTP.
+
+    Attributes:
+        headers: headers of every request.
+        auth: authenticates requests, as httpx2 has it: a pair of name and password, or an `httpx2.Auth`.
+        max_message_bytes: how large a message of the server may be, decompressed; 64 MiB.
+        connect_timeout: seconds to connect, and to wait for a free connection; 10.
+        write_timeout: seconds to send a piece of a request; 30.
+        read_timeout: seconds without a byte from the server after which a stream counts as lost; 300.
+        close_timeout: seconds in which the session is ended when the client leaves; 5.
+        http: the client that sends the requests, which stays open: for certificates, proxies and the like. Its
+            timeouts hold, and it must not follow redirects.
+    """
+
+    headers: Mapping[str, str] | None
+    auth: httpx2.Auth | tuple[str, str] | None
+    max_message_bytes: int
+    connect_timeout: float
+    write_timeout: float
+    read_timeout: float
+    close_timeout: float
+    http: httpx2.AsyncClient | None
+
+
+class SessionGone(TransportError):
+    """The server no longer knows the session."""
+
+
+class Refused(TransportError):
+    """The server answered with an error status, or with what cannot be read: trying again would not help.
+
+    Attributes:
+        status: the status, 0 if it is none of an error.
+        body: the beginning of the answer.
+    """
+
+    def __init__(self, text: str, status: int = 0, body: bytes = b"") -> None:
+        super().__init__(text)
+        self.status = status
+        self.body = body
+
+
+class Endpoint:
+    """Sends HTTP requests to one URL.
+
+    Args:
+        url: the URL.
+        options: see `HttpClientOptions`.
+
+    Attributes:
+        shown: the URL without what may be secret.
+        session: the id of the session, empty before there is one.
+        version: the revision that was agreed upon, empty before that.
+    """
+
+    def __init__(self, url: str, options: HttpClientOptions) -> None:
+        parsed = httpx2.URL(url)
+        if parsed.scheme not in ("http", "https") or not parsed.host:
+            raise ValueError("a server is reached by a URL that begins with http:// or https:// and names a host")
+        self.shown = str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
+        self.session = ""
+        self.version = ""
+        self.close_timeout = options.get("close_timeout", 5.0)
+        self._url = parsed
+        self._max_bytes = options.get("max_message_bytes", 64 << 20)
+        self._given = options.get("http")
+        self._http = self._given or _client(options)
+        self._headers = dict(options.get("headers") or {})
+        self._auth = options.get("auth") or httpx2.USE_CLIENT_DEFAULT
+
+    @asynccontextmanager
+    async def request(
+        self, method: str, content: bytes | None = None, *, accept: str = BOTH, last_event_id: str = ""
+    ) -> AsyncGenerator[httpx2.Response]:
+        """Send a request and open its answer, whose status is no error.
+
+        Raises:
+            SessionGone: the server no longer knows the session.
+            Refused: the server answered with an error status, or wants to be reached elsewhere.
+            TransportError: the server cannot be reached, or the connection was lost.
+        """
+        session = self.session
+        headers = {**self._headers, "accept": accept}
+        if content is not None:
+            headers["content-type"] = "application/json"
+        if session:
+            headers[SESSION] = session
+        if self.version:
+            headers[VERSION] = self.version
+        if last_event_id:
+            headers["last-event-id"] = last_event_id
+        url = self._url
+        try:
+            for _ in range(MAX_REDIRECTS):
+                async with self._http.stream(
+                    method, url, content=content, headers=headers, auth=self._auth, follow_redirects=False
+                ) as response:
+                    if response.has_redirect_location:
+                        url = self._redirected(url, response)
+                        continue
+                    if response.is_error:
+                        await self._refuse(response, session)
+                    yield response
+                    return
+        except httpx2.SSEError as error:
+            raise Refused(f"{self.shown}: {clipped(str(error))}") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            said = str(error) or type(error).__name__
+            raise TransportError(f"{self.shown}: {clipped(said)}") from error
+        raise Refused(f"{self.shown} redirects without end")
+
+    async def body(self, response: httpx2.Response) -> bytes:
+        """Read a whole answer.
+
+        Raises:
+            Refused: it is too large.
+        """
+        parts: list[bytes] = []
+        size = 0
+        async for part in response.aiter_bytes():
+            size += len(part)
+            if size > self._max_bytes:
+                raise Refused(f"an answer has more than {self._max_bytes:,} bytes (max_message_bytes)")
+            parts.append(part)
+        return b"".join(parts)
+
+    def events(self, response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
+        """Iterate over the events of a stream."""
+        return aiter(httpx2.EventSource(response, max_event_size=self._max_bytes))
+
+    def learn_session(self, response: httpx2.Response) -> None:
+        """Take the session id from the answer to a handshake.
+
+        Raises:
+            Refused: it is not one.
+        """
+        found = response.headers.get(SESSION, "")
+        if found and not _VISIBLE.fullmatch(found):
+            raise Refused("the server gave a session id that is not visible ASCII")
+        self.session = found
+
+    async def end_session(self) -> None:
+        """Tell the server that the session is over, if it has one; a server may refuse that."""
+        if not self.session:
+            return
+        try:
+            async with asyncio.timeout(self.close_timeout), self.request("DELETE", accept="*/*"):
+                self.session = ""
+        except (TransportError, TimeoutError):
+            self.session = ""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._given is None:
+            await self._http.aclose()
+
+    def _redirected(self, url: httpx2.URL, response: httpx2.Response) -> httpx2.URL:
+        """Return where a redirect leads to, which must be the same origin: the headers may be secret."""
+        target = url.join(response.headers["location"])
+        same = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
+        if not same or response.status_code not in (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT):
+            origin = f"{target.scheme}://{target.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+            text = f"{self.shown} redirects to {clipped(origin)}; requests are not sent elsewhere: use that URL"
+            raise Refused(text)
+        return target
+
+    async def _refuse(self, response: httpx2.Response, session: str) -> None:
+        if response.status_code == HTTPStatus.NOT_FOUND and session:
+            raise SessionGone(f"{self.shown}: the server no longer knows the session")
+        body = b""
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > MAX_ERROR_BYTES:
+                break
+        said = f"{response.status_code} {response.reason_phrase}".rstrip()
+        raise Refused(f"{self.shown} answered {said}", response.status_code, body[:MAX_ERROR_BYTES])
+
+
+def _client(options: HttpClientOptions) -> httpx2.AsyncClient:
+    connect = options.get("connect_timeout", 10.0)
+    timeout = httpx2.Timeout(
+        connect=connect,
+        pool=connect,
+        write=options.get("write_timeout", 30.0),
+        read=options.get("read_timeout", 300.0),
+    )
+    # As many connections as there are requests, which the connection bounds by their timeouts.
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+    return httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)

@@ -1,0 +1,294 @@
+"""A client over HTTP: what it gets, what it survives, and what it says when it cannot go on."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from mcp_bindings import v2025_11_25
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import ConnectionClosed, RequestTimeout
+from mcp_runtime.subscriptions import list_changed, resource_updated
+from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
+from support.cutting import Proxy, cutting
+from support.http import served
+from support.http_server import chatty
+from support.talk import bindings
+
+NEWEST = "2025-11-25"
+HTTP_REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+QUICK = HttpLimits(stream_after=0.02, retry=0.05)
+
+
+def handlers_of(package: Any) -> Any:
+    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
+        return package.CreateMessageResult(role="assistant", content=package.TextContent(text="tea"), model="m")
+
+    return type("Answers", (package.ClientHandlers,), {"create_message": create_message})()
+
+
+class Opened:
+    """A client, its server, and a proxy between them."""
+
+    def __init__(self, client: Any, server: Any, app: Any, proxy: Proxy) -> None:
+        self.client = client
+        self.server = server
+        self.app = app
+        self.proxy = proxy
+
+    async def call(self, name: str, options: CallOptions | None = None, **arguments: Any) -> str:
+        result = await self.client.call_tool(name=name, arguments=arguments, options=options)
+        return str(result.content[0].text)
+
+
+@asynccontextmanager
+async def opened(revision: str, *, limits: HttpLimits = QUICK, resumable: bool = True) -> AsyncGenerator[Opened]:
+    package, server = bindings(revision), chatty(revision)
+    app = asgi_app(server, limits=limits, resumable=resumable)
+    async with served(app) as url, cutting(url) as proxy, connect_http(f"{proxy.url}/mcp") as peer:
+        client = await package.Client.open(peer, handlers=handlers_of(package), options=ClientOptions(timeout=10))
+        yield Opened(client, server, app, proxy)
+
+
+async def until(condition: Any) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+async def test_all_kinds_of_answers(revision: str) -> None:
+    async with opened(revision) as talk:
+        assert await talk.call("echo", text="json") == "json"
+        assert await talk.call("echo", text="events", delay=0.1) == "events"
+        assert await talk.call("log", count=50) == "logged"
+        assert await talk.call("ask") == "tea"
+        await talk.client.ping()
+        assert await asyncio.gather(*(talk.call("echo", text=str(n)) for n in range(64))) == [str(n) for n in range(64)]
+    await until(lambda: len(talk.app.sessions) == 0)
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+async def test_what_belongs_to_no_request_is_listened_to(revision: str) -> None:
+    async with opened(revision) as talk:
+        package = bindings(revision)
+        method = package.METHODS["notifications/tools/list_changed"]
+        changes = talk.client.connection.notifications(method)
+        await talk.client.ping()  # it follows the end of the handshake
+        for _ in range(3):
+            await list_changed(talk.server, "tools")
+            await changes.next(10)
+            await asyncio.sleep(0.1)
+            talk.proxy.cut()
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+async def test_a_cut_stream_is_resumed(revision: str) -> None:
+    async with opened(revision) as talk:
+        waiting = asyncio.create_task(talk.client.call_tool(name="log_and_wait"))
+
+        async def log_and_wait(ctx: Any) -> str:
+            await ctx.log("info", "begun")
+            return str(await talk.server.tool_wait(ctx))
+
+        talk.server.tool_log_and_wait = log_and_wait
+        await talk.server.begun.wait()
+        await asyncio.sleep(0.1)
+        for _ in range(3):
+            talk.proxy.cut()
+            await asyncio.sleep(0.2)
+        talk.server.gate.set()
+        assert (await waiting).content[0].text == "waited"
+        assert talk.server.ended == []
+
+
+async def test_a_stream_that_the_server_closes_early_is_polled() -> None:
+    async with opened(NEWEST) as talk:
+        closing = asyncio.create_task(talk.call("close"))
+        await talk.server.begun.wait()
+        await asyncio.sleep(0.2)
+        talk.server.gate.set()
+        assert await closing == "closed"
+
+
+async def test_a_retry_is_respected() -> None:
+    async with opened(NEWEST, limits=HttpLimits(stream_after=0.02, retry=0.6)) as talk:
+        asyncio.get_running_loop().call_later(0.1, talk.server.gate.set)
+        begun = time.monotonic()
+        assert await talk.call("close") == "closed"
+        assert time.monotonic() - begun > 0.6
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+async def test_a_stream_that_cannot_be_resumed_fails_its_call_only(revision: str) -> None:
+    async with opened(revision, resumable=False) as talk:
+        waiting = asyncio.create_task(talk.call("wait"))
+        await talk.server.begun.wait()
+        await asyncio.sleep(0.1)
+        talk.proxy.cut()
+        with pytest.raises(ConnectionClosed):
+            await waiting
+        assert await talk.call("echo", text="on") == "on"
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+async def test_a_new_session_takes_the_place_of_one_that_is_gone(revision: str) -> None:
+    async with opened(revision) as talk:
+        package = bindings(revision)
+        await talk.client.subscribe(uri="test://tea")
+        await talk.client.set_level(level="warning")
+        await talk.app.sessions.end_all("restarted")
+        results = await asyncio.gather(*(talk.call("echo", text=str(n)) for n in range(8)))
+        assert results == [str(n) for n in range(8)]
+        assert len(talk.app.sessions) == 1
+        await until(lambda: talk.server.seen == ["test://tea", "test://tea"])
+        updates = talk.client.connection.notifications(package.METHODS["notifications/resources/updated"])
+        await resource_updated(talk.server, "test://tea")
+        assert (await updates.next(10)).uri == "test://tea"
+
+
+async def test_a_session_that_ends_during_a_call_is_not_called_twice() -> None:
+    async with opened(NEWEST) as talk:
+        waiting = asyncio.create_task(talk.call("wait"))
+        await talk.server.begun.wait()
+        await asyncio.sleep(0.1)
+        await talk.app.sessions.end_all("restarted")
+        with pytest.raises(ConnectionClosed, match="session ended before the request was answered"):
+            await waiting
+        assert await talk.call("echo", text="on") == "on"
+        assert len(talk.server.ended) == 1
+
+
+async def test_a_cancelled_call_is_told_to_the_server() -> None:
+    async with opened(NEWEST) as talk:
+        with pytest.raises(RequestTimeout):
+            await talk.call("wait", CallOptions(timeout=0.2))
+        await until(lambda: talk.server.ended == ["no answer within 0.2 s"])
+        waiting = asyncio.create_task(talk.call("wait"))
+        await asyncio.sleep(0.1)
+        waiting.cancel("tea is ready")
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await until(lambda: talk.server.ended[-1] == "tea is ready")
+        assert await talk.call("echo", text="on") == "on"
+
+
+Answer: TypeAlias = Callable[[Request], Response]
+
+
+def answering(answer: Answer | Response) -> Starlette:
+    async def endpoint(request: Request) -> Response:
+        return answer if isinstance(answer, Response) else answer(request)
+
+    return Starlette(routes=[Route("/{path:path}", endpoint, methods=["GET", "POST", "DELETE"])])
+
+
+ANSWERS: dict[str, tuple[Response, str]] = {
+    "an error": (PlainTextResponse("secret", 500), "answered 500 Internal Server Error"),
+    "who are you": (Response(status_code=401), "answered 401 Unauthorized"),
+    "another error": (
+        Response('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no tea"}}', 400),
+        "answered 400 Bad Request: no tea",
+    ),
+    "a page": (PlainTextResponse("<html>"), "did not answer initialize"),
+    "nothing": (Response(status_code=202), "did not answer initialize"),
+    "a large answer": (PlainTextResponse("x" * 200_000), "more than 100,000 bytes"),
+    "a large event": (
+        Response("data: " + "x" * 200_000 + "\n\n", media_type="text/event-stream"),
+        "exceeded the 100000 byte limit",
+    ),
+    "an empty stream": (Response("", media_type="text/event-stream"), "did not answer initialize"),
+    "a strange session": (
+        Response("{}", headers={"mcp-session-id": "a b"}),
+        "a session id that is not visible ASCII",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_a_server_that_is_none(name: str) -> None:
+    answer, said = ANSWERS[name]
+    async with served(answering(answer)) as url:
+        secret = url.replace("://", "://ann:s3cret@") + "/mcp?key=s3cret"
+        async with connect_http(secret, max_message_bytes=100_000) as peer:
+            with pytest.raises(ConnectionClosed, match=said) as failed:
+                await v2025_11_25.Client.open(peer)
+        assert "s3cret" not in str(failed.value)
+
+
+async def test_nobody_listens() -> None:
+    async with connect_http("http://127.0.0.1:9/mcp") as peer:
+        with pytest.raises(ConnectionClosed, match=r"http://127\.0\.0\.1:9/mcp: .*"):
+            await v2025_11_25.Client.open(peer)
+
+
+async def test_a_slow_server_meets_a_timeout() -> None:
+    async def endpoint(request: Request) -> Response:
+        await asyncio.sleep(3)
+        return Response()
+
+    app = Starlette(routes=[Route("/mcp", endpoint, methods=["POST"])])
+    async with served(app) as url, connect_http(f"{url}/mcp", read_timeout=0.3) as peer:
+        with pytest.raises(ConnectionClosed, match="ReadTimeout"):
+            await v2025_11_25.Client.open(peer)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_no_redirect_leads_to_another_origin(status: int) -> None:
+    got: list[Request] = []
+
+    def note(request: Request) -> Response:
+        got.append(request)
+        return Response()
+
+    async with served(answering(note)) as elsewhere:
+        redirecting = answering(RedirectResponse(f"{elsewhere}/mcp?token=s3cret", status))
+        async with served(redirecting) as url, connect_http(url, headers={"authorization": "s3cret"}) as peer:
+            with pytest.raises(ConnectionClosed, match="requests are not sent elsewhere") as failed:
+                await v2025_11_25.Client.open(peer)
+    assert got == [] and "s3cret" not in str(failed.value)
+
+
+async def test_a_redirect_within_the_origin_is_followed() -> None:
+    app = answering(RedirectResponse("/mcp", 307))
+    endpoint = asgi_app(chatty(NEWEST))
+    app.router.routes.insert(0, Route("/mcp", endpoint))
+    async with served(app) as url, connect_http(f"{url}/old") as peer:
+        client = await v2025_11_25.Client.open(peer)
+        assert (await client.list_tools()).tools == []
+
+
+async def test_headers_and_authentication_go_with_every_request() -> None:
+    seen: list[tuple[str, str | None, str | None, str | None]] = []
+    endpoint = asgi_app(chatty(NEWEST))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = httpx2.Headers(scope["headers"])
+            found = (headers.get("x-tenant"), headers.get("authorization"), headers.get("mcp-protocol-version"))
+            seen.append((scope["method"], *found))
+        await endpoint(scope, receive, send)
+
+    async with served(app) as url, connect_http(url, headers={"x-tenant": "tea"}, auth=("ann", "pw")) as peer:
+        client = await v2025_11_25.Client.open(peer)
+        await client.ping()
+        await until(lambda: len(seen) >= 4)
+    basic = "Basic YW5uOnB3"
+    assert seen[0] == ("POST", "tea", basic, None)
+    assert sorted(seen[1:]) == [(m, "tea", basic, NEWEST) for m in ("DELETE", "GET", "POST", "POST")]
+
+
+@pytest.mark.parametrize("url", ["ftp://example.com", "example.com/mcp", "http://", "stdio"])
+async def test_what_is_not_a_url(url: str) -> None:
+    with pytest.raises(ValueError, match="http://"):
+        async with connect_http(url):
+            pass

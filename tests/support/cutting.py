@@ -1,0 +1,67 @@
+"""A TCP proxy that cuts connections when a test says so."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+
+class Proxy:
+    """What goes through it, and the scissors.
+
+    Attributes:
+        url: where it listens.
+        accepted: how many connections it took.
+        is_refusing: whether new connections are closed at once.
+        cut_after: how many bytes of the server's answers pass on a connection before that is cut; None for all.
+    """
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self.url = ""
+        self.accepted = 0
+        self.is_refusing = False
+        self.cut_after: int | None = None
+        self._target = target
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def cut(self) -> None:
+        """Cut all connections now."""
+        for writer in tuple(self._open):
+            writer.transport.abort()
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Connect a client to the server."""
+        self.accepted += 1
+        if self.is_refusing:
+            writer.transport.abort()
+            return
+        there, back = await asyncio.open_connection(*self._target)
+        self._open |= {writer, back}
+        await asyncio.gather(self._pass_on(reader, back, None), self._pass_on(there, writer, self.cut_after))
+        self._open -= {writer, back}
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, most: int | None) -> None:
+        with suppress(OSError):
+            while data := await reader.read(1 << 16):
+                writer.write(data if most is None else data[:most])
+                await writer.drain()
+                if most is not None and (most := most - len(data)) <= 0:
+                    self.cut()
+                    return
+        with suppress(OSError, RuntimeError):
+            writer.close()
+
+
+@asynccontextmanager
+async def cutting(url: str) -> AsyncGenerator[Proxy]:
+    """Put a proxy in front of a server."""
+    parts = urlsplit(url)
+    proxy = Proxy((parts.hostname or "", parts.port or 0))
+    server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)
+    proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield proxy
+    finally:
+        server.close()
+        proxy.cut()
