@@ -6,14 +6,15 @@ On Unix, the event loop watches the descriptors; on Windows, threads read and wr
 import asyncio
 import importlib
 import os
-import signal
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
-from mcp_runtime.transports.stdio_client import StdioClientOptions, StdioClientTransport
+from mcp_runtime.transports.ending import Ending, on_signals
+from mcp_runtime.transports.stdio_client import DEFAULT_GRACE, StdioClientOptions, StdioClientTransport
 from mcp_runtime.transports.stdio_server import StdioServerOptions, StdioServerTransport
 
 if TYPE_CHECKING:
@@ -55,35 +56,42 @@ async def connect_stdio(
         await peer.aclose()
 
 
-def serve_stdio(*servers: "AnyServer", **options: Unpack[StdioServerOptions]) -> None:
+def serve_stdio(*servers: "AnyServer", end_timeout: float = 3.0, **options: Unpack[StdioServerOptions]) -> None:
     """Serve the client that started this process, until it leaves; SIGINT and SIGTERM end it too.
 
     From here on, what is printed goes to standard error. Runs on uvloop if that is installed.
 
     Args:
         servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
+        end_timeout: seconds that handlers have to end after that, on top of the `grace` for what is queued; then the
+            process exits with status 1.
         options: see `StdioServerOptions`.
 
     Raises:
         ValueError: two servers are of the same revision, or there is none.
         ConnectionClosed: standard input or output is not open.
     """
+    ending = Ending(options.get("grace", DEFAULT_GRACE) + end_timeout)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner, suppress(KeyboardInterrupt):
-        runner.run(_serve(servers, options))
+        runner.run(_serve(servers, options, ending))
+    ending.over()
 
 
-async def _serve(servers: tuple["AnyServer", ...], options: StdioServerOptions) -> None:
-    from mcp_runtime.server import serve
+async def _serve(servers: tuple["AnyServer", ...], options: StdioServerOptions, ending: Ending) -> None:
+    from mcp_runtime.handshake.server import start_server
 
     task = asyncio.current_task()
     assert task is not None
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     if os.isatty(options.get("stdin", 0)):
         print("waiting for an MCP client on standard input; Ctrl-D ends it", file=sys.stderr, flush=True)
-    with suppress(asyncio.CancelledError):
-        await serve(StdioServerTransport(**options), *servers)
+    loop = asyncio.get_running_loop()
+    with on_signals(loop, task.cancel, partial(ending.begin, loop)), suppress(asyncio.CancelledError):
+        connection = await start_server(StdioServerTransport(**options), *servers)
+        connection.on_close(lambda _: ending.begin(loop))
+        try:
+            await connection.wait_closed()
+        finally:
+            await connection.aclose()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
