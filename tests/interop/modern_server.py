@@ -1,0 +1,90 @@
+"""Our server of 2026-07-28, for the client in `peers/sdk_modern_client.py`; with ``--both`` beside one of 2025-11-25."""
+
+import asyncio
+import sys
+from typing import Any
+
+from mcp_bindings import v2025_11_25
+from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.subscriptions import list_changed, resource_updated
+from mcp_runtime.transports.stdio import serve_stdio
+
+TOOLS = ("three", "both", "count", "say", "slow", "cancelled_calls", "change", "fail")
+
+
+class Modern(v.Server):
+    """What the official SDK's server of `peers/sdk_modern_server.py` does, and under the same names."""
+
+    options = ServerOptions(
+        name="modern", version="1", instructions="Ask.", list_changed=True, resource_updates=True, progress_rate=None
+    )
+
+    def __init__(self) -> None:
+        self.cancelled = 0
+
+    async def list_tools(self, params: v.PaginatedRequestParams, ctx: v.Context) -> v.ListToolsResult:
+        return v.ListToolsResult(tools=[v.Tool(name=name, input_schema=v.ToolInputSchema()) for name in TOOLS])
+
+    async def read_resource(self, params: v.ReadResourceRequestParams, ctx: v.Context) -> v.ReadResourceResult:
+        raise PeerError(-32602, "there is none")
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+        tool = getattr(self, params.name, None) if params.name in TOOLS else None
+        if tool is None:
+            raise PeerError(-32602, "unknown tool")
+        return v.CallToolResult(content=[v.TextContent(text=await tool(ctx, params.arguments or {}))])
+
+    async def three(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+        schema = v.ElicitRequestFormParamsRequestedSchema(properties={"word": v.StringSchema()})
+        words: list[str] = []
+        for number in range(3):
+            answer = await ctx.client.elicit(message=f"word {number}", requested_schema=schema)
+            words.append(str((answer.content or {})["word"]))
+        return " ".join(words)
+
+    async def both(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+        message = v.SamplingMessage(role="user", content=v.TextContent(text="hello"))
+        client: Any = ctx.client  # Both are deprecated, and supported.
+        roots, sample = await asyncio.gather(
+            client.list_roots(), client.create_message(messages=[message], max_tokens=5)
+        )
+        assert isinstance(sample.content, v.TextContent)
+        return f"{roots.roots[0].uri} {sample.content.text}"
+
+    async def count(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+        for step in range(arguments["steps"]):
+            await ctx.report_progress(step + 1, arguments["steps"], f"step {step + 1}")
+        return str(arguments["steps"])
+
+    async def say(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+        await ctx.log("warning", {"said": arguments["text"]}, logger="voice")
+        return str(arguments["text"])
+
+    async def slow(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return "never"
+
+    async def cancelled_calls(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+        return str(self.cancelled)
+
+    async def change(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+        await list_changed(self, "tools")
+        await resource_updated(self, arguments["uri"])
+        return str(arguments["uri"])
+
+    async def fail(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+        raise PeerError(-7, "no luck", {"why": "luck"})
+
+
+class Legacy(v2025_11_25.Server):
+    """Another era on the same stream."""
+
+
+if __name__ == "__main__":
+    serve_stdio(Modern(), *([Legacy()] if "--both" in sys.argv else []))

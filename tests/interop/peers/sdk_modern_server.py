@@ -1,0 +1,100 @@
+"""A server of 2026-07-28 written with the official SDK: tools that ask, report, log, fail, wait and tell of changes."""
+
+import asyncio
+import warnings
+from typing import Any
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import InputRequiredResult
+
+warnings.simplefilter("ignore")
+server = MCPServer("modern", version="1", instructions="Ask.", log_level="ERROR")
+cancelled: list[str] = []
+
+
+@server.tool()
+async def three(ctx: Context) -> Any:
+    """Ask three times, one question after the other."""
+    answers = dict(ctx.input_responses or {})
+    state = (ctx.request_state or "").split()
+    if answers:
+        [answer] = answers.values()
+        state.append(str(answer.content["word"]))
+    if len(state) == 3:
+        return " ".join(state)
+    asked = {
+        "method": "elicitation/create",
+        "params": {
+            "message": f"word {len(state)}",
+            "requestedSchema": {"type": "object", "properties": {"word": {"type": "string"}}},
+        },
+    }
+    return InputRequiredResult.model_validate(
+        {"resultType": "input_required", "inputRequests": {"q": asked}, "requestState": " ".join(state)}
+    )
+
+
+@server.tool()
+async def both(ctx: Context) -> Any:
+    """Ask for roots and for a sample in one result."""
+    if ctx.input_responses is not None:
+        roots, sample = ctx.input_responses["roots"], ctx.input_responses["sample"]
+        return f"{roots.roots[0].uri} {sample.content.text}"
+    message = {"role": "user", "content": {"type": "text", "text": "hello"}}
+    asked = {
+        "roots": {"method": "roots/list"},
+        "sample": {"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": 5}},
+    }
+    return InputRequiredResult.model_validate({"resultType": "input_required", "inputRequests": asked})
+
+
+@server.tool()
+async def count(steps: int, ctx: Context) -> str:
+    """Report progress."""
+    for step in range(steps):
+        await ctx.report_progress(step + 1, steps, f"step {step + 1}")
+    return str(steps)
+
+
+@server.tool()
+async def say(text: str, ctx: Context) -> str:
+    """Log something."""
+    await ctx.log("warning", {"said": text}, logger_name="voice")
+    return text
+
+
+@server.tool()
+async def slow(ctx: Context) -> str:
+    """Wait until the request is cancelled."""
+    try:
+        await ctx.report_progress(1)
+        await asyncio.sleep(60)
+    except BaseException:
+        cancelled.append("slow")
+        raise
+    return "never"
+
+
+@server.tool()
+async def cancelled_calls() -> str:
+    """Return how many calls were cancelled."""
+    return str(len(cancelled))
+
+
+@server.tool()
+async def change(uri: str, ctx: Context) -> str:
+    """Tell of changes."""
+    await ctx.notify_tools_changed()
+    await ctx.notify_resource_updated(uri)
+    return uri
+
+
+@server.tool()
+async def fail() -> str:
+    """Answer with an error."""
+    raise MCPError(code=-7, message="no luck", data={"why": "luck"})
+
+
+if __name__ == "__main__":
+    server.run()
