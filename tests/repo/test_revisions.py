@@ -21,6 +21,9 @@ LISTED = {
     ("runtime/mcp_runtime/transports/http/session.py", "PRIMES_SINCE"): (
         "basic/transports, Sending Messages to the Server: no schema says how streams begin"
     ),
+    ("runtime/mcp_runtime/transports/http/stateless.py", "ASSUMED"): (
+        "basic/transports, Protocol Version Header: the revision of clients from before there was the header"
+    ),
 }
 """Constants that are a revision, by file and name, and why."""
 _IN_NAMES = re.compile(r"v20\d\d_\d\d_\d\d")

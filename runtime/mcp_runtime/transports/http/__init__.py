@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from mcp_runtime.transports.http.events import EventStore, MemoryEventStore
 from mcp_runtime.transports.http.limits import HttpLimits
@@ -14,33 +14,49 @@ if TYPE_CHECKING:
     from mcp_runtime.transports.http.asgi import Scope
     from mcp_runtime.transports.http.wire import HttpClientOptions
 
-__all__ = ["EventStore", "HttpLimits", "MemoryEventStore", "asgi_app", "connect_http"]
+__all__ = [
+    "EventStore",
+    "HttpLimits",
+    "HttpServerOptions",
+    "MemoryEventStore",
+    "asgi_app",
+    "connect_http",
+    "serve_http",
+]
 
 
-def asgi_app(
-    *servers: "AnyServer",
-    hosts: Iterable[str] | None = None,
-    origins: Iterable[str] = (),
-    trusted_proxies: Iterable[str] = (),
-    principal: "Callable[[Scope], str | None] | None" = None,
-    events: EventStore | None = None,
-    resumable: bool = True,
-    limits: HttpLimits | None = None,
-) -> "HttpApp":
+class HttpServerOptions(TypedDict, total=False):
+    """How an endpoint is served.
+
+    Attributes:
+        hosts: the hosts that requests may name, with or without a port; by default those of this machine. There are
+            no wildcards.
+        origins: the origins of web pages that may call the endpoint, beside those on these hosts.
+        trusted_proxies: addresses of proxies whose ``X-Forwarded-Host`` is believed; that of others is ignored.
+        principal: says who sends a request, from its ASGI scope; a session belongs to whoever began it.
+        events: keeps what was sent on streams; by default a `MemoryEventStore`, None to keep nothing, so that no
+            stream can be resumed.
+        stateless: whether each request stands alone: there are no sessions, and nothing is asked of clients.
+        limits: what clients may cost.
+    """
+
+    hosts: Iterable[str] | None
+    origins: Iterable[str]
+    trusted_proxies: Iterable[str]
+    principal: "Callable[[Scope], str | None] | None"
+    events: EventStore | None
+    stateless: bool
+    limits: HttpLimits
+
+
+def asgi_app(*servers: "AnyServer", **options: "Unpack[HttpServerOptions]") -> "HttpApp":
     """Make an MCP endpoint: an ASGI application that answers every path which is routed to it.
 
     Mount it in an application of Starlette or FastAPI, whose ``lifespan`` is then `HttpApp.lifespan`, or run it alone.
 
     Args:
         servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
-        hosts: the hosts that requests may name, with or without a port; by default those of this machine. There are
-            no wildcards.
-        origins: the origins of web pages that may call the endpoint, beside those on these hosts.
-        trusted_proxies: addresses of proxies whose ``X-Forwarded-Host`` is believed; that of others is ignored.
-        principal: says who sends a request, from its ASGI scope; a session belongs to whoever began it.
-        events: keeps what was sent on streams; by default a `MemoryEventStore`.
-        resumable: whether events are kept at all, so that clients can resume streams.
-        limits: what clients may cost.
+        options: see `HttpServerOptions`.
 
     Raises:
         TypeError: something else than an object of a generated `Server` is given.
@@ -49,15 +65,48 @@ def asgi_app(
     from mcp_runtime.transports.http.app import HttpApp
     from mcp_runtime.transports.http.checks import Places
 
-    if resumable and events is None:
-        events = MemoryEventStore()
     return HttpApp(
         servers,
-        places=Places.of(hosts, origins, trusted_proxies),
-        principal=principal,
-        events=events if resumable else None,
-        limits=limits or HttpLimits(),
+        places=Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ())),
+        principal=options.get("principal"),
+        events=options["events"] if "events" in options else MemoryEventStore(),
+        is_stateless=options.get("stateless", False),
+        limits=options.get("limits") or HttpLimits(),
     )
+
+
+def serve_http(
+    *servers: "AnyServer",
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    path: str = "/mcp",
+    health: str = "/health",
+    grace: float = 10.0,
+    started: Callable[[str], None] | None = None,
+    **options: "Unpack[HttpServerOptions]",
+) -> None:
+    """Serve clients over HTTP until SIGINT or SIGTERM. Needs the extra ``mcp-bindgen[http]``.
+
+    Args:
+        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
+        host: the address to listen on; one that others can reach needs ``hosts``.
+        port: the port, 0 for any that is free.
+        path: where the endpoint is.
+        health: where a page says whether the server is well (200) or stopping (503); empty for none. It tells how
+            many sessions there are, and checks no Host.
+        grace: seconds in which calls may finish when the server is to end.
+        started: is told the URL, without the path, once clients can connect.
+        options: see `asgi_app`.
+
+    Raises:
+        TypeError, ValueError, UnsupportedRevision: as `asgi_app`; or the host is not only this machine's, and no hosts
+            are named.
+    """
+    from mcp_runtime.transports.http.serving import check_reachable, run
+
+    check_reachable(host, options.get("hosts") is not None)
+    endpoint = asgi_app(*servers, **options)
+    run(endpoint, host=host, port=port, path=path, health=health, grace=grace, started=started)
 
 
 @asynccontextmanager

@@ -25,6 +25,7 @@ from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.pump import pump
 from mcp_runtime.transports.http.session import HttpSession
 from mcp_runtime.transports.http.sessions import Sessions
+from mcp_runtime.transports.http.stateless import ASSUMED, method_of, missing_before
 from mcp_runtime.transports.http.stream import Stream
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ class HttpApp:
         places: which hosts and origins requests may name.
         principal: says who sends a request, from its ASGI scope.
         events: keeps what was sent; None to keep nothing.
+        is_stateless: whether each request stands alone.
         limits: what clients may cost.
 
     Attributes:
         sessions: the sessions that live.
+        is_stopping: whether no more requests are taken.
     """
 
     def __init__(
@@ -55,16 +58,18 @@ class HttpApp:
         places: Places,
         principal: Callable[[Scope], str | None] | None,
         events: EventStore | None,
+        is_stateless: bool,
         limits: HttpLimits,
     ) -> None:
-        self.sessions = Sessions(servers, limits, events)
+        self.sessions = Sessions(servers, limits, None if is_stateless else events)
         self._revisions = revisions_of(servers)
         self._places = places
         self._principal = principal
         self._limits = limits
+        self._is_stateless = is_stateless
         self._posts = 0
         self._gets = 0
-        self._is_stopping = False
+        self.is_stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the life of the server."""
@@ -90,7 +95,7 @@ class HttpApp:
 
     def stop(self) -> None:
         """Take no more requests; those that are open are answered still, and clients that only listen are let go."""
-        self._is_stopping = True
+        self.is_stopping = True
         self.sessions.stop_listening()
 
     async def aclose(self) -> None:
@@ -112,10 +117,13 @@ class HttpApp:
         headers = headers_of(scope, self._limits.max_header_bytes)
         client = scope.get("client")
         self._places.check(headers, client[0] if client else None)
-        if self._is_stopping:
+        if self.is_stopping:
             raise Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
         principal = self._principal(scope) if self._principal is not None else None
-        match scope["method"]:
+        method = scope["method"]
+        if self._is_stateless and method != "POST":
+            raise Refusal(405, "there are no sessions here, so an endpoint takes POST only", [(b"allow", b"POST")])
+        match method:
             case "POST":
                 if self._posts >= self._limits.max_requests:
                     raise Refusal(503, "too many requests are open; try again later", [(b"retry-after", b"1")])
@@ -142,26 +150,33 @@ class HttpApp:
         limits = self._limits
         check_content_type(headers)
         check_accept(headers, "application/json", "text/event-stream")
-        session = self._session(headers, principal) if SESSION in headers else None
+        session = None
+        if self._is_stateless:
+            self._check_version(headers)
+        elif SESSION in headers:
+            session = self._session(headers, principal)
         if session is not None and session.open_streams >= limits.max_session_requests:
             raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
         body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, timeout=limits.body_timeout)
-        if session is None:
+        if session is not None:
+            await self._take(session, body, headers, receive, send)
+            return
+        try:
+            method = method_of(body)
+        except jsonrpc.MalformedMessage as error:
+            await respond(send, 400, jsonrpc.write_error(None, error.code, error.reason))
+            return
+        if self._is_stateless:
+            await self._take_alone(body, headers, principal, receive, send, method=method)
+        elif method == INITIALIZE:
             await self._begin(body, headers, principal, receive, send)
         else:
-            await self._take(session, body, headers, receive, send)
+            raise _no_session()
 
     async def _begin(
         self, body: bytes, headers: dict[str, str], principal: str | None, receive: Receive, send: Send
     ) -> None:
-        """Begin a session with what must be `initialize`."""
-        try:
-            value = jsonrpc.parse(body)
-        except jsonrpc.MalformedMessage as error:
-            await respond(send, 400, jsonrpc.write_error(None, error.code, error.reason))
-            return
-        if not (jsonrpc.is_object(value) and value.get("method") == INITIALIZE):
-            raise Refusal(400, "the header Mcp-Session-Id is missing; a session begins with initialize")
+        """Begin a session with `initialize`."""
         session = await self.sessions.begin(principal)
         stream = session.stream(headers)
         outcome = session.receiver.message_received(body, stream)
@@ -198,9 +213,29 @@ class HttpApp:
         finally:
             session.leave()
 
+    async def _take_alone(
+        self,
+        body: bytes,
+        headers: dict[str, str],
+        principal: str | None,
+        receive: Receive,
+        send: Send,
+        *,
+        method: Any,
+    ) -> None:
+        """Answer a request in a session of its own, which begins in silence and ends with the answer."""
+        session = await self.sessions.begin(principal)
+        try:
+            silence = session.stream(headers)
+            for message in missing_before(method, headers.get(VERSION, ASSUMED)):
+                session.receiver.message_received(message, silence)
+            await self._take(session, body, headers, receive, send)
+        finally:
+            await session.connection.aclose("the request was answered")
+
     async def _respond(self, session: HttpSession, stream: Stream, receive: Receive, send: Send) -> None:
         """Answer a POST with what leaves by its stream: as JSON if it is the answer alone."""
-        identity = [(SESSION.encode(), session.id.encode())]
+        identity = [] if self._is_stateless else [(SESSION.encode(), session.id.encode())]
         await stream.first(self._limits.stream_after)
         if stream.is_finished and (answer := stream.sole) is not None:
             await respond(send, 200, answer, headers=identity)
@@ -226,10 +261,17 @@ class HttpApp:
     def _session(self, headers: dict[str, str], principal: str | None) -> HttpSession:
         id_ = headers.get(SESSION)
         if id_ is None:
-            raise Refusal(400, "the header Mcp-Session-Id is missing; a session begins with initialize")
+            raise _no_session()
         session = self.sessions.find(id_, principal)
+        self._check_version(headers)
+        return session
+
+    def _check_version(self, headers: dict[str, str]) -> None:
         version = headers.get(VERSION)
         if version is not None and version not in self._revisions:
             known = ", ".join(sorted(self._revisions))
             raise Refusal(400, f"the header MCP-Protocol-Version must name a revision that is spoken here: {known}")
-        return session
+
+
+def _no_session() -> Refusal:
+    return Refusal(400, "the header Mcp-Session-Id is missing; a session begins with initialize")

@@ -18,7 +18,7 @@ from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.subscriptions import list_changed, resource_updated
-from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
+from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app, connect_http
 from support.cutting import Proxy, cutting
 from support.http import served
 from support.http_server import chatty
@@ -53,7 +53,7 @@ class Opened:
 @asynccontextmanager
 async def opened(revision: str, *, limits: HttpLimits = QUICK, resumable: bool = True) -> AsyncGenerator[Opened]:
     package, server = bindings(revision), chatty(revision)
-    app = asgi_app(server, limits=limits, resumable=resumable)
+    app = asgi_app(server, limits=limits, events=MemoryEventStore() if resumable else None)
     async with served(app) as url, cutting(url) as proxy, connect_http(f"{proxy.url}/mcp") as peer:
         client = await package.Client.open(peer, handlers=handlers_of(package), options=ClientOptions(timeout=10))
         yield Opened(client, server, app, proxy)

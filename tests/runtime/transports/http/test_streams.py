@@ -152,14 +152,15 @@ async def test_a_stream_that_nobody_can_come_back_to_stays_open(revision: str, r
         return "open"
 
     server.tool_close = close
-    async with raw_client(asgi_app(server, limits=QUICK, resumable=resumable)) as client:
+    events = MemoryEventStore() if resumable else None
+    async with raw_client(asgi_app(server, limits=QUICK, events=events)) as client:
         await client.shake_hands(revision)
         assert text_of((await client.post(call("close"))).json()) == "open"
     assert len(failures) == 1
 
 
 async def test_without_a_store_events_have_no_ids() -> None:
-    async with raw_client(asgi_app(chatty(NEWEST), limits=QUICK, resumable=False)) as client:
+    async with raw_client(asgi_app(chatty(NEWEST), limits=QUICK, events=None)) as client:
         await client.shake_hands(NEWEST)
         events = events_of((await client.post(call("log"))).text)
         assert len(events) == 2 and not any("id" in event for event in events)

@@ -1,0 +1,129 @@
+"""An endpoint served by uvicorn, with a page that says whether it is well, and an end that lets calls finish."""
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
+
+import uvicorn
+
+from mcp_runtime.protocol.jsonrpc import dump
+from mcp_runtime.transports.http.app import HttpApp
+from mcp_runtime.transports.http.asgi import Receive, Refusal, Scope, Send, respond
+from mcp_runtime.transports.http.checks import LOOPBACK, without_port
+
+LOCAL: Final = ("localhost", "127.0.0.1", "::1")
+"""The addresses that only this machine reaches."""
+
+
+class Site:
+    """The endpoint at its path, and the health page at its own; there is nothing else.
+
+    Args:
+        endpoint: the endpoint.
+        path: where it is.
+        health: where the health page is, empty for none.
+    """
+
+    def __init__(self, endpoint: HttpApp, path: str, health: str) -> None:
+        for given in (path, health or "/"):
+            if not given.startswith("/"):
+                raise ValueError(f"a path begins with /, unlike {given!r}")
+        if path == health:
+            raise ValueError(f"the endpoint and its health page cannot both be at {path}")
+        self.endpoint = endpoint
+        self._path = path
+        self._health = health
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the life of the server."""
+        if scope["type"] != "http" or scope["path"] == self._path:
+            await self.endpoint(scope, receive, send)
+        elif self._health and scope["path"] == self._health:
+            await self._tell_health(scope, send)
+        else:
+            await Refusal(404, f"there is nothing here; the endpoint is at {self._path}").answer(send)
+
+    async def _tell_health(self, scope: Scope, send: Send) -> None:
+        if scope["method"] not in ("GET", "HEAD"):
+            await Refusal(405, "health is asked for by GET", [(b"allow", b"GET, HEAD")]).answer(send)
+            return
+        is_well = not self.endpoint.is_stopping
+        said = {"status": "ok" if is_well else "stopping", "sessions": len(self.endpoint.sessions)}
+        body = dump(said) if scope["method"] == "GET" else b""
+        await respond(send, 200 if is_well else 503, body, headers=[(b"cache-control", b"no-store")])
+
+
+class Server(uvicorn.Server):
+    """Lets clients that only listen go when it is to end, since it would wait for them."""
+
+    def __init__(self, config: uvicorn.Config, endpoint: HttpApp, started: Callable[[str], None] | None) -> None:
+        super().__init__(config)
+        self._endpoint = endpoint
+        self._told = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        if self.started and self._told is not None:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            self._told(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Let SIGINT and SIGTERM end the server, and nothing else: uvicorn would raise them again afterwards."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more requests, finish those that are open, end the sessions."""
+        self._endpoint.stop()
+        await super().shutdown(sockets)
+
+
+def run(
+    endpoint: HttpApp,
+    *,
+    host: str,
+    port: int,
+    path: str,
+    health: str,
+    grace: float,
+    started: Callable[[str], None] | None,
+) -> None:
+    """Serve an endpoint until SIGINT or SIGTERM; see `serve_http`."""
+    config = uvicorn.Config(
+        Site(endpoint, path, health),
+        host=host,
+        port=port,
+        log_level="warning",
+        timeout_graceful_shutdown=max(1, round(grace)),
+        # Whom forwarded headers are believed from is said by `trusted_proxies`.
+        proxy_headers=False,
+        server_header=False,
+        ws="none",
+        lifespan="on",
+    )
+    asyncio.run(Server(config, endpoint, started).serve())
+
+
+def check_reachable(host: str, has_hosts: bool) -> None:
+    """Check that a server which others can reach says what it is called.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if not has_hosts and host not in LOCAL and without_port(host) not in LOOPBACK:
+        raise ValueError(
+            f"a server on {host} is reached from elsewhere: name its hosts, like hosts=['mcp.example.com']"
+        )

@@ -1,0 +1,53 @@
+"""Requests that stand alone."""
+
+from mcp_bindings import v2025_11_25 as mcp
+from mcp_runtime.transports.http import asgi_app, connect_http
+from support.http import SESSION, call, hello, messages_of, raw_client, request, served
+from support.http_server import chatty
+
+NEWEST = "2025-11-25"
+REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
+
+
+async def test_requests_need_no_session() -> None:
+    app = asgi_app(*(chatty(revision) for revision in REVISIONS), stateless=True)
+    async with raw_client(app) as client:
+        begun = await client.ask("initialize", hello(NEWEST))
+        assert begun.json()["result"]["protocolVersion"] == NEWEST
+        assert SESSION not in begun.headers
+        assert (await client.tell("notifications/initialized")).status_code == 202
+        for revision in REVISIONS:
+            who = await client.post(call("who"), mcp_protocol_version=revision)
+            assert who.json()["result"]["content"][0]["text"] == f"None None {revision}"
+        assumed = await client.post(call("who"))
+        assert assumed.json()["result"]["content"][0]["text"].endswith("2025-03-26")
+        logged = await client.post(call("log", count=3))
+        assert len(messages_of(logged.text)) == 4 and "id: " not in logged.text.partition("data")[0]
+        batch = await client.post([request("ping", id_=1), request("ping", id_=2)])
+        assert len(batch.json()) == 2
+        assert len(app.sessions) == 0
+
+
+async def test_refused() -> None:
+    async with raw_client(asgi_app(chatty(NEWEST), stateless=True)) as client:
+        for method in ("GET", "DELETE"):
+            answer = await client.http.request(method, "/mcp", headers={"accept": "text/event-stream"})
+            assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+        assert (await client.post(request("ping"), mcp_protocol_version="1999-01-01")).status_code == 400
+        assert (await client.post(b"{")).status_code == 400
+        assert (await client.post({"jsonrpc": "2.0", "id": 1, "result": {}})).status_code == 400
+
+
+async def test_nothing_can_be_asked_of_the_client() -> None:
+    server = chatty(NEWEST)
+    async with raw_client(asgi_app(server, stateless=True)) as client:
+        answer = (await client.post(call("ask"), mcp_protocol_version=NEWEST)).json()
+        assert "error" in answer
+
+
+async def test_our_client_talks_to_it() -> None:
+    async with served(asgi_app(chatty(NEWEST), stateless=True)) as url, connect_http(url) as peer:
+        client = await mcp.Client.open(peer)
+        for text in ("a", "b"):
+            result = await client.call_tool(name="echo", arguments={"text": text, "delay": 0.01})
+            assert result.content == [mcp.TextContent(text=text)]

@@ -1,0 +1,19 @@
+"""A server that is a program: prints its URL, and ends on SIGTERM.
+
+python -m support.http_program [GRACE]        # in tests/
+"""
+
+import sys
+
+from mcp_runtime.transports.http import serve_http
+from support.http_server import chatty
+
+
+def main() -> None:
+    """Serve until the end."""
+    grace = float(sys.argv[1]) if len(sys.argv) > 1 else 10
+    serve_http(chatty("2025-11-25"), port=0, grace=grace, started=lambda url: print(url, flush=True))
+
+
+if __name__ == "__main__":
+    main()
