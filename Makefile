@@ -11,6 +11,8 @@ BENCH_VENV ?= .venv-bench
 PEER1_VENV ?= .venv-mcp1
 PEER2_VENV ?= .venv-mcp2
 PEERS ?= .peers
+# The official conformance suite, with the Node.js that it needs.
+SUITE ?= .conformance
 # Which revisions `make generate` writes; empty means all of them.
 REVISION ?=
 # The official files that `make add-revision` reads.
@@ -70,6 +72,12 @@ $(PEERS)/.ready: tests/interop/npm/package.json tests/interop/npm/package-lock.j
 	@mkdir -p $(PEERS)
 	@cp $^ $(PEERS)
 	@npm ci --prefix $(PEERS) --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(SUITE)/.ready: tests/conformance/npm/package.json tests/conformance/npm/package-lock.json
+	@mkdir -p $(SUITE)
+	@cp $^ $(SUITE)
+	@npm ci --prefix $(SUITE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: generate
@@ -136,6 +144,10 @@ interop: $(READY) $(PEERS_READY) ## Talk to servers and clients that others wrot
 		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) \
 		$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m interop tests/interop
 
+.PHONY: conformance
+conformance: $(READY) $(SUITE)/.ready ## Run the official conformance suite on servers and clients over HTTP.
+	cd tests && $(abspath $(BIN))/python -m conformance.run $(abspath $(SUITE))
+
 .PHONY: soak
 soak: $(READY) ## Hostile lines, killed peers and load in a few minutes; LONG=1 for hours, SEED=N to repeat a run.
 	MCP_SOAK_LONG=$(LONG) MCP_SOAK_SEED=$(SEED) $(BIN)/pytest -q -m soak tests/soak
@@ -159,5 +171,5 @@ lock: ## Update the lock files from pyproject.toml, with UPGRADE=1 to the newest
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds; the bindings stay.
-	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-mcp1 .venv-mcp2 .peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-mcp1 .venv-mcp2 .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(SOURCES) -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,67 @@
+"""The client that the official conformance suite starts: it uses whatever a server offers.
+
+    python -m conformance.client URL        # in tests/
+
+It calls every tool that it is told of, with arguments made from the tool's schema. It does not know which scenario it
+is in, and looks at no name.
+"""
+
+import asyncio
+import sys
+from typing import Any
+
+from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25
+from mcp_runtime.client import ClientOptions, open_any
+from mcp_runtime.forms import defaults
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.tools import list_tools
+from mcp_runtime.transports.http import connect_http
+
+SAMPLES: dict[str, Any] = {"string": "tea", "integer": 2, "number": 3.5, "boolean": True, "array": []}
+"""A value of each type of JSON Schema but objects."""
+
+
+def filled_in(params: Any) -> dict[str, Any]:
+    """Return the defaults of a form."""
+    return defaults(params.model_dump(mode="json")["requestedSchema"])
+
+
+class Answers20250618(v2025_06_18.ClientHandlers):
+    """Accepts forms with their defaults."""
+
+    async def elicit(self, params: Any, ctx: Any) -> Any:
+        return v2025_06_18.ElicitResult(action="accept", content=filled_in(params))
+
+
+class Answers20251125(v2025_11_25.ClientHandlers):
+    """Accepts forms with their defaults."""
+
+    async def elicit(self, params: Any, ctx: Any) -> Any:
+        return v2025_11_25.ElicitResult(action="accept", content=filled_in(params))
+
+
+async def main(url: str) -> None:
+    """Use a server."""
+    clients = v2025_11_25.Client, v2025_06_18.Client, v2025_03_26.Client
+    handlers = Answers20251125(), Answers20250618()
+    async with connect_http(url) as peer:
+        options = ClientOptions(name="conformance", timeout=20)
+        client = await open_any(peer, *clients, handlers=handlers, options=options)
+        if "tools" not in client.connection.declared[Side.SERVER]:
+            return
+        tools = [tool async for tool in list_tools(client)]
+        for tool in tools:
+            arguments = arguments_of(tool["inputSchema"], like=tools[0]["inputSchema"])
+            result = await client.call_tool(name=tool["name"], arguments=arguments)
+            print(f"{tool['name']}: {result.model_dump_json()}")
+
+
+def arguments_of(schema: dict[str, Any], *, like: Any) -> dict[str, Any]:
+    """Make arguments of a tool: a sample of each that is required, objects like a given one."""
+    properties: dict[str, Any] = schema.get("properties", {})
+    required: list[str] = schema.get("required", [])
+    return {name: SAMPLES.get(properties.get(name, {}).get("type"), like) for name in required}
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

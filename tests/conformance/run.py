@@ -1,0 +1,128 @@
+"""Runs the official conformance suite: one scenario at a time, against a server and a client on the public API.
+
+    python -m conformance.run PACKAGES [--side server] [--revision 2025-11-25] [--scenario NAME]        # in tests/
+
+PACKAGES is the folder of Node packages that `make conformance` installs. A scenario passes if the suite exits with 0,
+at least one check succeeded, and none failed or warned: there is no list of tolerated warnings, since none is needed.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+TESTS: Final = Path(__file__).parents[1]
+REVISIONS: Final = ("2025-03-26", "2025-06-18", "2025-11-25")
+SIDES: Final = ("server", "client")
+SECONDS: Final = 60
+NOT_OURS: Final = ("auth/", "authorization-", "tasks-")
+"""Beginnings of the names of scenarios on authorization and the tasks extension, which come later."""
+
+_LINE: Final = re.compile(r"^\s+- (\S+) \[([^\]]*)\]$")
+
+
+class Suite:
+    """The suite, as it is installed.
+
+    Args:
+        packages: the folder of Node packages.
+    """
+
+    def __init__(self, packages: Path) -> None:
+        tools = packages.resolve() / "node_modules" / ".bin"
+        self._command = str(tools / "conformance")
+        self._env = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+
+    def scenarios(self, side: str, revision: str) -> list[str]:
+        """Return the scenarios of one side that are to be passed in a revision."""
+        listed = self._run("list", "--spec-version", revision).stdout
+        part = listed.partition(f"{side.capitalize()} scenarios")[2].partition("\n\n")[0]
+        found = [match[1] for line in part.splitlines() if (match := _LINE.match(line)) and revision in match[2]]
+        return [name for name in found if not name.startswith(NOT_OURS)]
+
+    def required(self, packages: Path, side: str, revision: str) -> set[str]:
+        """Return the scenarios of the frozen set of a revision, empty if there is no such set."""
+        file = packages / "node_modules/@modelcontextprotocol/conformance/requirements" / f"{revision}.yaml"
+        if not file.is_file():
+            return set()
+        section = re.search(rf"^{side}:\n((?:  .*\n|\n)*)", file.read_text("utf-8"), re.MULTILINE)
+        found = re.findall(r"^  - (\S+)$", section[1], re.MULTILINE) if section else []
+        return {name for name in found if not name.startswith(NOT_OURS)}
+
+    def problem(self, side: str, revision: str, scenario: str, url: str) -> str:
+        """Run one scenario; returns why it was not passed, empty if it was."""
+        with tempfile.TemporaryDirectory() as folder:
+            target = ("--url", url) if side == "server" else ("--command", f"{sys.executable} -m conformance.client")
+            scenario_of = ("--scenario", scenario, "--spec-version", revision)
+            done = self._run(side, *target, *scenario_of, "-o", folder)
+            checks = [check for path in Path(folder).rglob("checks.json") for check in json.loads(path.read_text())]
+        if done.returncode:
+            return f"exit status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+        return problem_of(checks)
+
+    def _run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = (self._command, *arguments)
+        return subprocess.run(
+            command, cwd=TESTS, env=self._env, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+
+
+def problem_of(checks: list[dict[str, str]]) -> str:
+    """Return why the checks of a scenario do not pass it, empty if they do."""
+    counts = Counter(check["status"] for check in checks)
+    for check in checks:
+        if check["status"] in ("FAILURE", "WARNING"):
+            return f"{check['status']} {check['id']}: {check.get('errorMessage') or check.get('description', '')}"
+    return "" if counts["SUCCESS"] else "nothing succeeded"
+
+
+@contextmanager
+def serving() -> Generator[str]:
+    """Start the server; yields its URL."""
+    command = (sys.executable, "-m", "conformance.server")
+    with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def main() -> int:
+    """Run the scenarios; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Run the official conformance suite.")
+    parser.add_argument("packages", type=Path)
+    parser.add_argument("--side", choices=SIDES, action="append")
+    parser.add_argument("--revision", choices=REVISIONS, action="append")
+    parser.add_argument("--scenario", action="append")
+    given = parser.parse_args()
+    suite, failed = Suite(given.packages), 0
+    with serving() as url:
+        for revision in given.revision or REVISIONS:
+            for side in given.side or SIDES:
+                wanted = [name for name in suite.scenarios(side, revision) if name in (given.scenario or (name,))]
+                problems = {name: suite.problem(side, revision, name, url) for name in wanted}
+                for name, problem in problems.items():
+                    if problem:
+                        failed += 1
+                        print(f"  {name}: {problem}")
+                passed = {name for name, problem in problems.items() if not problem}
+                frozen = suite.required(given.packages, side, revision)
+                if not given.scenario and (missing := frozen - set(wanted)):
+                    failed += 1
+                    print(f"  not listed: {', '.join(sorted(missing))}")
+                more = f", of the frozen set {len(frozen & passed)} of {len(frozen)}" if frozen else ""
+                print(f"{revision} {side}: passed {len(passed)} of {len(wanted)}{more}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
