@@ -1,0 +1,166 @@
+"""A client without a runtime that floods a server's process, and measures what that costs."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from mcp_runtime.protocol.jsonrpc import is_array
+
+SERVER = Path(__file__).with_name("flood_server.py")
+_PIECE = 1 << 18
+
+
+class Flood:
+    """One server under fire.
+
+    Attributes:
+        answers: what the server sent, except what is in `ignored`, by id; what has none is under None.
+        messages: how many messages it sent.
+        received: how many bytes those were.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, log: IO[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process = process
+        self._stdin, self._stdout, self._log = process.stdin, process.stdout, log
+        self.answers: dict[Any, Any] = {}
+        self.messages = 0
+        self.received = 0
+        self._may_read = asyncio.Event()
+        self._may_read.set()
+        self._arrived = asyncio.Event()
+        self._reading = asyncio.create_task(self._read())
+        self._begin = self.memory
+
+    async def hello(self, revision: str = "2025-11-25") -> None:
+        """Do the handshake; what the server takes from then on is what it takes for the flood."""
+        info = {"name": "x", "version": "0"}
+        capabilities = {"roots": {"listChanged": True}}
+        hello = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info}
+        await self.ask("hello", "initialize", hello)
+        await self.send([b'{"jsonrpc":"2.0","method":"notifications/initialized"}'])
+        await self.ask("first", "ping")
+        self._begin = self.memory
+
+    async def send(self, lines: Iterable[bytes]) -> None:
+        """Send lines, as fast as the server takes them."""
+        waiting: list[bytes] = []
+        size = 0
+        for line in lines:
+            waiting.append(line)
+            size += len(line)
+            if size > _PIECE:
+                self._stdin.write(b"\n".join((*waiting, b"")))
+                waiting, size = [], 0
+                await self._stdin.drain()
+        self._stdin.write(b"\n".join((*waiting, b"")))
+        await self._stdin.drain()
+
+    async def ask(self, id_: Any, method: str, params: dict[str, Any] | None = None, patience: float = 20) -> Any:
+        """Send a request, and wait so many seconds for its answer."""
+        await self.send([request(id_, method, params)])
+        return await self.answer(id_, patience)
+
+    async def answer(self, id_: Any, patience: float = 20) -> Any:
+        """Wait for an answer."""
+        async with asyncio.timeout(patience):
+            while id_ not in self.answers:
+                self._arrived.clear()
+                await self._arrived.wait()
+        return self.answers[id_]
+
+    def stop_reading(self) -> None:
+        """Leave what the server sends in the pipe."""
+        self._may_read.clear()
+
+    def read_on(self) -> None:
+        """Read again."""
+        self._may_read.set()
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """What the server's process takes and has taken at most, in KB."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text("utf-8").splitlines()
+        return {name: int(line.split()[1]) for line in lines if (name := line.partition(":")[0]) in ("VmRSS", "VmHWM")}
+
+    @property
+    def grown(self) -> int:
+        """By how many MB the server's memory has grown at most."""
+        return (self.memory["VmHWM"] - self._begin["VmRSS"]) // 1024
+
+    @property
+    def logged(self) -> int:
+        """How many bytes the server has written to its log."""
+        return self._log.seek(0, 2)
+
+    @property
+    def log(self) -> str:
+        """What it has written there."""
+        self._log.seek(0)
+        return self._log.read().decode("utf-8", "replace")
+
+    async def leave(self, *, reads: bool = True) -> int:
+        """Close the server's input, and read the rest of what it sends or not; returns its exit status."""
+        self._stdin.close()
+        if reads:
+            self.read_on()
+        async with asyncio.timeout(10):
+            return await self.process.wait()
+
+    async def end(self) -> None:
+        """End the server, however it goes."""
+        self._reading.cancel()
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+        # The pipes are closed in the next turns of the event loop.
+        self._stdin.close()
+        await asyncio.sleep(0.05)
+
+    async def _read(self) -> None:
+        while await self._may_read.wait():
+            line = await self._stdout.readline()
+            if not line:
+                return
+            self.received += len(line)
+            self.messages += 1
+            value: Any = json.loads(line)
+            for part in value if is_array(value) else [value]:
+                if "method" not in part:
+                    self.answers[part.get("id")] = part
+            self._arrived.set()
+
+
+@asynccontextmanager
+async def flooded(*command: str | Path) -> AsyncGenerator[Flood]:
+    """Start a server, by default `flood_server.py`, and end it in any case."""
+    pipe = asyncio.subprocess.PIPE
+    given = [str(part) for part in command or (SERVER,)]
+    with TemporaryFile() as log:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *given, stdin=pipe, stdout=pipe, stderr=log, limit=1 << 27
+        )
+        flood = Flood(process, log)
+        try:
+            yield flood
+        finally:
+            await flood.end()
+
+
+def request(id_: Any, method: str, params: dict[str, Any] | None = None) -> bytes:
+    """Write a request."""
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": id_, "method": method} | ({} if params is None else {"params": params})
+    ).encode()
+
+
+def call(id_: Any, tool: str, *, task: bool = False, **arguments: Any) -> bytes:
+    """Write a call of a tool, as a task or not."""
+    params: dict[str, Any] = {"name": tool, "arguments": arguments} | ({"task": {}} if task else {})
+    return request(id_, "tools/call", params)
