@@ -1,4 +1,4 @@
-"""Our server of 2026-07-28, for the client in `peers/sdk_modern_client.py`; with ``--both`` beside one of 2025-11-25."""
+"""Our server of 2026-07-28 for `peers/sdk_modern_client.py`; with ``--both`` it is beside one of 2025-11-25."""
 
 import asyncio
 import sys
@@ -47,11 +47,9 @@ class Modern(v.Server):
     async def both(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
         message = v.SamplingMessage(role="user", content=v.TextContent(text="hello"))
         client: Any = ctx.client  # Both are deprecated, and supported.
-        roots, sample = await asyncio.gather(
-            client.list_roots(), client.create_message(messages=[message], max_tokens=5)
-        )
-        assert isinstance(sample.content, v.TextContent)
-        return f"{roots.roots[0].uri} {sample.content.text}"
+        asked: list[Any] = [client.list_roots(), client.create_message(messages=[message], max_tokens=5)]
+        found: list[Any] = await asyncio.gather(*asked)
+        return f"{found[0].roots[0].uri} {found[1].content.text}"
 
     async def count(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
         for step in range(arguments["steps"]):
