@@ -38,7 +38,7 @@ class WireType(Generic[T]):
     puts what pydantic compiled for it in their place, so that a later call costs nothing beyond it.
     """
 
-    __slots__ = ("_is_compiled", "build", "decode", "encode", "name", "package", "validate")
+    __slots__ = ("_is_compiled", "assumed", "build", "decode", "encode", "name", "package", "validate")
 
     decode: Callable[[bytes | str], T]
     """Reads one JSON text; raises `pydantic.ValidationError` if it is not I-JSON, or not of this type."""
@@ -48,11 +48,14 @@ class WireType(Generic[T]):
     """Makes a value from arguments that are spelled as in Python or as on the wire; raises as `validate` does."""
     encode: Callable[[T], bytes]
     """Writes a value of this type as JSON; raises `ValueError` if a number in it is not finite."""
+    assumed: tuple[tuple[str, Any], ...]
+    """What lenient readers take for properties that are absent, by wire names; known once it is compiled."""
 
     def __init__(self, package: str, name: str) -> None:
         self.package = package
         self.name = name
         self._is_compiled = False
+        self.assumed = ()
         self.decode = lambda data: self.compile().decode(data)
         self.validate = lambda value: self.compile().validate(value)
         self.build = lambda arguments: self.compile().build(arguments)
@@ -76,7 +79,10 @@ class WireType(Generic[T]):
     def _compile(self) -> None:
         from mcp_runtime.json_text import read_as, strict_writer
 
-        validator, serializer = _compiled(self.load())
+        loaded = self.load()
+        validator, serializer = _compiled(loaded)
+        assumed: Mapping[str, tuple[str, Any]] = getattr(loaded, "__assumed__", {})
+        self.assumed = tuple(assumed.values())
         # Strict, null is refused where a property may only be absent; see `WireModel`.
         self.validate = validate = partial(validator.validate_python, strict=True)
         self.decode = lambda text: validate(read_as(self.name, text))

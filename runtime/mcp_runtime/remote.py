@@ -1,7 +1,8 @@
 """The other side, as generated stubs see it: what every call and every stub has in common."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.caller import Caller
@@ -23,6 +24,7 @@ class Stub:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
+        self._plain: tuple[object, Any] | None = None
 
     @property
     def __caller__(self) -> Caller:
@@ -71,10 +73,17 @@ class Stub:
             LocalProtocolError: it names another revision than the one that is spoken.
             pydantic.ValidationError: it is not valid.
         """
+        required = self._caller.request_meta()
+        if meta is None and self._plain is not None and self._plain[0] is required:
+            return cast(MetaT, copy(self._plain[1]))
         from mcp_runtime.protocol.modern import merged
 
         given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json") if meta is not None else {}
-        return type_.model_validate(merged(self._caller.request_meta(), given))
+        made = type_.model_validate(merged(required, given))
+        if meta is None:
+            # Middleware may change what a call carries, and no other call.
+            self._plain = required, copy(made)
+        return made
 
     @staticmethod
     def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:

@@ -258,12 +258,17 @@ class Conversation:
 
     def _take_modern(self, value: Any, text: bytes, line: Line) -> Outcome | None:
         """Take a message of the modern era; returns None for one of the legacy era."""
+        if value.__class__ is not dict or "method" not in value:
+            return None
         link = self.link
-        if (cancelled := link.modern.cancelled(value, line)) is not None:
-            self.inbound.take_cancelled(cancelled)
-            return ACCEPTED
-        if (violation := self._in_use(value, line)) is not None:
-            return self._take_violation(violation, line)
+        id_: Any = value.get("id")
+        if id_ is None:
+            if (cancelled := link.modern.cancelled(value, line)) is not None:
+                self.inbound.take_cancelled(cancelled)
+                return ACCEPTED
+        elif (id_.__class__ is int or id_.__class__ is str) and self._is_taken(id_, line):
+            request = Request(id_, str(value["method"]), None)
+            return self._take_violation(link.session.in_use(request, is_same=True), line)
         if not is_modern(value) and not self._is_stray(value):
             return None
         try:
@@ -274,7 +279,8 @@ class Conversation:
             # What a notification of this era is about is gone, or came over another channel.
             return ACCEPTED
         key = link.modern.open(message, line)
-        link.opened(line)
+        if line is not link.main:
+            link.opened(line)
         try:
             assert self.on_modern is not None
             requester = self.on_modern(message, line.channel)
@@ -284,23 +290,19 @@ class Conversation:
         self.inbound.take_request(Received(message, text, line, requester, key))
         return ANSWERED
 
-    def _in_use(self, value: Any, line: Line) -> Violation | None:
-        """Return what is wrong with a request whose id is that of an open one of the other era on the same line."""
-        link = self.link
-        id_: Any = value.get("id") if value.__class__ is dict and "method" in value else None
-        if type(id_) not in (int, str):
-            return None
-        held = link.modern.incoming.get(link.modern.key(id_, line)) or link.session.incoming.get(id_)
-        if held is None or held.line is not line:
-            return None
-        return link.session.in_use(Request(id_, str(value["method"]), None), is_same=True)
+    def _is_taken(self, id_: Id, line: Line) -> bool:
+        """Whether an id is that of an open request of either era, on the same line."""
+        if (id(line), id_) in self.link.modern.incoming:
+            return True
+        held = self.link.session.incoming.get(id_)
+        return held is not None and held.line is line
 
-    def _is_stray(self, value: Any) -> bool:
-        """Whether a parsed message is a request before any session was begun, which does not begin one either."""
-        if self.link.session.state is not State.NEW or value.__class__ is not dict or "id" not in value:
+    def _is_stray(self, value: dict[str, Any]) -> bool:
+        """Whether a call is a request before any session was begun, which does not begin one either."""
+        if self.link.session.state is not State.NEW or "id" not in value:
             return False
         opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
-        return "method" in value and value["method"] not in opening
+        return value["method"] not in opening
 
     def _take_initialize(self, request: Request, line: Line) -> None:
         link = self.link

@@ -142,8 +142,13 @@ class Results:
         A number below zero counts as absent (2026-07-28, server/utilities/caching).
         """
         # Compiling it is what finds its fields.
-        assumed: Mapping[str, tuple[str, Any]] = getattr(type_.compile().load(), "__assumed__", {})
-        missing = {wire: default for wire, default in assumed.values() if _is_absent(found.get(wire))}
+        missing: dict[str, Any] = {}
+        for wire, default in type_.compile().assumed:
+            value = found.get(wire)
+            if value.__class__ is not str and _is_absent(value):
+                missing[wire] = default
+        if not missing:
+            return found
         for wire, default in missing.items():
             if (method, wire) not in self._reported:
                 self._reported |= {(method, wire)}
@@ -151,7 +156,7 @@ class Results:
                 self._report(
                     RemoteProtocolError(revision=requester.revision, method=method, pointer=f"/{wire}", reason=reason)
                 )
-        return {**found, **missing} if missing else found
+        return {**found, **missing}
 
 
 def _tag(requester: Requester) -> str:

@@ -4,7 +4,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.connection import Connection
@@ -35,15 +35,8 @@ class _Served(NamedTuple):
     capabilities: Mapping[str, Any]
 
 
-class _Said(NamedTuple):
-    """What a request and its channel say of its sender."""
-
-    revision: str
-    capabilities: Any
-    info: Any
-    log_level: Any
-    principal: str | None
-    headers: Mapping[str, str]
+_Said: TypeAlias = tuple[str, Any, Any, Any, str | None, Mapping[str, str]]
+"""What a request and its channel say of its sender: revision, capabilities, info, log level, principal, headers."""
 
 
 class Requesters:
@@ -83,7 +76,7 @@ class Requesters:
             raise _invalid(modern.VERSION, "must be a string")
         if revision not in self._servers:
             raise self._unsupported(revision)
-        said = _Said(
+        said = (
             revision,
             meta.get(modern.CLIENT_CAPABILITIES),
             meta.get(modern.CLIENT_INFO),
@@ -96,7 +89,7 @@ class Requesters:
         return self._last[1]
 
     def _find(self, said: _Said) -> Requester:
-        key = json.dumps([*said[:-1], sorted(said.headers.items())], sort_keys=True)
+        key = json.dumps([*said[:-1], sorted(said[-1].items())], sort_keys=True)
         found = self._shared.get(key)
         if found is None:
             found = self._shared[key] = self._make(said)
@@ -107,20 +100,16 @@ class Requesters:
         return found
 
     def _make(self, said: _Said) -> Requester:
-        if not is_object(said.capabilities):
+        revision, capabilities, info, log_level, principal, headers = said
+        if not is_object(capabilities):
             raise _invalid(modern.CLIENT_CAPABILITIES, "must be an object")
-        if said.info is not None and not is_object(said.info):
+        if info is not None and not is_object(info):
             raise _invalid(modern.CLIENT_INFO, "must be an object")
-        if said.log_level is not None and said.log_level not in LEVELS:
+        if log_level is not None and log_level not in LEVELS:
             raise _invalid(modern.LOG_LEVEL, f"must be one of {', '.join(LEVELS)}")
-        base, own = self._servers[said.revision]
+        base, own = self._servers[revision]
         return base.declaring(
-            own,
-            said.capabilities,
-            info=said.info or {},
-            log_level=said.log_level,
-            principal=said.principal,
-            headers=said.headers,
+            own, capabilities, info=info or {}, log_level=log_level, principal=principal, headers=headers
         )
 
     def _set_up(self, server: ServerHandlers) -> _Served:

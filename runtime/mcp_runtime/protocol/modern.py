@@ -103,9 +103,9 @@ class ModernSession(Session):
         self.incoming[key] = Incoming(request.id, request.method, progress_token(request.params), None, line)
         return key
 
-    def cancelled(self, value: Any, line: object) -> Cancelled | None:
-        """Return what a parsed message cancels among the requests that came over the same channel, None if nothing."""
-        if not is_object(value) or value.get("method") != NOTIFICATIONS_CANCELLED or "id" in value:
+    def cancelled(self, value: dict[str, Any], line: object) -> Cancelled | None:
+        """Return what a call cancels among the requests that came over the same channel, None if nothing."""
+        if value["method"] != NOTIFICATIONS_CANCELLED or "id" in value:
             return None
         params: Any = value.get("params")
         id_: Any = params.get("requestId") if is_object(params) else None
