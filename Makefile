@@ -139,7 +139,7 @@ package: $(READY) ## Build the distributions and use them in an empty environmen
 check: test slow lint types verify-generated package ## Run everything that must pass before a change lands.
 
 .PHONY: interop
-interop: $(READY) $(PEERS_READY) ## Talk to servers and clients that others wrote, over stdio.
+interop: $(READY) $(PEERS_READY) ## Talk to servers and clients that others wrote, over stdio and HTTP.
 	MCP_PEER_1=$(abspath $(PEER1_VENV)/bin/python) MCP_PEER_2=$(abspath $(PEER2_VENV)/bin/python) \
 		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) \
 		$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m interop tests/interop

@@ -24,6 +24,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.stub import CallOptions
+from mcp_runtime.transports.http import connect_http
 from mcp_runtime.transports.stdio import connect_stdio
 
 AnyClient: TypeAlias = v2024_11_05.Client | v2025_03_26.Client | v2025_06_18.Client | v2025_11_25.Client
@@ -313,7 +314,9 @@ async def play(revision: str, command: list[str]) -> AsyncIterator[Json]:
     options = ClientOptions(
         name=offer.CLIENT_NAME, version=offer.CLIENT_VERSION, roots=[root], capabilities=capabilities
     )
-    async with connect_stdio(*command) as peer:
+    # A server is a URL or a command.
+    connect = connect_http(command[0]) if command[0].startswith("http://") else connect_stdio(*command)
+    async with connect as peer:
         client: AnyClient = await PACKAGES[revision].Client.open(peer, handlers=host, options=options)
         driver = Scenarios(client, host)
         for name, scenario in scenarios(driver, revision).items():

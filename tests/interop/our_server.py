@@ -1,6 +1,6 @@
 """Our server of the interop tests: one program that speaks four revisions and offers one of everything.
 
-    python -m interop.our_server [--only REVISION]        # in tests/
+    python -m interop.our_server [--only REVISION] [--http]        # in tests/
 
 What the revisions share is written once, in `Everything`, with the models of whatever revision the client speaks; that
 costs the static types, which a server of one revision has. At the end a class per revision joins it to its bindings.
@@ -22,6 +22,7 @@ from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import ServerHandlers
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from mcp_runtime.tasks import MemoryTaskStore
+from mcp_runtime.transports.http import serve_http
 from mcp_runtime.transports.stdio import serve_stdio
 
 RESOURCE_NOT_FOUND = -32002
@@ -268,9 +269,15 @@ def main() -> None:
     """Serve until the client leaves."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", metavar="REVISION")
-    only = parser.parse_args().only
+    parser.add_argument("--http", action="store_true", help="serve over HTTP, and print the URL")
+    given = parser.parse_args()
+    only = given.only
     servers = (Everything20241105(), Everything20250326(), Everything20250618(), Everything20251125())
-    serve_stdio(*(server for server in servers if only in (None, server.revision)))
+    wanted = [server for server in servers if only in (None, server.revision)]
+    if given.http:
+        serve_http(*wanted, port=0, grace=1, started=lambda url: print(f"{url}/mcp", flush=True))
+    else:
+        serve_stdio(*wanted)
 
 
 if __name__ == "__main__":

@@ -101,9 +101,30 @@ def outcomes(
     command = (*client.client_command(*asks, revision), *server.server_command(*serves))
     printed, problem = _run(command)
     assert not problem, f"{problem}\n{printed}"
+    return _seen(printed)
+
+
+def _seen(printed: str) -> dict[str, Any]:
     # Not splitlines(): JSON may hold U+2028, which that takes for the end of a line.
     lines = [json.loads(line) for line in printed.split("\n") if line]
     return {line["scenario"]: line.get("saw", f"failed: {line.get('failed')}") for line in lines}
+
+
+def outcomes_over_http(client: Side, server: Side, revision: str) -> dict[str, Any]:
+    """Let a client go through its scenarios at a server that is reached over HTTP; returns what `outcomes` does."""
+    return _over_http(client.client_command(revision), server.server_command("--http"))
+
+
+@functools.cache
+def _over_http(client: tuple[str, ...], server: tuple[str, ...]) -> dict[str, Any]:
+    with subprocess.Popen(server, cwd=TESTS, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdout is not None
+        try:
+            printed, problem = _run((*client, process.stdout.readline().strip()))
+        finally:
+            process.terminate()
+    assert not problem, f"{problem}\n{printed}"
+    return _seen(printed)
 
 
 @functools.cache

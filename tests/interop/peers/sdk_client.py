@@ -18,6 +18,7 @@ import offer
 import sdk
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from offer import Json
 
 
@@ -330,13 +331,19 @@ def scenarios(driver: Scenarios, revision: str) -> dict[str, Callable[[], Awaita
     return {name: getattr(driver, name) for name in names if offer.since(revision, offer.SCENARIOS_SINCE.get(name, ""))}
 
 
+def connect(command: list[str]) -> Any:
+    """Connect to a server, which is a URL or a command."""
+    if command[0].startswith("http://"):
+        return streamable_http_client(command[0])
+    return stdio_client(StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ)))
+
+
 async def play(revision: str, command: list[str], *, asked: str, probe: bool) -> AsyncIterator[Json]:
     """Start the server and go through the scenarios; a failed one does not end the others."""
     sdk.ask_for(asked)
     host = Host()
-    parameters = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
     async with (
-        stdio_client(parameters) as (reading, writing),
+        connect(command) as (reading, writing, *_),
         ClientSession(
             reading,
             writing,

@@ -1,17 +1,21 @@
 """A server written with the official SDK, of either generation, that offers what `offer` lists.
 
-python sdk_server.py [--only REVISION]
+python sdk_server.py [--only REVISION] [--http]
 """
 
 import argparse
 import asyncio
 import json
+import socket
 import warnings
 from typing import Any
 
 import mcp.server.stdio
 import offer
 import sdk
+import uvicorn
+from mcp.server.streamable_http import EventMessage, EventStore
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from offer import Json
 
 RESOURCE_NOT_FOUND = -32002
@@ -203,11 +207,50 @@ def page(member: str, items: list[Json], params: Json) -> Json:
     return answer
 
 
+class Events(EventStore):
+    """Keeps all events, so that streams can be resumed."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[str, Any]] = []
+
+    async def store_event(self, stream_id: str, message: Any) -> str:
+        self.kept.append((stream_id, message))
+        return str(len(self.kept))
+
+    async def replay_events_after(self, last_event_id: str, send_callback: Any) -> str | None:
+        if not last_event_id.isdecimal() or not 0 < int(last_event_id) <= len(self.kept):
+            return None
+        stream = self.kept[int(last_event_id) - 1][0]
+        for number, (stream_id, message) in enumerate(self.kept[int(last_event_id) :], int(last_event_id) + 1):
+            if stream_id == stream and message is not None:
+                await send_callback(EventMessage(message, str(number)))
+        return stream
+
+
+async def serve_http(server: Any) -> None:
+    """Serve over HTTP until the process is ended."""
+    # The session manager asks for the options of the handshake itself.
+    options = server.initialization()
+    server.server.create_initialization_options = lambda *_, **__: options
+    manager = StreamableHTTPSessionManager(server.server, event_store=Events(), retry_interval=100)
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await manager.handle_request(scope, receive, send)
+
+    config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
+    async with manager.run():
+        await uvicorn.Server(config).serve([listener])
+
+
 async def main() -> None:
     """Serve until the client closes the pipe."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", metavar="REVISION")
-    if only := parser.parse_args().only:
+    parser.add_argument("--http", action="store_true", help="serve over HTTP, and print the URL")
+    given = parser.parse_args()
+    if only := given.only:
         sdk.allow_only(only)
     warnings.simplefilter("ignore")  # 2.x warns of every feature that the modern revision dropped.
 
@@ -228,6 +271,9 @@ async def main() -> None:
     }.items():
         server.answer(method, handler)
     server.notified("notifications/roots/list_changed", mine.roots_changed)
+    if given.http:
+        await serve_http(server)
+        return
     async with mcp.server.stdio.stdio_server() as (reading, writing):
         await server.server.run(reading, writing, server.initialization())
 
