@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from mcp_runtime.protocol.text import printable
+from mcp_runtime.printable import printable
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
