@@ -214,6 +214,7 @@ async def test_only_who_was_asked_is_told_with_the_id(revision: str) -> None:
     async with raw(server) as one, raw(server) as other:
         for line in (one, other):
             await line.shake_hands(revision, **BOTH)
+        pages.begin(other.server.stub, message="m", url="https://x.org")
         page = pages.begin(one.server.stub, message="m", url="https://x.org")
         asking = asyncio.ensure_future(pages.ask(one.server.stub, page))
         await asyncio.sleep(0.01)

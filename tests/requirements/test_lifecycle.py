@@ -296,6 +296,14 @@ async def test_what_was_not_declared_is_not_answered(revision: str) -> None:
             assert (await server.ask(method, {}, id_=f"s{id_}"))["error"]["code"] == -32601
 
 
+@requirement("lifecycle.respect-capabilities")
+async def test_a_handler_is_not_asked_if_its_capability_was_taken_back(revision: str) -> None:
+    options = ServerOptions(capabilities={"tools": None})
+    async with raw(make_server(revision, options, list_tools=returns("ListToolsResult", tools=[]))) as line:
+        assert "tools" not in (await line.shake_hands(revision))["capabilities"]
+        assert (await line.ask("tools/list"))["error"]["code"] == -32601
+
+
 @requirement("lifecycle.error-capabilities")
 async def test_a_client_can_insist_on_a_capability(revision: str) -> None:
     here, there = memory_pair()

@@ -181,6 +181,9 @@ async def test_an_error_names_its_request_if_it_can(revision: str) -> None:
 @requirement("messages.notification-no-answer")
 async def test_no_notification_is_answered(revision: str) -> None:
     async with raw(make_server(revision)) as line:
+        for method in ("notifications/initialized", "notifications/roots/list_changed", "tools/list"):
+            line.tell(method=method)  # before the handshake
+        assert line.got == []
         await line.shake_hands(revision)
         before = len(line.got)
         line.tell(method="notifications/no/such")

@@ -97,8 +97,9 @@ async def test_a_task_is_the_answer_at_once_and_works(revision: str) -> None:
 
 @requirement("tasks.id-string", "tasks.id-by-receiver", "tasks.id-unique", "tasks.id-unguessable")
 async def test_ids_are_our_own_random_strings(revision: str) -> None:
-    async with working(revision) as line:
-        ids = [(await begin(line, taskId="mine"))["taskId"] for _ in range(50)]
+    server = Worker()
+    async with working(revision, server) as line, working(revision, server) as other:
+        ids = [(await begin(each, taskId="mine"))["taskId"] for _ in range(25) for each in (line, other)]
         assert len(set(ids)) == 50 and "mine" not in ids
         assert all(re.fullmatch(r"[0-9a-f]{32}", id_) for id_ in ids)
 
@@ -132,6 +133,7 @@ async def test_the_result_comes_when_there_is_one_and_names_its_task(revision: s
         task = await begin(line, "wait")
         waiting = asyncio.create_task(ask(line, "tasks/result", taskId=task["taskId"]))
         await server.begun.wait()
+        await asyncio.sleep(0.02)
         await ask(line, "ping")
         assert not waiting.done()
         server.gate.set()

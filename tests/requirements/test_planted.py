@@ -1,0 +1,40 @@
+"""Tests of requirements that pass whatever the runtime does prove nothing: each fault of a table must be noticed."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from support.planting import Fault, faults, run_with
+from support.requirement_table import rows
+
+FEWEST = 40
+NAMES = [f"{fault.requirement} in {fault.file}" for fault in faults()]
+
+
+def test_there_are_enough_faults() -> None:
+    assert len(faults()) >= FEWEST
+    assert len({fault.requirement for fault in faults()}) >= FEWEST
+    assert len({(fault.file, fault.put, fault.requirement) for fault in faults()}) == len(faults())
+
+
+@pytest.mark.parametrize("fault", faults(), ids=NAMES)
+def test_each_fault_can_be_planted_and_has_tests(fault: Fault) -> None:
+    assert fault.requirement in rows() and fault.tests()
+    ast.parse(fault.planted())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("fault", faults(), ids=NAMES)
+def test_each_fault_is_noticed(fault: Fault, tmp_path: Path) -> None:
+    passed, said = run_with(fault, fault.tests(), tmp_path)
+    assert not passed, f"nothing noticed that {fault.put!r} stood for {fault.find!r}:\n{said}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_without_a_fault_the_same_tests_pass(tmp_path: Path) -> None:
+    tests = sorted({test for fault in faults() for test in fault.tests()})
+    passed, said = run_with(None, tests, tmp_path)
+    assert passed, said

@@ -1,0 +1,77 @@
+"""Faults that are planted in a copy of the runtime, to see whether the tests of a requirement notice them.
+
+The rows are in tests/requirements/planted.toml: what stands where, what takes its place, and which requirement breaks.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from support.requirement_table import proof_of, rows
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+RUNTIME: Final = ROOT / "runtime" / "mcp_runtime"
+TABLE: Final = ROOT / "tests" / "requirements" / "planted.toml"
+SECONDS: Final = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One fault.
+
+    Attributes:
+        requirement: the id of the requirement that it breaks.
+        file: where it is planted, in the runtime.
+        find: the text that it replaces, which stands there once.
+        put: the fault.
+    """
+
+    requirement: str
+    file: str
+    find: str
+    put: str
+
+    def planted(self) -> str:
+        """Return the file with the fault.
+
+        Raises:
+            ValueError: the text is not there, or more than once.
+        """
+        text = (RUNTIME / self.file).read_text("utf-8")
+        if text.count(self.find) != 1:
+            raise ValueError(f"{self.file} has {text.count(self.find)} times: {self.find}")
+        return text.replace(self.find, self.put)
+
+    def tests(self) -> list[str]:
+        """Return the tests of the requirement."""
+        return [test.node for test in proof_of(rows()[self.requirement]) if "/requirements/" in test.node]
+
+
+def faults() -> list[Fault]:
+    """Read the table."""
+    return [Fault(**row) for row in tomllib.loads(TABLE.read_text("utf-8"))["fault"]]
+
+
+def run_with(fault: Fault | None, tests: list[str], folder: Path) -> tuple[bool, str]:
+    """Run tests against a copy of the runtime, with a fault in it or none; returns whether they passed, and the output.
+
+    Raises:
+        RuntimeError: they did not run at all.
+    """
+    shutil.copytree(RUNTIME, folder / RUNTIME.name, ignore=shutil.ignore_patterns("__pycache__"))
+    if fault is not None:
+        (folder / RUNTIME.name / fault.file).write_text(fault.planted(), "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout=30", *tests]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    if done.returncode not in (0, 1) or "error" in done.stdout.splitlines()[-1]:
+        raise RuntimeError(f"the tests did not run:\n{done.stdout}{done.stderr}")
+    return done.returncode == 0, done.stdout
