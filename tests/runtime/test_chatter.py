@@ -45,6 +45,16 @@ async def test_a_banner_is_shown_once_and_not_answered(caplog: pytest.LogCapture
     assert sum("print-debugging" in record.getMessage() for record in caplog.records) == 3
 
 
+@pytest.mark.parametrize("text", ["[info] listening", '{"level": "info", "msg": "listening"}', "[1, 2]", "42", "null"])
+async def test_what_a_logger_writes_is_text_too(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with connect_stdio(sys.executable, "-c", ANSWER.format(before=f"print({text!r}, flush=True)")) as peer:
+        client = await v.Client.open(peer, options=ClientOptions(timeout=10))
+        answer = await client.ping()
+    (record,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert f"the peer printed text where only messages may be: {text}" in record.getMessage()
+    assert answer.model_dump()["heard"] == ["initialize", "notifications/initialized", "ping"]
+
+
 @pytest.mark.parametrize("wait", [0, 1])
 async def test_a_banner_that_no_message_follows_is_shown(wait: float, caplog: pytest.LogCaptureFixture) -> None:
     program = f"print('usage: bakery PORT', flush=True); import time; time.sleep({wait})"

@@ -28,8 +28,8 @@ class Chatter:
 
     @staticmethod
     def is_text(message: bytes) -> bool:
-        """Whether a line is text, rather than a message that went wrong."""
-        return message[:1] not in (b"{", b"[")
+        """Whether a line is text, rather than a message that went wrong: many loggers write ``[info]``, or JSON."""
+        return message[:1] not in (b"{", b"[") or (b'"jsonrpc"' not in message and b'"id"' not in message)
 
     def heard(self, text: bytes) -> None:
         """Take a line of text."""
