@@ -19,7 +19,7 @@ from mcp_runtime.errors import LocalProtocolError, PeerError
 from mcp_runtime.method import Direction, RequestMethod, WireType
 from mcp_runtime.protocol.binary import BINARY, is_base64, wrong_binary
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
-from mcp_runtime.protocol.rules import URL_REQUIRED, broken_result, is_ruled
+from mcp_runtime.protocol.rules import URL_REQUIRED, judge_of
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.url_elicitation import look_at_url
 from support.roles import make_handlers, make_server
@@ -181,8 +181,9 @@ def test_no_result_leaves_that_asks_for_a_visit_to_such_a_url() -> None:
     params = {"mode": "url", "message": "m", "elicitationId": "i", "url": "https://user@example.org/"}
     asked = {"a": {"method": "elicitation/create", "params": params}}
     result = v2026_07_28.InputRequiredResult.model_validate({"resultType": "input_required", "inputRequests": asked})
-    broken = broken_result(result, result.model_dump_json().encode())
-    assert is_ruled(type(result)) and broken is not None and broken.pointer == "/inputRequests/a/params/url"
+    judge = judge_of(type(result))
+    broken = judge(result, result.model_dump_json().encode()) if judge else None
+    assert broken is not None and broken.pointer == "/inputRequests/a/params/url"
 
 
 def image(data: str) -> v.ImageContent:
@@ -258,12 +259,12 @@ async def test_questions_to_a_model_are_judged_too() -> None:
     assert [error.pointer for error in errors] == ["/messages/0/content/data"]
 
 
-def _never(kind: type) -> bool:
-    return False
+def _no_judge(kind: type) -> None:
+    """Judge nothing."""
 
 
 async def test_what_a_peer_sends_is_read_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_runtime.connection.returned.is_ruled", _never)
+    monkeypatch.setattr("mcp_runtime.connection.returned.judge_of", _no_judge)
 
     class Own(v2025_06_18.CallToolResult):
         """A class of this test alone, since what writes a class is kept."""

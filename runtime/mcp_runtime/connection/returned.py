@@ -10,7 +10,7 @@ from mcp_runtime.json_text import finite
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.model import WireModel
 from mcp_runtime.protocol.modern import stamped
-from mcp_runtime.protocol.rules import broken_result, is_ruled
+from mcp_runtime.protocol.rules import judge_of
 from mcp_runtime.protocol.text import clipped
 
 
@@ -70,16 +70,15 @@ def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> 
         except ValidationError:
             pass
         else:
-            kind, write_valid = value.__class__, method.result.encode
-            writer = _judged(write_valid) if is_ruled(kind) else write_valid
-            return lambda _: writer(value)
+            write_valid = _judged(value.__class__, method.result.encode)
+            return lambda _: write_valid(value)
     elif method.payload or not issubclass(kind, WireModel) or issubclass(kind, classes):
         to_json: Callable[[Any], bytes] = serializer.to_json
 
         def write(value: Any) -> bytes:
             return finite(to_json(value))
 
-        writer = _judged(write) if is_ruled(kind) else write
+        writer = _judged(kind, write)
         if not of_extensions:  # Extensions are those of one connection, the method is there for all.
             method.writers[kind] = writer
         return writer
@@ -87,12 +86,15 @@ def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> 
     raise WrongResult(f"returned {clipped(repr(result), 60)} ({kind.__name__}), not {names}")
 
 
-def _judged(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
-    """Return what writes results that have to be judged."""
+def _judged(kind: type[Any], write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    """Return what writes results of a class, and refuses those that break a rule beyond the schema."""
+    judge = judge_of(kind)
+    if judge is None:
+        return write
 
     def write_judged(value: Any) -> bytes:
         written = write(value)
-        if (broken := broken_result(value, written)) is not None:
+        if (broken := judge(value, written)) is not None:
             raise WrongResult(f"returned a result with an error at {broken.pointer}: {broken.reason}")
         return written
 

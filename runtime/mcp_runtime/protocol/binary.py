@@ -3,7 +3,6 @@
 It is checked where it leaves, not where it arrives: our own mistakes must not reach a peer, and a peer's are not ours.
 """
 
-from functools import lru_cache
 from typing import Any, Final
 
 BINARY: Final = ("data", "blob")
@@ -26,30 +25,48 @@ def is_base64(text: str) -> bool:
 
 def may_hold_binary(kind: type) -> bool:
     """Whether objects of a class may hold binary content."""
-    return any(_parts(kind))
+    return kind not in _PLAIN and any(_parts(kind))
 
 
 def wrong_binary(value: Any) -> list[str | int] | None:
     """Return the path in a model of the first binary content that is not base64, None if there is none."""
-    binary, inner = _parts(value.__class__)
+    kind = value.__class__
+    if kind in _PLAIN:
+        return None
+    binary, inner = _parts(kind)
     for name in binary:
         text = getattr(value, name, None)
         if isinstance(text, str) and not is_base64(text):
             return [name]
     for name in inner:
         held: Any = getattr(value, name, None)
-        if held.__class__ is list:
-            for index, item in enumerate(held):
-                if (found := wrong_binary(item)) is not None:
-                    return [name, index, *found]
-        elif (found := wrong_binary(held)) is not None:
-            return [name, *found]
+        if held.__class__ is not list:
+            held, is_list = (held,), False
+        else:
+            is_list = True
+        for index, item in enumerate(held):
+            # Most blocks are texts, and need no call.
+            if item.__class__ not in _PLAIN and (found := wrong_binary(item)) is not None:
+                return [name, index, *found] if is_list else [name, *found]
     return None
 
 
-@lru_cache(maxsize=1000)
+_PARTS: Final[dict[type, tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+_PLAIN: Final[set[type]] = set()
+"""Classes whose objects hold no binary content."""
+_MAX_CLASSES: Final = 1000
+
+
 def _parts(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the fields of a class that hold base64, and those that hold objects which may."""
-    fields: dict[str, Any] = getattr(kind, "model_fields", {})
-    binary = tuple(name for name in BINARY if name in fields and fields[name].annotation is str)
-    return binary, tuple(name for name in CONTENT if name in fields)
+    found = _PARTS.get(kind)
+    if found is None:
+        fields: dict[str, Any] = getattr(kind, "model_fields", {})
+        binary = tuple(name for name in BINARY if name in fields and fields[name].annotation is str)
+        found = binary, tuple(name for name in CONTENT if name in fields)
+        if len(_PARTS) + len(_PLAIN) < _MAX_CLASSES:
+            if any(found):
+                _PARTS[kind] = found
+            else:
+                _PLAIN.add(kind)
+    return found

@@ -1,7 +1,7 @@
 """What the specification asks of messages beyond their schemas, wherever they come from and however they leave."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from orjson import loads
 
@@ -13,8 +13,6 @@ from mcp_runtime.protocol.tool_uses import unbalanced
 
 URL_REQUIRED: Final = -32042
 """The error code of a request that has to wait until a person was on a web page."""
-_INPUTS: Final = "input_requests"
-"""The field of results that ask the client for input (2026-07-28, basic/patterns/mrtr)."""
 
 
 class Broken(NamedTuple):
@@ -22,6 +20,10 @@ class Broken(NamedTuple):
 
     pointer: str
     reason: str
+
+
+Judge: TypeAlias = Callable[[Any, bytes], Broken | None]
+"""Judges what is to leave, as it is and as it is written."""
 
 
 def _url(params: Any) -> Broken | None:
@@ -37,7 +39,7 @@ def _url(params: Any) -> Broken | None:
     return None
 
 
-def _binary(value: Any) -> Broken | None:
+def _binary(value: Any, _: bytes) -> Broken | None:
     path = wrong_binary(value)
     return None if path is None else Broken(spell_pointer(tuple(path)), ADVICE)
 
@@ -54,26 +56,26 @@ ARRIVING: Final[Mapping[str, Callable[[Any], Broken | None]]] = {
     SAMPLING_CREATE_MESSAGE: _tools,
 }
 """Method -> judges its params, by wire names, before a handler gets them."""
-LEAVING: Final[Mapping[str, Callable[[Any, bytes], Broken | None]]] = {
+LEAVING: Final[Mapping[str, Judge]] = {
     ELICITATION_CREATE: lambda _, written: _url(loads(written)),
-    SAMPLING_CREATE_MESSAGE: lambda params, written: _binary(params) or _tools(loads(written)),
+    SAMPLING_CREATE_MESSAGE: lambda params, written: _binary(params, written) or _tools(loads(written)),
 }
 """Method -> judges its params before they leave, as they are and as they are written."""
 
 
-def broken_result(result: Any, written: bytes) -> Broken | None:
-    """Judge a result that is to leave, as it is and as it is written; `is_ruled` says whether that is needed."""
-    if _INPUTS not in result.__class__.model_fields:
-        return _binary(result)
+def judge_of(kind: type[Any]) -> Judge | None:
+    """Return what judges results of a class before they leave, None if nothing has to."""
+    if may_hold_binary(kind):
+        return _binary
+    return _inputs if "input_requests" in getattr(kind, "model_fields", ()) else None
+
+
+def _inputs(_: Any, written: bytes) -> Broken | None:
+    """Judge a result that asks the client for input (2026-07-28, basic/patterns/mrtr)."""
     asked = loads(written).get("inputRequests")
     requests = asked.items() if is_object(asked) else ()
     params = ((f"{name}/params", each.get("params")) for name, each in requests if is_object(each))
     return _first("/inputRequests", params)
-
-
-def is_ruled(kind: type[Any]) -> bool:
-    """Whether results of a class have to be judged."""
-    return may_hold_binary(kind) or _INPUTS in getattr(kind, "model_fields", ())
 
 
 def broken_error(code: int, data: Any) -> Broken | None:
