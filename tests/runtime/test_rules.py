@@ -15,7 +15,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import LocalProtocolError, PeerError
+from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
 from mcp_runtime.method import Direction, RequestMethod, WireType
 from mcp_runtime.protocol.binary import BINARY, is_base64, wrong_binary
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
@@ -24,6 +24,7 @@ from mcp_runtime.server import ServerOptions
 from mcp_runtime.url_elicitation import look_at_url
 from support.roles import make_handlers, make_server
 from support.talk import talk
+from support.together import together
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
 HIDDEN = [
@@ -184,6 +185,35 @@ def test_no_result_leaves_that_asks_for_a_visit_to_such_a_url() -> None:
     judge = judge_of(type(result))
     broken = judge(result, result.model_dump_json().encode()) if judge else None
     assert broken is not None and broken.pointer == "/inputRequests/a/params/url"
+
+
+async def test_no_question_inside_a_result_shows_such_a_url() -> None:
+    params = {"mode": "url", "message": "m", "elicitationId": "i", "url": "javascript:alert(1)"}
+    asked = {"a/b": {"method": "elicitation/create", "params": params}, "c": 5}
+
+    class Hostile(v2026_07_28.Server):
+        async def call_tool(self, params: Any, ctx: Any) -> Any:
+            return Said.model_validate({"resultType": "input_required", "inputRequests": asked, "requestState": "s"})
+
+    class Host(v2026_07_28.ClientHandlers):
+        async def elicit(self, params: Any, ctx: Any) -> Any:
+            raise AssertionError("nothing may be shown")
+
+    async def go_on(result: Any, call: Any) -> Any:
+        raise AssertionError("nothing may be shown")
+
+    async with together(v2026_07_28.Client, Hostile(), handlers=Host()) as client:
+        accepted = v2026_07_28.InputRequiredResult
+        client.connection.results.accept(v2026_07_28.methods.TOOLS_CALL, "input_required", accepted, go_on)
+        with pytest.raises(RemoteProtocolError, match="no URL of a web page") as caught:
+            await client.call_tool(name="t")
+    assert caught.value.pointer == "/inputRequests/a~1b/params/url"
+
+
+class Said(BaseModel):
+    """A result that is written just as the test says it."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 def image(data: str) -> v.ImageContent:

@@ -9,6 +9,7 @@ from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.vendor import typed_wire
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError
 from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.protocol.rules import broken_inputs
 from mcp_runtime.protocol.text import clipped
 
 P = TypeVar("P")
@@ -108,7 +109,8 @@ class Results:
         """Return the type of a result by what it says that it is, and what goes on from it; None for the usual result.
 
         Raises:
-            RemoteProtocolError: it is none that is known here, or nothing goes on from it.
+            RemoteProtocolError: it is none that is known here, nothing goes on from it, or what it asks for must not
+                reach a handler.
         """
         value = found.get(_tag(requester))
         # What is absent is the usual result to a lenient reader; a strict one finds that it is missing.
@@ -120,6 +122,8 @@ class Results:
         if (method.name, value) not in self._accepted:
             reason = f"the result is {value}, and nothing here goes on from that"
             raise RemoteProtocolError(**_place(method, requester), reason=reason)
+        if (broken := broken_inputs(found)) is not None:
+            raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
         return self._accepted[method.name, str(value)]
 
     def accepted(self, method: RequestMethod[Any, Any]) -> dict[str, WireType[Any]]:

@@ -1,6 +1,6 @@
 """What the specification asks of messages beyond their schemas, wherever they come from and however they leave."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from orjson import loads
@@ -9,6 +9,7 @@ from mcp_runtime.protocol.binary import ADVICE, may_hold_binary, wrong_binary
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
 from mcp_runtime.protocol.places import spell_pointer
+from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.tool_uses import unbalanced
 
 URL_REQUIRED: Final = -32042
@@ -71,11 +72,19 @@ def judge_of(kind: type[Any]) -> Judge | None:
 
 
 def _inputs(_: Any, written: bytes) -> Broken | None:
-    """Judge a result that asks the client for input (2026-07-28, basic/patterns/mrtr)."""
-    asked = loads(written).get("inputRequests")
-    requests = asked.items() if is_object(asked) else ()
-    params = ((f"{name}/params", each.get("params")) for name, each in requests if is_object(each))
-    return _first("/inputRequests", params)
+    return broken_inputs(loads(written))
+
+
+def broken_inputs(result: Mapping[str, Any]) -> Broken | None:
+    """Judge the requests in a result that asks a client for input (2026-07-28, basic/patterns/mrtr), by wire names."""
+    requests = result.get("inputRequests")
+    for key, request in requests.items() if is_object(requests) else ():
+        method: Any = request.get("method") if is_object(request) else None
+        judge = ARRIVING.get(method) if isinstance(method, str) else None
+        if judge is not None and (broken := judge(request.get("params"))) is not None:
+            place = spell_pointer(("inputRequests", clipped(key, 64), "params"))
+            return Broken(f"{place}{broken.pointer}", broken.reason)
+    return None
 
 
 def broken_error(code: int, data: Any) -> Broken | None:
@@ -83,11 +92,7 @@ def broken_error(code: int, data: Any) -> Broken | None:
     elicitations = data.get("elicitations") if code == URL_REQUIRED and is_object(data) else None
     if not is_array(elicitations):
         return None
-    return _first("/elicitations", ((str(index), each) for index, each in enumerate(elicitations)))
-
-
-def _first(pointer: str, elicitations: Iterable[tuple[str, Any]]) -> Broken | None:
-    for place, params in elicitations:
+    for index, params in enumerate(elicitations):
         if (broken := _url(params)) is not None:
-            return Broken(f"{pointer}/{place}{broken.pointer}", broken.reason)
+            return Broken(f"/elicitations/{index}{broken.pointer}", broken.reason)
     return None
