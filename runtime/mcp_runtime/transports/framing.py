@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from mcp_runtime.protocol.envelope import envelope_of
+from mcp_runtime.protocol.envelope import ENDS, envelope_of
 
 # JSON's own white space but the line feed: what may stand around a message without being part of it (RFC 8259,
 # section 2).
 _AROUND = b" \t\r"
-_KEPT = 4096  # bytes of the beginning and of the end of a message that is too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class LineFramer:
     def _keep(self, part: bytes, found: list[bytes | TooLong]) -> None:
         if self._skipping:
             if self._start:
-                self._end = (self._end + part[-_KEPT:])[-_KEPT:]
+                self._end = (self._end + part[-ENDS:])[-ENDS:]
             return
         if not part:
             return
@@ -92,13 +91,13 @@ class LineFramer:
     def _skip(self, part: bytes, found: list[bytes | TooLong]) -> None:
         """Skip a line from here on, and keep what may tell its id."""
         kept, self._kept = self._kept, bytearray()
-        more = max(0, _KEPT - len(kept))
-        start = bytes(kept[:_KEPT]) + part[:more]
+        more = max(0, ENDS - len(kept))
+        start = bytes(kept[:ENDS]) + part[:more]
         self._skipping = True
         if not start.startswith(b"{") or envelope_of(start) is not None:
             found.append(TooLong(self._max_bytes, start))
             return
-        self._start, self._end = start, (bytes(kept[max(_KEPT, len(kept) - _KEPT) :]) + part[more:])[-_KEPT:]
+        self._start, self._end = start, (bytes(kept[max(ENDS, len(kept) - ENDS) :]) + part[more:])[-ENDS:]
 
     def _complete(self, found: list[bytes | TooLong]) -> None:
         if self._skipping:
