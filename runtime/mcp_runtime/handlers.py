@@ -1,10 +1,10 @@
 """What answers a peer: the bases of generated handlers, and the context that each handler gets."""
 
 from collections.abc import Mapping
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
+from mcp_runtime.plain import blocks
 from mcp_runtime.protocol.misnamed import check_names
 from mcp_runtime.remote import Stub
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 PeerT = TypeVar("PeerT")
 
 _CONNECTIONS = "_mcp_connections"
-_COROUTINE: Final = 0x180
-"""The flags of code whose call returns an awaitable (`inspect.CO_COROUTINE`, `CO_ITERABLE_COROUTINE`)."""
 _IMPLEMENTED = "_mcp_implemented"
 
 
@@ -119,7 +117,7 @@ class Handlers:
         super().__init_subclass__(**arguments)
         if cls.__handlers__ and "__handlers__" not in cls.__dict__:
             check_names(cls, cls.__handlers__)
-            cls.__blocking__ = frozenset(name for name in cls.__handlers__.values() if _blocks(getattr(cls, name)))
+            cls.__blocking__ = frozenset(name for name in cls.__handlers__.values() if blocks(getattr(cls, name)))
 
     @classmethod
     def implemented(cls) -> frozenset[str]:
@@ -141,13 +139,6 @@ class ServerHandlers(Handlers):
 
     options: "ServerOptions | None" = None
     """Who the server is and what it declares beyond what it implements; by default it bears the name of its class."""
-
-
-def _blocks(function: object) -> bool:
-    """Whether a function is a plain one, whose call may block; a wrapper is what it wraps."""
-    while (inner := getattr(function, "__wrapped__", None)) is not None:
-        function = inner
-    return isinstance(function, FunctionType) and not function.__code__.co_flags & _COROUTINE
 
 
 def handler_of(handlers: Handlers, method: str) -> "Handler":

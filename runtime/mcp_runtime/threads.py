@@ -14,6 +14,8 @@ from contextvars import copy_context
 from functools import partial, wraps
 from typing import Any, Final, TypeVar
 
+from mcp_runtime.plain import blocks
+
 T = TypeVar("T")
 
 MAX_THREADS: Final = 40
@@ -118,6 +120,11 @@ class _Job:
 
 THREADS: Final = Threads()
 """The threads of this process."""
+
+
+def unblocked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a coroutine function as it is, and a plain one so that it runs in a thread."""
+    return threaded(function) if blocks(function) else function
 
 
 def threaded(function: Callable[..., Any], threads: Threads = THREADS) -> Callable[..., Any]:

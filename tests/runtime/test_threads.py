@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError, InvalidParamsError
@@ -161,6 +162,21 @@ async def test_a_wrapper_is_what_it_wraps() -> None:
         async with talk(server(handler)) as both:
             assert (await both.client.call_tool(name="t")).content
     assert threads == [threading.main_thread()]
+
+
+class Order(BaseModel):
+    loaves: int
+
+
+async def test_methods_of_a_vendor_have_plain_handlers_too() -> None:
+    def order(params: Order, ctx: Any) -> dict[str, Any]:
+        assert threading.current_thread() is not threading.main_thread()
+        return {"ordered": params.loaves}
+
+    async with talk(make_server("2025-11-25")) as both:
+        both.server.handle_request("acme/order", Order, order)
+        answer = await both.client.connection.send_request("acme/order", Order(loaves=3), dict)
+    assert answer == {"ordered": 3}
 
 
 class TestThreads:

@@ -24,6 +24,7 @@ from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, Wir
 from mcp_runtime.protocol.jsonrpc import Id, Key, Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
+from mcp_runtime.threads import unblocked
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -290,9 +291,9 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
         if (message := log_message(self._link.requester_for(exchange), level, data, logger)) is not None:
             await self.notify(*message, exchange=exchange)
 
-    def handle(self, method: AnyMethod, handler: Handler) -> None:
+    def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
         """Answer a method with a handler, which gets the typed params and a context; a later one replaces it."""
-        self._inbound.handle(method, handler)
+        self._inbound.handle(method, unblocked(handler))
 
     def handler(self, name: str) -> Handler | None:
         """Return the handler of a method, None if there is none."""

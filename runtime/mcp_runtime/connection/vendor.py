@@ -73,7 +73,7 @@ class VendorMethods(ABC):
         """Send a notification."""
 
     @abstractmethod
-    def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Coroutine[Any, Any, Any]]) -> None:
+    def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
         """Answer a method with a handler."""
 
     async def send_request(
@@ -92,19 +92,22 @@ class VendorMethods(ABC):
         await self.notify(vendor_notification(method, type(params) if params is not None else None), params)
 
     def handle_request(
-        self, method: str, params_type: type[P], handler: Callable[[P, Any], Coroutine[Any, Any, Any]]
+        self,
+        method: str,
+        params_type: type[P],
+        handler: Callable[[P, Any], Coroutine[Any, Any, Any] | BaseModel | Mapping[str, Any]],
     ) -> None:
         """Answer a request that the schema does not know.
 
         Args:
             method: its name, with the vendor's in it: ``acme/order``.
             params_type: what is made of its params, a pydantic model.
-            handler: gets them and the context; returns a pydantic model or a mapping.
+            handler: gets them and the context; returns a pydantic model or a mapping. Runs in a thread if plain.
         """
         self.handle(vendor_request(method, params_type, dict), handler)
 
     def handle_notification(
-        self, method: str, params_type: type[P], handler: Callable[[P, Any], Coroutine[Any, Any, None]]
+        self, method: str, params_type: type[P], handler: Callable[[P, Any], Coroutine[Any, Any, None] | None]
     ) -> None:
         """Take a notification that the schema does not know; the handler gets its params and the context."""
         self.handle(vendor_notification(method, params_type), handler)
