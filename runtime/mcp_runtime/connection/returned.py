@@ -9,6 +9,7 @@ from mcp_runtime.connection.requester import Requester
 from mcp_runtime.json_text import finite
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.model import WireModel
+from mcp_runtime.protocol.binary import PLAIN, content_lists
 from mcp_runtime.protocol.modern import stamped
 from mcp_runtime.protocol.rules import judge_of
 from mcp_runtime.protocol.text import clipped
@@ -92,8 +93,17 @@ def _judged(kind: type[Any], write: Callable[[Any], bytes]) -> Callable[[Any], b
     if judge is None:
         return write
 
+    lists = content_lists(kind)
+
     def write_judged(value: Any) -> bytes:
         written = write(value)
+        for name in lists:
+            for block in getattr(value, name, None) or ():
+                if block.__class__ not in PLAIN:
+                    break
+            else:
+                # Most results hold nothing but texts, and need no further look.
+                return written
         if (broken := judge(value, written)) is not None:
             raise WrongResult(f"returned a result with an error at {broken.pointer}: {broken.reason}")
         return written

@@ -25,13 +25,13 @@ def is_base64(text: str) -> bool:
 
 def may_hold_binary(kind: type) -> bool:
     """Whether objects of a class may hold binary content."""
-    return kind not in _PLAIN and any(_parts(kind))
+    return kind not in PLAIN and any(_parts(kind))
 
 
 def wrong_binary(value: Any) -> list[str | int] | None:
     """Return the path in a model of the first binary content that is not base64, None if there is none."""
     kind = value.__class__
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return None
     binary, inner = _parts(kind)
     for name in binary:
@@ -46,15 +46,24 @@ def wrong_binary(value: Any) -> list[str | int] | None:
             is_list = True
         for index, item in enumerate(held):
             # Most blocks are texts, and need no call.
-            if item.__class__ not in _PLAIN and (found := wrong_binary(item)) is not None:
+            if item.__class__ not in PLAIN and (found := wrong_binary(item)) is not None:
                 return [name, index, *found] if is_list else [name, *found]
     return None
 
 
 _PARTS: Final[dict[type, tuple[tuple[str, ...], tuple[str, ...]]]] = {}
-_PLAIN: Final[set[type]] = set()
+PLAIN: Final[set[type]] = set()
 """Classes whose objects hold no binary content."""
 _MAX_CLASSES: Final = 1000
+
+
+def content_lists(kind: type) -> tuple[str, ...]:
+    """Return the field of a class that is its only one with content, if it is a list; otherwise nothing."""
+    binary, inner = _parts(kind)
+    if binary or len(inner) != 1:
+        return ()
+    annotation: Any = getattr(kind, "model_fields", {})[inner[0]].annotation
+    return inner if getattr(annotation, "__origin__", None) is list else ()
 
 
 def _parts(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -64,9 +73,9 @@ def _parts(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
         fields: dict[str, Any] = getattr(kind, "model_fields", {})
         binary = tuple(name for name in BINARY if name in fields and fields[name].annotation is str)
         found = binary, tuple(name for name in CONTENT if name in fields)
-        if len(_PARTS) + len(_PLAIN) < _MAX_CLASSES:
+        if len(_PARTS) + len(PLAIN) < _MAX_CLASSES:
             if any(found):
                 _PARTS[kind] = found
             else:
-                _PLAIN.add(kind)
+                PLAIN.add(kind)
     return found
