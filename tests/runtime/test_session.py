@@ -47,6 +47,11 @@ def server(*, batches: bool = False) -> Session:
     return session
 
 
+def report(token: int, progress: float) -> dict[str, Any]:
+    """Return the params of a report of progress."""
+    return {"progressToken": token, "progress": progress}
+
+
 class TestLifecycle:
     def test_both_sides_take_the_same_steps(self) -> None:
         here, there = Session(Side.CLIENT), Session(Side.SERVER)
@@ -281,6 +286,13 @@ class TestProgress:
             session.progress(1, 1)
         session.answer(1, b"{}")
         assert session.progress(1, 2) == b""
+
+    def test_progress_may_be_an_integer_of_any_size(self) -> None:
+        session = client()
+        token, _ = session.request("tools/call", b"{}", progress=True)
+        assert isinstance(one(session, method="notifications/progress", params=report(token, 10**400)), Progressed)
+        reason, answer = violation(session, method="notifications/progress", params=report(token, 1))
+        assert reason.startswith("progress must grow: 1 after 1000") and len(reason) < 200 and answer is None
 
     @pytest.mark.parametrize("meta", [None, {}, {"progressToken": 1.5}, {"progressToken": None}, "text"])
     def test_nobody_who_did_not_ask_is_told(self, meta: Any) -> None:

@@ -287,7 +287,8 @@ class Session:
                 f"the progress token {token!r} is not that of an open request", method=NOTIFICATIONS_PROGRESS
             )
         if progress <= outgoing.progress:
-            reason = f"progress must grow: {progress:g} after {outgoing.progress:g}"
+            # Not as `g`, which no integer of 400 digits can be.
+            reason = f"progress must grow: {clipped(repr(progress), 60)} after {clipped(repr(outgoing.progress), 60)}"
             return Violation(reason, method=NOTIFICATIONS_PROGRESS)
         outgoing.progress = progress
         return Progressed(token, progress, total, message if isinstance(message, str) else None)
