@@ -5,14 +5,19 @@ import json
 import tracemalloc
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.connection.inbound import MAX_WAITING
 from mcp_runtime.connection.load import LIGHT, Load, weight
+from mcp_runtime.method import NotificationMethod
+from mcp_runtime.middleware import catalogue
+from mcp_runtime.middleware.trace import Tracer
+from mcp_runtime.protocol import events
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.tasks import MemoryTaskStore
 from mcp_runtime.transports.memory import memory_pair
@@ -186,6 +191,25 @@ async def test_results_that_are_ready_at_once_and_not_read_become_errors() -> No
         assert 80 < len(dropped) < 100
 
 
+async def test_log_messages_that_nobody_reads_are_dropped() -> None:
+    server = Held()
+    async with opened(server) as peer:
+        peer.transport.pause_reading()
+        level = peer.server.binding.methods["notifications/message"] if peer.server.binding else None
+        assert isinstance(level, NotificationMethod) and level.params is not None
+        for _ in range(100):
+            peer.server.post(level, level.params.build({"level": "info", "data": TEXT}))
+        await asyncio.sleep(0.05)
+        peer.got.clear()
+        peer.transport.resume_reading()
+        await asyncio.sleep(0.05)
+        assert 10 <= len(peer.got) < 30
+        peer.got.clear()
+        await peer.server.log("info", "heard")
+        await asyncio.sleep(0.05)
+        assert peer.got[-1]["params"]["data"] == "heard"
+
+
 async def test_memory_transports_wait_for_bytes_that_are_not_read() -> None:
     here, there = memory_pair()
     there.pause_reading()
@@ -243,6 +267,59 @@ async def test_waiting_for_results_of_tasks_keeps_nobody_from_cancelling_them() 
         await peer.answer(MAX_WAITING - 1)
         # All that waited has gone, and others may wait.
         assert "may wait" not in str(await peer.ask("tasks/result", {"taskId": task_id}, "later"))
+
+
+async def test_answers_to_a_batch_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Batched(old.Server):
+        async def list_tools(self, params: Any, ctx: old.Context) -> old.ListToolsResult:
+            return old.ListToolsResult(tools=[old.Tool(name=TEXT, input_schema=old.ToolInputSchema())])
+
+    monkeypatch.setattr(events, "MAX_BATCH_BYTES", LIMIT)
+    async with raw(Batched()) as peer:
+        await peer.shake_hands("2025-03-26")
+        batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(20)]
+        peer.send(json.dumps(batch).encode())
+        while type(peer.got[-1]) is not list:
+            await asyncio.sleep(0)
+        answers = cast("list[Any]", peer.got[-1])
+        assert sorted(answer["id"] for answer in answers) == list(range(20))
+        assert sum("result" in answer for answer in answers) == 9
+        assert {a["error"]["message"] for a in answers if "error" in a} == {
+            "the answers to this batch are too large together; send this request alone"
+        }
+
+
+@pytest.mark.usefixtures("traced")
+async def test_what_is_remembered_of_lists_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "MAX_BYTES", LIMIT)
+    known = catalogue.Catalogue("tools", lambda tool: tool)
+
+    def page(begin: int, size: int) -> v.ListToolsResult:
+        names = range(begin, begin + size)
+        return v.ListToolsResult(
+            tools=[v.Tool(name=str(n), description=f"{n}{TEXT}", input_schema=v.ToolInputSchema()) for n in names]
+        )
+
+    before = held()
+    for begin in range(0, 100, 2):
+        known.learn(page(begin, 2))
+    assert held() - before < 2 * LIMIT
+    assert known.get("99") is not None and known.get("0") is None
+    # One page is kept, however large it is.
+    known.learn(page(200, 20))
+    assert known.get("200") is not None and known.get("219") is not None
+
+
+@pytest.mark.usefixtures("traced")
+async def test_traces_keep_short_ids() -> None:
+    tracer = Tracer(lambda record: None)
+    before = held()
+    for number in range(100):
+        text = json.dumps({"jsonrpc": "2.0", "id": f"{number}{TEXT}", "method": f"x{TEXT}"}).encode()
+        tracer("received", text)
+    tracer("sent", json.dumps({"jsonrpc": "2.0", "id": f"7{TEXT}", "result": {}}).encode())
+    assert tracer.records[-1].duration is not None
+    assert held() - before < LIMIT
 
 
 def test_the_weight_of_a_message_is_about_what_it_takes() -> None:

@@ -20,10 +20,11 @@ class Line:
         unread: bytes of answers that left at once since it was last drained.
         owed: bytes of results that handlers' tasks wait for the peer to read.
         is_deaf: whether nothing more is read from it until it is drained.
+        posted: bytes of log messages that left since it was last drained.
         logs: what log messages go through, None before the first.
     """
 
-    __slots__ = ("_room", "channel", "is_deaf", "logs", "open", "owed", "owner", "unread")
+    __slots__ = ("_room", "channel", "is_deaf", "logs", "open", "owed", "owner", "posted", "unread")
 
     def __init__(self, channel: Channel, owner: object) -> None:
         self.channel = channel
@@ -31,6 +32,7 @@ class Line:
         self.open = 0
         self.unread = 0
         self.owed = 0
+        self.posted = 0
         self._room: asyncio.Event | None = None
         self.is_deaf = False
         self.logs: Gate[bytes] | None = None

@@ -7,7 +7,7 @@ Both are worth little once a newer one is there, so what is too much is replaced
 from math import isfinite
 from typing import Any, Final, TypeGuard
 
-from mcp_runtime.connection.line import Line
+from mcp_runtime.connection.line import MAX_UNREAD, Line
 from mcp_runtime.connection.link import Link, log
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.throttle import Gate
@@ -73,12 +73,25 @@ class Reports:
         link = self._link
         rate = link.limits.log_rate
         if rate is None:
-            link.send(message, line)
+            self._send_log(message, line)
             return
         if line.logs is None:
-            line.logs = Gate(link.loop, rate, lambda m: link.send(m, line))
+            line.logs = Gate(link.loop, rate, lambda m: self._send_log(m, line))
         level = getattr(params, "level", None)
         line.logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
+
+    def _send_log(self, message: bytes, line: Line) -> None:
+        """Send a log message, unless the peer has not read those before it: nobody waits with them."""
+        if line.posted > MAX_UNREAD or self._link.closed_because is not None:
+            return
+        line.posted += len(message)
+        self._link.send(message, line)
+        if line.posted > MAX_UNREAD:
+            self._link.background.spawn(self._forget_posted(line))
+
+    async def _forget_posted(self, line: Line) -> None:
+        await line.channel.drain()
+        line.posted = 0
 
     def finish(self, key: Key) -> None:
         """Send what must precede the answer to an open request: its last report, and the log message that waits."""

@@ -14,6 +14,8 @@ T = TypeVar("T")
 MAX_PAGES: Final = 1_000
 MAX_ITEMS: Final = 10_000
 """How many items are remembered, the last ones that were listed: a list has no other end than its sender wants."""
+MAX_BYTES: Final = 64 << 20
+"""How many bytes of JSON they were, together with the last page."""
 
 
 class Catalogue(Generic[T]):
@@ -33,26 +35,37 @@ class Catalogue(Generic[T]):
         self.changed_method = names.list_changed(area)
         self._area = area
         self._read = read
-        self._items: dict[str, T] = {}
+        self._items: dict[str, tuple[T, int]] = {}  # with the item's share of the bytes of its page
+        self._size = 0
         self._is_complete = False
         self._lock = asyncio.Lock()
 
     def learn(self, result: Any) -> None:
         """Take a page of the list."""
-        for item in getattr(result, self._area, ()):
-            self._items.pop(item.name, None)
-            self._items[item.name] = self._read(item)
-        while len(self._items) > MAX_ITEMS:
-            del self._items[next(iter(self._items))]
+        items = getattr(result, self._area, ())
+        size = len(result.model_dump_json()) // len(items) if items else 0
+        for item in items:
+            self._drop(item.name)
+            self._items[item.name] = (self._read(item), size)
+            self._size += size
+        while len(self._items) > MAX_ITEMS or (self._size > MAX_BYTES and len(self._items) > len(items)):
+            self._drop(next(iter(self._items)))
+
+    def _drop(self, name: str) -> None:
+        found = self._items.pop(name, None)
+        if found is not None:
+            self._size -= found[1]
 
     def forget(self) -> None:
         """Learn that the list has changed."""
         self._items.clear()
+        self._size = 0
         self._is_complete = False
 
     def get(self, name: str) -> T | None:
         """Return what is known of an item, without asking."""
-        return self._items.get(name)
+        found = self._items.get(name)
+        return found[0] if found is not None else None
 
     async def find(self, connection: Connection, name: str) -> T | None:
         """Return what is known of an item, None if there is none of that name; raises what asking raises."""
@@ -60,7 +73,7 @@ class Catalogue(Generic[T]):
             async with self._lock:
                 if name not in self._items and not self._is_known_to_be_absent(connection):
                     await self._ask(connection)
-        return self._items.get(name)
+        return self.get(name)
 
     def _is_known_to_be_absent(self, connection: Connection) -> bool:
         # A server's list may change without a word, and costs a call; that of a peer costs it a request each time.

@@ -23,6 +23,8 @@ from mcp_runtime.middleware.masking import Masker
 from mcp_runtime.protocol.jsonrpc import Id, is_array, is_object
 from mcp_runtime.protocol.text import clipped
 
+MAX_NAME: Final = 1_000
+"""How many characters of an id or a method are kept."""
 MAX_OPEN: Final = 10_000
 """How many requests are remembered that wait for their answers, in each direction."""
 _MASKER: Final = Masker()
@@ -151,12 +153,13 @@ class _Conversation:
     def _record(self, way: Way, value: Any, size: int, now: float) -> Traced:
         message = value if is_object(value) else {}
         id_: Any = message.get("id")
-        id_ = id_ if type(id_) is int or type(id_) is str else None
+        id_ = id_ if type(id_) is int else id_[:MAX_NAME] if type(id_) is str else None
         method: Any = message.get("method")
+        method = method[:MAX_NAME] if isinstance(method, str) else None
         kind, duration, code = _kind(message), None, None
         if kind is Kind.REQUEST and id_ is not None:
             opened = self._open[way]
-            opened[id_] = (str(method), now)
+            opened[id_] = (method or "", now)
             if len(opened) > MAX_OPEN:
                 opened.popitem(last=False)
         elif kind in (Kind.RESULT, Kind.ERROR):
@@ -171,7 +174,7 @@ class _Conversation:
             at=time.time(),
             way=way,
             kind=kind,
-            method=method if isinstance(method, str) else None,
+            method=method,
             id=id_,
             size=size,
             duration=duration,

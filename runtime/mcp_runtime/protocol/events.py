@@ -1,8 +1,21 @@
 """What a session tells and keeps: the events that messages mean, and the requests that are open."""
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, Failure, Id, Key, Notification, Request, Result
+from mcp_runtime.protocol.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    Failure,
+    Id,
+    Key,
+    Notification,
+    Request,
+    Result,
+    write_error,
+)
+
+MAX_BATCH_BYTES: Final = 64 << 20
+"""How many bytes the answers to a batch have, which are kept until the last one is there."""
 
 
 class Cancelled:
@@ -65,11 +78,20 @@ Event: TypeAlias = Request | Notification | Result | Failure | Cancelled | Progr
 class Batch:
     """A batch that was received, whose answers leave together."""
 
-    __slots__ = ("answers", "open")
+    __slots__ = ("answers", "open", "size")
 
     def __init__(self) -> None:
         self.open = 0
+        self.size = 0
         self.answers: list[bytes] = []
+
+    def add(self, id_: Id, answer: bytes) -> None:
+        """Keep an answer; it is replaced by an error if there is too much already."""
+        if self.size + len(answer) > MAX_BATCH_BYTES:
+            reason = "the answers to this batch are too large together; send this request alone"
+            answer = write_error(id_, INTERNAL_ERROR, reason)
+        self.size += len(answer)
+        self.answers.append(answer)
 
 
 class Outgoing:

@@ -359,7 +359,7 @@ class Session:
     def _answered(self, incoming: Incoming, answer: bytes) -> bytes:
         if incoming.batch is None:
             return answer
-        incoming.batch.answers.append(answer)
+        incoming.batch.add(incoming.id, answer)
         return self._release(incoming.batch)
 
     @staticmethod
