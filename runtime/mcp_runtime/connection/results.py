@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.requester import Requester
@@ -40,6 +40,9 @@ Resume: TypeAlias = Callable[[Any, Call[Any, Any]], Coroutine[Any, Any, Any]]
 """Goes on from a result that is not the usual one, and returns that."""
 
 
+_NOTHING: Final[frozenset[tuple[str, str]]] = frozenset()  # once, since each takes 200 bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Interim:
     """A result that is not the usual one, and what goes on from it."""
@@ -59,7 +62,7 @@ class Results:
 
     def __init__(self, report: Callable[[RemoteProtocolError], None]) -> None:
         self._report = report
-        self._reported: frozenset[tuple[str, str]] = frozenset()
+        self._reported = _NOTHING
         self._accepted: dict[tuple[str, str], tuple[WireType[Any], Resume]] = {}
 
     def accept(

@@ -26,8 +26,8 @@ class MemoryTransport:
         self._other: MemoryTransport
         self._sendable: asyncio.Event | None = None  # only while the other end has too much
         self._receiver: Receiver | None = None
-        self._waiting: deque[bytes] = deque()
-        self._held = 0  # bytes of those that were not delivered at once
+        self._waiting: deque[bytes] | None = None  # only while something does: an empty one takes 700 bytes
+        self._held = 0  # bytes of what waits
         self._is_paused = False
         self._is_delivering = False
         self._is_closed = False
@@ -39,14 +39,23 @@ class MemoryTransport:
 
     def send(self, message: bytes) -> None:
         """Hand a message to the other end, which takes it now unless it is paused or busy with another one."""
-        if not self._is_closed:
-            other = self._other
-            other._waiting.append(message)
-            other._deliver()
-            if other._waiting:
-                other._held += len(message)
-                if self._sendable is None and other._is_full():
-                    self._sendable = asyncio.Event()
+        if self._is_closed:
+            return
+        other = self._other
+        receiver = other._receiver
+        if other._waiting is None and receiver is not None and not other._is_delivering and not other._is_paused:
+            other._is_delivering = True
+            try:
+                receiver.message_received(message, other)
+            finally:
+                other._is_delivering = False
+            other._deliver()  # what it was sent meanwhile
+            return
+        other._waiting = other._waiting or deque()
+        other._waiting.append(message)
+        other._held += len(message)
+        if self._sendable is None and other._is_full():
+            self._sendable = asyncio.Event()
 
     async def drain(self) -> None:
         """Wait until the other end, if it is paused, has taken most of what was sent."""
@@ -69,22 +78,22 @@ class MemoryTransport:
 
     def _deliver(self) -> None:
         receiver = self._receiver
-        if receiver is None or self._is_delivering:
+        if receiver is None or self._is_delivering or self._waiting is None:
             return
         self._is_delivering = True
         try:
             while self._waiting and not self._is_paused:
                 message = self._waiting.popleft()
-                if self._held:
-                    self._held -= len(message)
+                self._held -= len(message)
                 receiver.message_received(message, self)
         finally:
             self._is_delivering = False
-        if self._other._sendable is not None and not self._is_full():
+            self._waiting = self._waiting or None
+        if not self._is_full():
             self._other._let_send()
 
     def _is_full(self) -> bool:
-        return len(self._waiting) > MAX_WAITING or self._held > MAX_WAITING_BYTES
+        return self._held > MAX_WAITING_BYTES or (self._waiting is not None and len(self._waiting) > MAX_WAITING)
 
     def _let_send(self) -> None:
         if self._sendable is not None:
