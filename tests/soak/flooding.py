@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ class Flood:
         self._arrived = asyncio.Event()
         self._reading = asyncio.create_task(self._read())
         self._begin = self.memory
+        self._begun = time.monotonic()
 
     async def hello(self, revision: str = "2025-11-25") -> None:
         """Do the handshake; what the server takes from then on is what it takes for the flood."""
@@ -93,6 +95,11 @@ class Flood:
     def grown(self) -> int:
         """By how many MB the server's memory has grown at most."""
         return (self.memory["VmHWM"] - self._begin["VmRSS"]) // 1024
+
+    @property
+    def seconds(self) -> float:
+        """How long it has gone on."""
+        return time.monotonic() - self._begun
 
     @property
     def logged(self) -> int:
