@@ -100,8 +100,16 @@ async def test_progress_renews_the_whole_call() -> None:
 
 @pytest.mark.parametrize("middleware", [(), (_slow_before,)])
 async def test_the_time_of_the_clients_own_handlers_does_not_count(middleware: tuple[Any, ...]) -> None:
-    async with talk(Tools(), handlers=Slow(), middleware=middleware) as both:
-        result = await both.client.call_tool(name="sample", options=QUICK)
+    class Thinking(Tools):
+        async def call_tool(
+            self, params: v.CallToolRequestParams, ctx: v.Context
+        ) -> v.CallToolResult | v.CreateTaskResult:
+            result = await super().call_tool(params, ctx)
+            await asyncio.sleep(0.05)
+            return result
+
+    async with talk(Thinking(), handlers=Slow(), middleware=middleware) as both:
+        result = await both.client.call_tool(name="sample", options=CallOptions(timeout=0.35))
         assert result.content[0].text == "slept"
         with pytest.raises(RequestTimeout):
             await both.client.call_tool(name="slow", options=QUICK)
