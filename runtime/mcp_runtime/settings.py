@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mcp_runtime.caching import CacheHint
 from mcp_runtime.connection.chain import Proceed
 from mcp_runtime.connection.connection import Middleware
 from mcp_runtime.inputs import Suspended
@@ -69,6 +70,8 @@ class ServerOptions(Settings):
         resource_updates: whether clients of the modern era may listen for changes of resources (`resource_updated`); in
             the legacy era the handler of ``resources/subscribe`` says so.
         logging: whether the server sends log messages.
+        cache: how long clients of the modern era may keep the results of a method (``tools/list``), where its handler
+            says nothing of that; by default they may not keep them.
         inputs: how handlers of the modern era wait for what they ask their client; None to leave it to them, who then
             return an ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
     """
@@ -80,4 +83,5 @@ class ServerOptions(Settings):
     list_changed: bool | frozenset[str] = False
     resource_updates: bool = False
     logging: bool = True
+    cache: Mapping[str, CacheHint] = field(default_factory=dict[str, CacheHint])
     inputs: Suspended | None = field(default_factory=Suspended)

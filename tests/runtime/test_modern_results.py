@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.caching import CacheHint
 from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from support.roles import make_server, raises
@@ -103,3 +104,53 @@ async def test_in_the_legacy_era_they_are() -> None:
         with pytest.raises(PeerError) as caught:
             await client.call_tool(name="x")
     assert caught.value.code == -32002
+
+
+class TestHints:
+    async def ask(self, options: ServerOptions, **said: Any) -> tuple[int, str]:
+        async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
+            return v.ListToolsResult(tools=[], **said)
+
+        async with together(v.Client, make_server("2026-07-28", options, list_tools=list_tools)) as client:
+            found = await client.list_tools()
+        return found.ttl_ms, found.cache_scope
+
+    async def test_nothing_may_be_kept_unless_somebody_says_so(self) -> None:
+        assert await self.ask(ServerOptions()) == (0, "private")
+
+    async def test_the_options_say_it_for_a_method(self) -> None:
+        options = ServerOptions(cache={"tools/list": CacheHint(seconds=1.5, scope="public")})
+        assert await self.ask(options) == (1500, "public")
+
+    async def test_what_a_handler_says_comes_first(self) -> None:
+        options = ServerOptions(cache={"tools/list": CacheHint(seconds=1.5, scope="public")})
+        assert await self.ask(options, ttl_ms=0) == (0, "public")
+        assert await self.ask(options, ttl_ms=7, cache_scope="private") == (7, "private")
+
+    async def test_only_some_results_can_be_kept(self) -> None:
+        options = ServerOptions(cache={"tools/call": CacheHint(seconds=1)})
+        with pytest.raises(ValueError, match=r"results of tools/call cannot be kept; those of prompts/list, "):
+            await self.ask(options)
+        with pytest.raises(ValueError, match="0 seconds or more, not -1"):
+            CacheHint(seconds=-1)
+        scope: Any = "all"
+        with pytest.raises(ValueError, match="'private' or 'public', not 'all'"):
+            CacheHint(seconds=1, scope=scope)
+
+
+@pytest.mark.parametrize("declared", [{}, {"elicitation": {"url": {}}}])
+async def test_a_handler_says_what_it_requires_before_it_begins(declared: dict[str, Any]) -> None:
+    begun: list[str] = []
+
+    async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:
+        ctx.require("elicitation.form")
+        begun.append(params.name)
+        return v.CallToolResult(content=[])
+
+    capabilities = "io.modelcontextprotocol/clientCapabilities"
+    async with together(v.Client, make_server("2026-07-28", call_tool=call_tool)) as client:
+        with pytest.raises(v.PeerMissingRequiredClientCapabilityError) as caught:
+            await client.call_tool(name="x", meta={capabilities: declared})
+        assert caught.value.data == {"requiredCapabilities": {"elicitation": {"form": {}}}} and begun == []
+        await client.call_tool(name="x", meta={capabilities: {"elicitation": {}}})
+    assert begun == ["x"]

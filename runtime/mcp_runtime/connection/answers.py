@@ -1,8 +1,10 @@
 """What answers the messages of a requester."""
 
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias
+from collections.abc import Callable, Coroutine, Mapping
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
+from mcp_runtime.caching import CacheHint
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 
@@ -24,6 +26,8 @@ GoOn: TypeAlias = Callable[[Any, str], None]
 It takes a request as it arrived, and the ``requestState`` in it; it raises a `PeerError` if nothing goes on from that.
 """
 
+_NO_HINTS: Final[Mapping[str, CacheHint]] = MappingProxyType({})
+
 
 class Answers:
     """What answers the messages of a requester, in one revision.
@@ -32,16 +36,18 @@ class Answers:
         handlers: the record and the handler of each method, by its name.
         stub: the requester, as handlers see it; None before a revision is agreed upon.
         context: makes what a handler gets beside the params: of the stub, the id of a request, and its `Exchange`.
+        hints: how long results may be kept, by method, where handlers say nothing of that.
         stamp: how each of their results begins, see `protocol.modern.stamp`; empty in the legacy era.
         ask_inside: asks the requester inside a result; None if nothing does, as in the legacy era.
         go_on: lets the handler that asked go on; None to hand what comes to a handler as it is.
     """
 
-    __slots__ = ("ask_inside", "context", "go_on", "handlers", "stamp", "stub")
+    __slots__ = ("ask_inside", "context", "go_on", "handlers", "hints", "stamp", "stub")
 
     def __init__(self) -> None:
         self.handlers: dict[str, tuple[AnyMethod, Handler]] = {}
         self.stub: Any = None
+        self.hints: Mapping[str, CacheHint] = _NO_HINTS
         self.stamp = b""
         self.ask_inside: AskInside | None = None
         self.go_on: GoOn | None = None

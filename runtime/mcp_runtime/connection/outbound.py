@@ -18,7 +18,7 @@ from mcp_runtime.connection.pending import Pending
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Call, Interim, Results
-from mcp_runtime.connection.returned import introduced, write_result
+from mcp_runtime.connection.returned import hinted, introduced, write_result
 from mcp_runtime.connection.sent import check_sent
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import (
@@ -297,6 +297,8 @@ class Outbound:
             LocalProtocolError: it is not what the protocol allows, and `Limits.check_sent` is set.
             WrongResult: it is none of the method's results, or a number in it is not finite.
         """
+        if requester.answers.stamp and (hint := requester.answers.hints.get(method.name)) is not None:
+            result = hinted(result, hint)
         encoded = write_result(method, result, self.results.accepted)
         if requester.wire is not None:
             encoded = requester.wire.outgoing(method, "result", encoded)

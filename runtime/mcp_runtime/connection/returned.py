@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from mcp_runtime.caching import CacheHint
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.json_text import finite
 from mcp_runtime.method import RequestMethod, WireType
@@ -57,6 +58,15 @@ def introduced(encoded: bytes, result: Any, requester: Requester) -> bytes:
             return stamp + encoded[1:]
     tag = requester.binding.result_tag if requester.binding is not None and isinstance(result, dict) else ""
     return stamped(encoded, stamp, tag)
+
+
+def hinted(result: Any, hint: CacheHint) -> Any:
+    """Return a result that says how long it may be kept, where its author did not say so."""
+    if not isinstance(result, WireModel):
+        return result
+    said = {"ttl_ms": hint.milliseconds, "cache_scope": hint.scope}
+    unsaid = {n: v for n, v in said.items() if n in type(result).model_fields and n not in result.model_fields_set}
+    return result.model_copy(update=unsaid) if unsaid else result
 
 
 def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> Callable[[Any], bytes]:

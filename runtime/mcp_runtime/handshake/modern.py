@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from mcp_runtime.binding import Binding
+from mcp_runtime.caching import CacheHint
 from mcp_runtime.connection.answers import Answers
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.reports import LEVELS
@@ -118,6 +120,7 @@ class Requesters:
         answers = Answers()
         answers.stub, answers.context = server.__peer__(connection), server.__context__
         answers.stamp = modern.stamp(introduced(server, options))
+        answers.hints = _hints(binding, options)
         if options.inputs is not None:
             suspensions = Suspensions(connection, server, options.inputs)
             answers.ask_inside, answers.go_on = suspensions.ask, suspensions.go_on
@@ -156,6 +159,20 @@ class Requesters:
 async def _discover(method: RequestMethod[Any, Any], said: Mapping[str, Any], params: Any, context: Any) -> Any:
     """Say what a server speaks and can do (2026-07-28, server/discover)."""
     return method.result.load()(**said)
+
+
+def _hints(binding: Binding, options: ServerOptions) -> Mapping[str, CacheHint]:
+    """Return how long the results of methods may be kept.
+
+    Raises:
+        ValueError: the results of one may not.
+    """
+    for name in options.cache:
+        method = binding.methods.get(name)
+        if not isinstance(method, RequestMethod) or not method.cacheable:
+            able = sorted(m.name for m in binding.methods.values() if isinstance(m, RequestMethod) and m.cacheable)
+            raise ValueError(f"cache: results of {name} cannot be kept; those of {', '.join(able)} can")
+    return options.cache
 
 
 def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:
