@@ -19,7 +19,7 @@ from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from mcp_runtime.transports.memory import memory_pair
-from support.requirement_table import REVISIONS
+from support.requirement_table import LEGACY
 from support.roles import TEXT, Hold, RawServer, answering, make_handlers, make_server, returns
 from support.talk import Raw, bindings, raw, talk
 from support.tasking import quick
@@ -140,7 +140,7 @@ async def test_a_client_asks_for_its_own_revision(revision: str) -> None:
 
 @requirement("lifecycle.version-latest")
 async def test_a_client_of_several_asks_for_the_newest(revision: str) -> None:
-    others = [other for other in REVISIONS if other <= revision]
+    others = [other for other in LEGACY if other <= revision]
     if len(others) == 1:
         async with answering(revision) as server:
             assert server.got[0]["params"]["protocolVersion"] == revision
@@ -158,7 +158,7 @@ async def test_a_client_of_several_asks_for_the_newest(revision: str) -> None:
 
 @requirement("lifecycle.version-echo", "lifecycle.one-version")
 async def test_a_server_of_all_revisions_answers_with_the_same(revision: str) -> None:
-    async with raw(*(make_server(other) for other in REVISIONS)) as line:
+    async with raw(*(make_server(other) for other in LEGACY)) as line:
         assert (await line.shake_hands(revision))["protocolVersion"] == revision
         assert line.server.revision == revision
 
@@ -172,13 +172,13 @@ async def test_a_server_answers_with_a_revision_of_its_own(revision: str, wanted
 
 @requirement("lifecycle.version-other-latest")
 async def test_it_is_the_newest_of_its_own(revision: str) -> None:
-    async with raw(*(make_server(other) for other in REVISIONS if other <= revision)) as line:
+    async with raw(*(make_server(other) for other in LEGACY if other <= revision)) as line:
         assert (await line.shake_hands("1.0.0"))["protocolVersion"] == revision
 
 
 @requirement("lifecycle.version-disconnect", "lifecycle.error-version")
 async def test_a_client_leaves_a_server_of_another_revision(revision: str) -> None:
-    other = next(each for each in REVISIONS if each != revision)
+    other = next(each for each in LEGACY if each != revision)
     here, there = memory_pair()
     server = await start_server(there, make_server(other))
     with pytest.raises(UnsupportedRevision, match=f"speaks {revision}, the peer speaks {other}"):
@@ -203,9 +203,9 @@ async def test_a_refusal_that_names_other_revisions_is_understood(revision: str)
 
 @requirement("lifecycle.one-version", "lifecycle.respect-version")
 async def test_the_revision_cannot_be_changed(revision: str) -> None:
-    async with raw(*(make_server(other) for other in REVISIONS)) as line:
+    async with raw(*(make_server(other) for other in LEGACY)) as line:
         await line.shake_hands(revision)
-        params = {"protocolVersion": REVISIONS[0], "capabilities": {}, "clientInfo": INFO}
+        params = {"protocolVersion": LEGACY[0], "capabilities": {}, "clientInfo": INFO}
         assert (await line.ask("initialize", params, id_=2))["error"]["code"] == -32600
         assert line.server.revision == revision
 
@@ -213,7 +213,7 @@ async def test_the_revision_cannot_be_changed(revision: str) -> None:
 @requirement("lifecycle.respect-version")
 async def test_what_a_newer_revision_has_is_not_there(revision: str) -> None:
     """A server of all revisions answers by the one that was agreed upon."""
-    servers = [make_server(other, call_tool=returns("CallToolResult", content=[TEXT])) for other in REVISIONS]
+    servers = [make_server(other, call_tool=returns("CallToolResult", content=[TEXT])) for other in LEGACY]
     async with raw(*servers) as line:
         await line.shake_hands(revision, tasks={}, elicitation={})
         assert (await line.ask("tasks/list", {}, id_=2))["error"]["code"] == -32601
@@ -227,14 +227,14 @@ async def test_what_a_newer_revision_has_is_not_there(revision: str) -> None:
 
 @requirement("lifecycle.respect-version")
 async def test_what_a_client_could_do_in_a_newer_revision_is_not_answered(revision: str) -> None:
-    newest = REVISIONS[-1]
+    newest = LEGACY[-1]
     server = RawServer(revision, {"tasks": {}})
     here, there = memory_pair()
     server.send = there.send
     await there.start(server)
     handlers = [make_handlers(newest, create_message=returns("CreateMessageResult"), elicit=returns("ElicitResult"))]
     options = ClientOptions(tasks=quick())
-    others = [other for other in REVISIONS if other != newest][:2]
+    others = [other for other in LEGACY if other != newest][:2]
     clients = [bindings(each).Client for each in {revision, newest, *others}]
     client: Any = await open_any(Peer(here), *clients, handlers=handlers, options=options)
     assert client.connection.revision == revision

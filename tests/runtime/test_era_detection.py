@@ -33,12 +33,14 @@ async def begun(*how: str, era: Any = "auto", minimum: str = "", timeout: float 
         return client.connection.revision, took
 
 
+@pytest.mark.requirement("modern.any-error-is-legacy")
 @pytest.mark.parametrize("how", [*([code] for code in REFUSALS), ["-32601", "null"], ["garbage"]])
 async def test_whatever_else_is_answered_means_legacy(how: list[str]) -> None:
     revision, took = await begun(*how)
     assert revision == "2025-11-25" and took < 4, "it did not wait for the timeout"
 
 
+@pytest.mark.requirement("modern.any-error-is-legacy")
 @pytest.mark.parametrize("how", ["silent", "late"])
 async def test_silence_means_legacy_and_a_late_answer_nothing(how: str, caplog: pytest.LogCaptureFixture) -> None:
     assert (await begun(how, timeout=0.2))[0] == "2025-11-25"
@@ -70,6 +72,7 @@ async def test_a_downgrade_can_be_refused(how: list[str], only: dict[str, Any]) 
             await open_any(peer, v.Client, v2025_11_25.Client, options=options)
 
 
+@pytest.mark.requirement("modern.modern-error-is-modern")
 async def test_a_modern_server_is_not_taken_for_a_legacy_one() -> None:
     async with connect_stdio(sys.executable, PROGRAM, "other") as peer:
         with pytest.raises(UnsupportedRevision, match="speaks 2025-11-25 or 2026-07-28, the peer speaks 2099-01-01"):

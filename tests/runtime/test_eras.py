@@ -124,6 +124,7 @@ async def test_a_request_needs_no_handshake_and_both_eras_share_a_stream() -> No
             assert "result" in await answer(streams, id_)
 
 
+@pytest.mark.requirement("alone.channel-lost")
 async def test_losing_a_channel_cancels_modern_work_and_no_other() -> None:
     old, new = Old(), New()
     async with serving(old, new) as (streams, connection):
@@ -144,6 +145,7 @@ async def test_losing_a_channel_cancels_modern_work_and_no_other() -> None:
         assert connection.open_requests == 0
 
 
+@pytest.mark.requirement("alone.cancel-races", "alone.cancel-silence")
 async def test_ids_belong_to_their_channel() -> None:
     new = New()
     async with serving(new) as (streams, _):
@@ -162,6 +164,7 @@ async def test_ids_belong_to_their_channel() -> None:
         assert new.ended == ["enough", "went on"] and two.got == []
 
 
+@pytest.mark.requirement("alone.progress-asked", "alone.logs-asked")
 async def test_reports_and_logs_leave_before_the_answer_and_never_after_it() -> None:
     async with serving(New()) as (streams, _):
         wanting = post(streams, id=1, **call("report", {**meta(logLevel="debug"), "progressToken": "t"}))
@@ -172,6 +175,7 @@ async def test_reports_and_logs_leave_before_the_answer_and_never_after_it() -> 
         assert len(silent.got) == 1 and streams.got == []
 
 
+@pytest.mark.requirement("modern.meta-required", "alone.logs-level")
 @pytest.mark.parametrize(
     ("said", "code", "reason"),
     [
@@ -194,6 +198,7 @@ async def test_what_a_request_says_of_its_sender_is_checked(said: Any, code: int
         assert connection.open_requests == 0
 
 
+@pytest.mark.requirement("modern.missing-capability")
 async def test_a_capability_that_the_client_lacks_has_a_code() -> None:
     async with serving(New()) as (streams, _):
         error = (await answer(post(streams, id=1, **call("needs a form")), 1))["error"]
@@ -203,6 +208,7 @@ async def test_a_capability_that_the_client_lacks_has_a_code() -> None:
         v2026_07_28.MissingRequiredClientCapabilityErrorErrorData.model_validate(error["data"])
 
 
+@pytest.mark.requirement("modern.no-server-requests", "listening.only-listening")
 async def test_a_server_sends_no_requests_in_the_modern_era() -> None:
     new = New()
     async with serving(new) as (streams, connection):
@@ -224,6 +230,7 @@ class Known(Stream):
         self.headers = headers
 
 
+@pytest.mark.requirement("modern.stateless")
 async def test_requests_that_say_the_same_share_a_requester(monkeypatch: pytest.MonkeyPatch) -> None:
     new = New()
     new.gate.set()
@@ -288,6 +295,7 @@ async def test_ids_of_both_eras_share_one_table() -> None:
         assert (old.ended, new.ended) == (["no 1"], ["no 2"])
 
 
+@pytest.mark.requirement("modern.meta-required")
 async def test_a_request_that_is_of_no_era_is_told_how_to_begin() -> None:
     async with serving(Old(), New()) as (streams, _):
         streams.deliver(streams, id=1, method="tools/call", params={"name": "wait"})
@@ -304,6 +312,7 @@ async def test_a_request_that_is_of_no_era_is_told_how_to_begin() -> None:
         assert (await answer(streams, 3))["error"]["code"] == -32602
 
 
+@pytest.mark.requirement("modern.initialize-refused")
 async def test_a_server_of_the_modern_era_alone_has_no_sessions() -> None:
     async with serving(New()) as (streams, _):
         await shake_hands_in_vain(streams)
@@ -321,6 +330,7 @@ async def shake_hands_in_vain(streams: Streams) -> None:
     }
 
 
+@pytest.mark.requirement("modern.unsupported-version", "modern.discover")
 async def test_a_modern_request_in_a_legacy_revision_is_told_what_is_spoken() -> None:
     async with serving(Old(), New()) as (streams, _):
         error = (await answer(post(streams, id=1, **call("wait", meta("2025-11-25"))), 1))["error"]

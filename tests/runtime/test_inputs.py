@@ -69,6 +69,7 @@ async def test_in_the_legacy_era_they_are_requests_of_their_own(revision: str) -
     assert text.text == ("file:///home m accept" if "elicit" in asked else "file:///home m")
 
 
+@pytest.mark.requirement("input.kinds")
 async def test_in_the_modern_era_results_carry_them() -> None:
     asked = {
         "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
@@ -88,6 +89,7 @@ async def test_a_server_may_leave_it_to_its_handlers(caplog: pytest.LogCaptureFi
     assert "nothing asks for input here: ServerOptions(inputs=None) leaves it to the handlers" in caplog.text
 
 
+@pytest.mark.requirement("input.declared")
 async def test_a_client_that_cannot_answer_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
     response = await Modern().ask(make_server(MODERN, call_tool=ask_everything), "tools/call", name="x")
     assert response["error"]["code"] == -32021
@@ -95,6 +97,7 @@ async def test_a_client_that_cannot_answer_is_told_so(caplog: pytest.LogCaptureF
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+@pytest.mark.requirement("input.three-methods")
 async def test_most_results_can_carry_nothing() -> None:
     raised: list[LocalProtocolError] = []
 

@@ -58,6 +58,7 @@ async def got(channel: Stream, count: int) -> list[Any]:
 
 
 class TestServer:
+    @pytest.mark.requirement("listening.asked-for", "listening.acknowledged", "listening.tagged")
     async def test_only_what_is_asked_for_and_supported_is_told_and_all_of_it_is_tagged(self) -> None:
         server = shop()
         streams = Streams()
@@ -81,6 +82,7 @@ class TestServer:
         assert len(two.got) == 1 and streams.got == []
         await connection.aclose()
 
+    @pytest.mark.requirement("alone.cancel-silence")
     async def test_it_ends_by_cancellation_or_with_its_channel(self) -> None:
         server = shop()
         streams = Streams()
@@ -97,6 +99,7 @@ class TestServer:
         assert (len(one.got), len(two.got), connection.open_requests) == (2, 2, 0)
         await connection.aclose()
 
+    @pytest.mark.requirement("listening.ends", "listening.only-listening")
     async def test_a_server_that_leaves_says_so(self) -> None:
         """With a result, and over a stream that others share also with a cancellation: the specification has both."""
         streams = Streams()
@@ -176,6 +179,7 @@ class TestBothEras:
 
 
 class TestClient:
+    @pytest.mark.requirement("listening.told-apart")
     async def test_changes_are_iterated_over(self) -> None:
         server = shop()
         async with together(v.Client, server) as client:
@@ -209,6 +213,7 @@ class TestClient:
             await asyncio.sleep(0)
         assert Listening.heard == 1
 
+    @pytest.mark.requirement("listening.ends-either-way", "alone.cancel-races")
     @pytest.mark.parametrize("how", ["result", "cancelled", "both"])
     async def test_the_server_may_end_it_in_either_way(self, how: str) -> None:
         server = shop()
@@ -266,6 +271,7 @@ def message(**members: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", **members}).encode()
 
 
+@pytest.mark.requirement("alone.logs-asked")
 async def test_records_of_a_program_go_to_the_request_that_they_belong_to() -> None:
     """Log messages leave while a request is handled that wants them, and nowhere else (server/utilities/logging)."""
     logger = logging.getLogger("shop")

@@ -44,6 +44,7 @@ EVERY = {
 """What every modern request says of its sender."""
 
 
+@pytest.mark.requirement("modern.meta-sent", "modern.client-info")
 async def test_what_every_request_carries_is_there_without_a_word() -> None:
     assert await arrived(MODERN, None) == EVERY
 

@@ -35,6 +35,7 @@ def returning(result: Any) -> Any:
     return make_server("2026-07-28", OPTIONS, call_tool=answer, list_tools=answer)
 
 
+@pytest.mark.requirement("modern.server-info")
 @pytest.mark.parametrize(
     ("result", "more"),
     [
@@ -70,6 +71,7 @@ async def test_legacy_results_do_not() -> None:
         assert caught.value.code == 7
 
 
+@pytest.mark.requirement("modern.error-codes")
 @pytest.mark.parametrize(
     ("raised", "answered"),
     [
@@ -115,9 +117,11 @@ class TestHints:
             found = await client.list_tools()
         return found.ttl_ms, found.cache_scope
 
+    @pytest.mark.requirement("alone.cache-hints")
     async def test_nothing_may_be_kept_unless_somebody_says_so(self) -> None:
         assert await self.ask(ServerOptions()) == (0, "private")
 
+    @pytest.mark.requirement("alone.cache-hints", "alone.cache-scope")
     async def test_the_options_say_it_for_a_method(self) -> None:
         options = ServerOptions(cache={"tools/list": CacheHint(seconds=1.5, scope="public")})
         assert await self.ask(options) == (1500, "public")
@@ -127,6 +131,7 @@ class TestHints:
         assert await self.ask(options, ttl_ms=0) == (0, "public")
         assert await self.ask(options, ttl_ms=7, cache_scope="private") == (7, "private")
 
+    @pytest.mark.requirement("alone.cache-time")
     async def test_only_some_results_can_be_kept(self) -> None:
         options = ServerOptions(cache={"tools/call": CacheHint(seconds=1)})
         with pytest.raises(ValueError, match=r"results of tools/call cannot be kept; those of prompts/list, "):
@@ -138,6 +143,7 @@ class TestHints:
             CacheHint(seconds=1, scope=scope)
 
 
+@pytest.mark.requirement("modern.missing-capability")
 @pytest.mark.parametrize("declared", [{}, {"elicitation": {"url": {}}}])
 async def test_a_handler_says_what_it_requires_before_it_begins(declared: dict[str, Any]) -> None:
     begun: list[str] = []

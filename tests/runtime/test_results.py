@@ -65,12 +65,14 @@ class TestConstructors:
         with pytest.raises(ValueError, match="passed under both names: ttl_ms"):
             v.ListToolsResult(ttl_ms=5, **wire)
 
+    @pytest.mark.requirement("modern.result-type")
     def test_a_result_says_what_it_is(self) -> None:
         assert v.InputRequiredResult(request_state="x").result_type == "input_required"
         assert isinstance(v.InputRequiredResult(), v.Result)
 
 
 class TestReading:
+    @pytest.mark.requirement("modern.result-type-absent")
     async def test_what_is_absent_is_assumed_and_reported_once(self) -> None:
         errors: list[McpError] = []
         async with together(v.Client, saying(tools=[], ttlMs=-3)) as client:
@@ -88,6 +90,7 @@ class TestReading:
             with pytest.raises(RemoteProtocolError, match="/resultType: Field required"):
                 await client.call_tool(name="x")
 
+    @pytest.mark.requirement("modern.result-type-unknown")
     @pytest.mark.parametrize("value", ["task", "Complete", "", 7, {"a": "b"}, True])
     async def test_a_result_that_nobody_knows_is_an_error(self, value: Any) -> None:
         async with together(v.Client, saying(resultType=value, content=[])) as client:
@@ -122,6 +125,7 @@ class TestReading:
             with pytest.raises(RemoteProtocolError, match=reason):
                 await client.call_tool(name="x")
 
+    @pytest.mark.requirement("input.state-echoed")
     async def test_a_state_alone_is_sent_back_at_once(self) -> None:
         async def call_tool(self: Any, params: v.CallToolRequestParams, ctx: v.Context) -> Any:
             if params.request_state is None:

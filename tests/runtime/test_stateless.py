@@ -1,13 +1,14 @@
 """A client that begins without a handshake: what it learns, and what its calls can do."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.errors import MissingCapability, RequestTimeout, UnsupportedRevision
+from mcp_runtime.errors import McpError, MissingCapability, RequestTimeout, UnsupportedRevision
 from mcp_runtime.peer import Peer
 from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.stub import CallOptions
@@ -50,6 +51,7 @@ class Listening(v.ClientHandlers):
         self.heard.append(params.data)
 
 
+@pytest.mark.requirement("alone.logs-declared")
 async def test_a_client_learns_what_the_server_says_of_itself() -> None:
     async with together(v.Client, Busy()) as client:
         connection = client.connection
@@ -75,6 +77,7 @@ async def test_reports_and_logs_arrive_as_they_are_asked_for() -> None:
         assert handlers.heard == ["at work"]
 
 
+@pytest.mark.requirement("alone.cancel-told", "alone.cancel-own")
 async def test_a_call_that_is_cancelled_or_late_is_cancelled_at_the_server() -> None:
     server = Busy()
     async with together(v.Client, server) as client:
@@ -89,6 +92,7 @@ async def test_a_call_that_is_cancelled_or_late_is_cancelled_at_the_server() -> 
     assert server.ended == ["enough", "no answer within 0.01 s"]
 
 
+@pytest.mark.requirement("modern.id-unique")
 async def test_many_calls_share_one_stream() -> None:
     async with together(v.Client, Busy()) as client:
         results = await asyncio.gather(*(client.call_tool(name="x") for _ in range(64)))
@@ -104,4 +108,27 @@ async def test_a_server_of_another_revision_refuses_and_nothing_stays_open() -> 
         await v.Client.open(peer, options=ClientOptions(timeout=5))
     assert peer.connection is not None
     assert str(peer.connection.closed_because).startswith("the handshake failed:")
+    await served.wait_closed()
+
+
+@pytest.mark.requirement("modern.no-client-answers")
+async def test_a_client_answers_nothing() -> None:
+    here, there = memory_pair()
+    server = Busy()
+    served = await start_server(there, server)
+    sent: list[bytes] = []
+
+    def note(way: str, message: bytes) -> None:
+        if way == "sent":
+            sent.append(message)
+
+    client = await v.Client.open(Peer(here), options=ClientOptions(trace=note))
+    errors: list[McpError] = []
+    client.connection.on_error(errors.append)
+    before = len(sent)
+    for method in ("ping", "roots/list", "elicitation/create"):
+        there.send(json.dumps({"jsonrpc": "2.0", "id": method, "method": method}).encode())
+    assert len(sent) == before and client.connection.open_requests == 0
+    assert ["a server asks nothing of its client" in str(error) for error in errors] == [True] * 3
+    await client.connection.aclose()
     await served.wait_closed()

@@ -135,6 +135,7 @@ def text(message: Any) -> str:
 
 
 class TestServer:
+    @pytest.mark.requirement("modern.result-type", "input.something", "input.missing")
     async def test_nothing_runs_twice(self) -> None:
         server = Shop()
         async with line(server) as client:
@@ -151,6 +152,7 @@ class TestServer:
             assert server.done == ["charged 0", "charged 1", "charged 2"]
             assert client.connection.open_requests == 0
 
+    @pytest.mark.requirement("input.keys-unique", "input.missing")
     async def test_what_is_asked_at_once_leaves_together_and_what_is_missing_is_asked_again(self) -> None:
         async with line(Shop()) as client:
             questions, state = asked(await client.call("together"))
@@ -164,6 +166,7 @@ class TestServer:
             message = await client.call("together", requestState=state, inputResponses=answers)
             assert text(message) == "q0 decline q1 accept q2 decline"
 
+    @pytest.mark.requirement("modern.stateless")
     async def test_the_retry_says_what_holds_from_then_on(self) -> None:
         """Its capabilities, its progress token, its log level and its channel are those that count."""
         async with line(Shop()) as client:
@@ -187,6 +190,7 @@ class TestServer:
             assert text(message).endswith("q2 accept 4")
             assert (len(first.got), len(second.got), len(third.got)) == (1, 1, 3)
 
+    @pytest.mark.requirement("alone.progress-asked")
     async def test_what_is_said_between_two_requests_is_dropped(self) -> None:
         server = Shop()
         async with line(server) as client:
@@ -212,6 +216,7 @@ class TestServer:
             message = await client.call("late", requestState=state)
             assert message["error"]["code"] == -32603 and RequestTimeout.__name__ in caplog.text
 
+    @pytest.mark.requirement("input.validated")
     @pytest.mark.parametrize(
         ("answers", "where"),
         [({"elicitation-1": {"action": "maybe"}}, "/action"), ({"elicitation-1": 7}, "")],
@@ -239,6 +244,7 @@ def altered(state: str, place: int) -> str:
 
 
 class TestHandles:
+    @pytest.mark.requirement("input.state-verified", "input.state-bound", "input.state-once")
     async def test_a_handle_is_good_once_for_one_request_of_one_peer(self, caplog: pytest.LogCaptureFixture) -> None:
         async with line(Shop()) as client:
             message = await client.call("once", channel=Known("ada"), args={"n": 1})
@@ -277,6 +283,7 @@ class TestHandles:
         async with line(Shop()) as client:
             assert (await client.call("once", requestState=7))["error"]["code"] == -32602
 
+    @pytest.mark.requirement("input.state-bound")
     async def test_time_ends_it(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO)
         server = Shop(inputs=Suspended(expiry=0.02))
@@ -309,6 +316,7 @@ class TestHandles:
             answers = {questions["q"]: YES}
             await client.call("once", channel=Known("ada"), requestState=state, inputResponses=answers)
 
+    @pytest.mark.requirement("input.no-retry")
     async def test_handlers_that_are_abandoned_leave_nothing(self) -> None:
         server = Shop(inputs=Suspended(expiry=0.1, per_peer=1000))
         async with line(server) as client:
@@ -322,6 +330,7 @@ class TestHandles:
 
 
 class TestClient:
+    @pytest.mark.requirement("input.answers-first", "input.state-echoed", "input.new-id", "input.retry-only")
     async def test_handlers_of_the_client_answer(self) -> None:
         reviewed: list[str] = []
 
@@ -343,6 +352,7 @@ class TestClient:
             assert after["params"]["arguments"] == {"a": [1.5, "x"]}
         assert not {"requestState", "inputResponses"} & calls[0]["params"].keys()
 
+    @pytest.mark.requirement("input.answers-first")
     async def test_questions_of_one_result_are_answered_at_the_same_time(self) -> None:
         barrier = asyncio.Barrier(3)
 

@@ -15,8 +15,10 @@ from typing import Any, Final
 TESTS: Final = Path(__file__).resolve().parents[1]
 ROWS: Final = TESTS / "requirements" / "rows"
 PAGE: Final = TESTS.parent / "docs" / "requirements.md"
-REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Those of the legacy era, in order."""
+LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The revisions of the legacy era, in order; spans are of these."""
+MODERN: Final = "2026-07-28"
+REVISIONS: Final = (*LEGACY, MODERN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +69,19 @@ class Shown:
 
 
 def span(text: str) -> tuple[str, ...]:
-    """Return the revisions of ``A..B``, where either end may be left out, or of a single one; none of nothing.
+    """Return the legacy revisions of ``A..B``, where either end may be left out, or a single one; none of nothing.
 
     Raises:
         ValueError: there is no such revision.
     """
     if not text:
         return ()
+    if text == MODERN:
+        return (MODERN,)
     first, dots, last = text.partition("..")
-    begin = REVISIONS.index(first) if first else 0
-    end = (REVISIONS.index(last) if last else len(REVISIONS) - 1) if dots else begin
-    return REVISIONS[begin : end + 1]
+    begin = LEGACY.index(first) if first else 0
+    end = (LEGACY.index(last) if last else len(LEGACY) - 1) if dots else begin
+    return LEGACY[begin : end + 1]
 
 
 @cache
@@ -159,10 +163,10 @@ def render() -> str:
     lines = [
         "# Requirements",
         "",
-        "What the specification of the legacy revisions (2024-11-05 to 2025-11-25) demands and recommends, in our own",
-        "words, and what shows that it is met. `make docs` writes this page from the rows in",
-        "[tests/requirements/rows](../tests/requirements/rows) and from the tests, which name the requirements that",
-        "they show; a test fails if one is shown by nothing and has no reason either.",
+        "What the specification demands and recommends, in our own words, and what shows that it is met: first of",
+        "the legacy revisions (2024-11-05 to 2025-11-25), then what is new in 2026-07-28. `make docs` writes this page",
+        "from the rows in [tests/requirements/rows](../tests/requirements/rows) and from the tests, which name the",
+        "requirements that they show; a test fails if one is shown by nothing and has no reason either.",
         "",
         f"There are {len(every)} requirements: {sum(bool(row.must) for row in every)} that some revision demands (MUST)"
         f" and {sum(not row.must for row in every)} that are only",
@@ -192,11 +196,11 @@ def _line(row: Row) -> str:
 
 
 def _spelled(revisions: tuple[str, ...]) -> str:
-    if revisions == REVISIONS:
-        return "in all"
+    if revisions == LEGACY:
+        return "in all legacy revisions"
     if len(revisions) == 1:
         return revisions[0]
-    if revisions[-1] == REVISIONS[-1]:
+    if revisions[-1] == LEGACY[-1]:
         return f"since {revisions[0]}"
     return f"{revisions[0]} to {revisions[-1]}"
 

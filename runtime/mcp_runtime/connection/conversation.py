@@ -246,6 +246,11 @@ class Conversation:
 
     def _take_request(self, request: Request, text: bytes, line: Line, parts: int) -> None:
         link = self.link
+        if link.side is Side.CLIENT and link.requester.is_modern:
+            # In the modern era a server sends no requests, and a client no answers (basic/transports/stdio).
+            link.session.drop(request.id)
+            link.report(link.violation("a server asks nothing of its client but in its results", request.method))
+            return
         if line is not link.main:
             link.opened(line)
         if request.method == PING and PING not in link.requester.answers.handlers:
