@@ -43,7 +43,9 @@ class InputAnswers:
         answers = await _all(connection, call.method, requests)
         more = {"input_responses": answers or None, "request_state": asked.request_state}
         assert call.params is not None
-        return await call.again(call.params.model_copy(update=more))
+        result = await call.again(call.params.model_copy(update=more))
+        # What depends on input may not be kept, whatever the server says (server/utilities/caching).
+        return result.model_copy(update={"ttl_ms": 0}) if call.method.cacheable else result
 
 
 async def _all(connection: Connection, method: AnyMethod, requests: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,109 @@
+"""A client's cache of results, for as long as their server says (2026-07-28, server/utilities/caching)."""
+
+import json
+import time
+from collections import OrderedDict
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.connection.work import Way
+from mcp_runtime.errors import PeerError
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.model import WireModel
+from mcp_runtime.protocol import names
+
+MAX_RESULTS: Final = 1_000
+"""How many results are kept for one connection."""
+
+
+class ResultCache:
+    """Answers requests of a client with results that its server said are still fresh; of 2026-07-28 and later.
+
+    A result is kept for its own connection, method and params, so that private ones are shared with nobody. It is
+    forgotten when the server tells that the list or the resource has changed, and all pages of a list when one of them
+    fails. What was answered with input of the client is never kept. As middleware of a client:
+    ``ClientOptions(middleware=(ResultCache(),))``.
+
+    Attributes:
+        hits: how many requests were answered without the server.
+    """
+
+    def __init__(self) -> None:
+        self.hits = 0
+        self._kept: WeakKeyDictionary[Connection, _Kept] = WeakKeyDictionary()
+
+    async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
+        """Answer a request from the cache, or let it pass and keep its result."""
+        kept = self._kept.setdefault(exchange.connection, _Kept())
+        method = exchange.method
+        if exchange.way is Way.RECEIVED:
+            kept.learn(method.name, exchange.params)
+            return await proceed()
+        if not isinstance(method, RequestMethod) or not method.cacheable or not isinstance(exchange.params, WireModel):
+            return await proceed()
+        key = _key(exchange.params)
+        found = kept.get(method.name, key)
+        if found is not None:
+            self.hits += 1
+            return found.model_copy(deep=True)
+        changes = kept.changes
+        try:
+            result = await proceed()
+        except PeerError:
+            kept.forget(method.name)
+            raise
+        # What changed while the answer was on its way may not be in it.
+        if changes == kept.changes and isinstance(result, WireModel):
+            kept.put(method.name, key, result)
+        return result
+
+
+class _Kept:
+    """What is kept for one connection."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self._results: OrderedDict[tuple[str, str], tuple[float, WireModel]] = OrderedDict()
+
+    def get(self, method: str, key: str) -> WireModel | None:
+        """Return a result that is still fresh."""
+        until, result = self._results.get((method, key), (0.0, None))
+        return result if time.monotonic() < until else None
+
+    def put(self, method: str, key: str, result: WireModel) -> None:
+        """Keep a result for as long as it says."""
+        seconds = getattr(result, "ttl_ms", 0) / 1000
+        if seconds > 0:
+            self._results[method, key] = time.monotonic() + seconds, result.model_copy(deep=True)
+            while len(self._results) > MAX_RESULTS:
+                self._results.popitem(last=False)
+
+    def forget(self, method: str, uri: str | None = None) -> None:
+        """Forget the results of a method, or those of one resource and its parts."""
+        self.changes += 1
+        for name, key in [*self._results]:
+            if name == method and (uri is None or _is_part(json.loads(key).get("uri"), uri)):
+                del self._results[name, key]
+
+    def learn(self, name: str, params: Any) -> None:
+        """Forget what a notification says has changed."""
+        for area in names.AREAS:
+            if name == names.list_changed(area):
+                self.forget(names.listing(area))
+        if name == names.list_changed("resources"):
+            self.forget(names.RESOURCES_TEMPLATES_LIST)
+        if name == names.NOTIFICATIONS_RESOURCES_UPDATED:
+            self.forget(names.RESOURCES_READ, getattr(params, "uri", None))
+
+
+def _is_part(uri: object, of: str) -> bool:
+    """Whether a resource is another one, or they contain each other, so that a change of one may be one of both."""
+    return isinstance(uri, str) and (uri == of or uri.startswith(f"{of}/") or of.startswith(f"{uri}/"))
+
+
+def _key(params: WireModel) -> str:
+    """Return what tells params apart that lead to different results: all of them but what says who asks."""
+    value = params.model_dump(mode="json", exclude={"meta"})
+    return json.dumps(value, sort_keys=True)

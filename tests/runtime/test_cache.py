@@ -1,0 +1,138 @@
+"""A client that keeps results for as long as their server says (2026-07-28, server/utilities/caching)."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.caching import CacheHint
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import PeerError
+from mcp_runtime.middleware import cache
+from mcp_runtime.middleware.cache import ResultCache
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.subscriptions import list_changed, resource_updated
+from support.roles import make_handlers, returns
+from support.together import together
+
+
+class Library(v.Server):
+    """Counts what it is asked."""
+
+    def __init__(self, seconds: float = 60) -> None:
+        hint = CacheHint(seconds=seconds)
+        self.options = ServerOptions(
+            list_changed=True, resource_updates=True, cache={"tools/list": hint, "resources/read": hint}
+        )
+        self.asked: list[str] = []
+
+    async def list_tools(self, params: v.PaginatedRequestParams, ctx: v.Context) -> v.ListToolsResult:
+        self.asked.append(f"tools {params.cursor}")
+        if params.cursor == "bad":
+            raise PeerError(-32602, "no such page")
+        return v.ListToolsResult(tools=[v.Tool(name="t", input_schema=v.ToolInputSchema())])
+
+    async def list_prompts(self, params: v.PaginatedRequestParams, ctx: v.Context) -> v.ListPromptsResult:
+        self.asked.append("prompts")
+        return v.ListPromptsResult(prompts=[])
+
+    async def list_resources(self, params: v.PaginatedRequestParams, ctx: v.Context) -> v.ListResourcesResult:
+        return v.ListResourcesResult(resources=[])
+
+    async def read_resource(self, params: v.ReadResourceRequestParams, ctx: v.Context) -> v.ReadResourceResult:
+        self.asked.append(params.uri)
+        if params.uri == "a:/secret":
+            await ctx.client.elicit(
+                message="Who?", requested_schema=v.ElicitRequestFormParamsRequestedSchema(properties={})
+            )
+        return v.ReadResourceResult(contents=[v.TextResourceContents(uri=params.uri, text="x")])
+
+
+@asynccontextmanager
+async def reading(server: Library) -> AsyncGenerator[tuple[v.Client, ResultCache]]:
+    kept = ResultCache()
+    handlers = make_handlers("2026-07-28", elicit=returns("ElicitResult", action="decline"))
+    async with together(v.Client, server, handlers=handlers, options=ClientOptions(middleware=(kept,))) as client:
+        yield client, kept
+
+
+@pytest.mark.requirement("alone.cache-key")
+async def test_a_fresh_result_answers_the_same_request_only() -> None:
+    server = Library()
+    async with reading(server) as (client, kept):
+        first = await client.list_tools()
+        first.tools.clear()
+        again = await client.list_tools(meta={"traceparent": "00-1"})
+        assert [tool.name for tool in again.tools] == ["t"], "what a program does with a result is its own business"
+        await client.list_tools(cursor="")
+        for _ in range(2):
+            await client.list_prompts()
+        assert server.asked == ["tools None", "tools ", "prompts", "prompts"] and kept.hits == 1
+
+
+async def test_time_ends_it() -> None:
+    server = Library(seconds=0.05)
+    async with reading(server) as (client, kept):
+        await client.list_tools()
+        await client.list_tools()
+        await asyncio.sleep(0.06)
+        await client.list_tools()
+    assert len(server.asked) == 2 and kept.hits == 1
+
+
+async def test_a_change_ends_it() -> None:
+    server = Library()
+    async with (
+        reading(server) as (client, _),
+        await client.listen(tools=True, resources=["a:/x"]) as changes,
+    ):
+        for _ in range(2):
+            await client.list_tools()
+            for uri in ("a:/x", "a:/y"):
+                await client.read_resource(uri=uri)
+        await list_changed(server, "tools")
+        await resource_updated(server, "a:/x")
+        for _ in range(2):
+            await anext(changes)
+        await asyncio.sleep(0)
+        await client.list_tools()
+        for uri in ("a:/x", "a:/y"):
+            await client.read_resource(uri=uri)
+    assert server.asked == ["tools None", "a:/x", "a:/y", "tools None", "a:/x"]
+
+
+@pytest.mark.requirement("alone.cache-key")
+async def test_what_depends_on_input_is_not_kept() -> None:
+    server = Library()
+    async with reading(server) as (client, _):
+        for _ in range(2):
+            assert (await client.read_resource(uri="a:/secret")).ttl_ms == 0
+    assert server.asked == ["a:/secret", "a:/secret"]
+
+
+@pytest.mark.requirement("alone.cache-key")
+async def test_nothing_is_shared_between_connections() -> None:
+    server, kept = Library(), ResultCache()
+    for _ in range(2):
+        async with together(v.Client, server, options=ClientOptions(middleware=(kept,))) as client:
+            await client.list_tools()
+    assert len(server.asked) == 2 and kept.hits == 0
+
+
+async def test_a_page_that_fails_ends_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Library()
+    async with reading(server) as (client, kept):
+        await client.list_tools()
+        with pytest.raises(PeerError):
+            await client.list_tools(cursor="bad")
+        await client.list_tools()
+        assert kept.hits == 0
+        monkeypatch.setattr(cache, "MAX_RESULTS", 2)
+        found: list[Any] = [await client.read_resource(uri=f"a:/{number}") for number in range(3)]
+        before = len(server.asked)
+        await client.read_resource(uri="a:/0")
+        await client.read_resource(uri="a:/2")
+        assert (len(found), len(server.asked) - before) == (3, 1)
