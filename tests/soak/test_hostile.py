@@ -33,7 +33,7 @@ MOST_GROWTH_KB = 8_000
 """What the memory of this process may grow by while all caches are full: the allocator's own doing."""
 
 
-def _ignore(error: McpError) -> None:
+def ignore(error: McpError) -> None:
     """Take note of nothing: each line is a violation."""
 
 
@@ -41,7 +41,7 @@ def _ignore(error: McpError) -> None:
 async def server_under_fire(revision: str, hostile: Hostile) -> AsyncGenerator[Fire]:
     here, there = memory_pair()
     connection = await start_server(there, make_server(revision))
-    connection.on_error(_ignore)
+    connection.on_error(ignore)
     peer = Peer(here, lambda asked: _badly(hostile, asked), batches=revision == "2025-03-26")
     await here.start(peer)
     info = {"name": "x", "version": "0"}
@@ -145,7 +145,7 @@ def test_server(revision: str) -> None:
         async with server_under_fire(revision, hostile) as fire:
             return await under_fire(fire, blocks(hostile, valid_for_server(hostile, revision), scaled(40, 1000)))
 
-    assert _explained(seed, run, fresh) >= 40_000
+    assert explained(seed, run, fresh) >= 40_000
 
 
 @asynccontextmanager
@@ -156,7 +156,7 @@ async def client_under_fire(revision: str, hostile: Hostile) -> AsyncGenerator[t
     await there.start(peer)
     client = await v.Client.open(Target(here), handlers=make_handlers(revision), options=client_options())
     connection: Connection = client.connection
-    connection.on_error(_ignore)
+    connection.on_error(ignore)
     for _ in range(60):  # hostile answers bear the numbers up to 40
         await client.ping()
     yield Fire(connection, peer), client
@@ -223,10 +223,10 @@ def test_client(revision: str) -> None:
             made = blocks(hostile, valid_for_client(hostile), scaled(25, 1000))
             return await under_fire(fire, made, lambda: _calls(client))
 
-    assert _explained(seed, run, fresh) >= 25_000
+    assert explained(seed, run, fresh) >= 25_000
 
 
-def _explained(seed: int, run: Callable[[], Any], fresh: Callable[[Sequence[bytes]], Any]) -> int:
+def explained(seed: int, run: Callable[[], Any], fresh: Callable[[Sequence[bytes]], Any]) -> int:
     """Run to the end; a failure names the seed and the fewest lines that bring it about in a fresh connection."""
     with silent():
         try:

@@ -37,7 +37,8 @@ class Bridges:
         self._index = _index(self._package)
         known: Mapping[str, str] = self._index.REVISIONS
         if binding.revision not in known:
-            raise UnsupportedRevision((binding.revision,), tuple(known))
+            reason = f"bridges connect only {', '.join(known)}"
+            raise UnsupportedRevision((binding.revision,), tuple(known), reason)
         there = {revision for revision, folder in known.items() if find_spec(f"{self._package}.{folder}")}
         wanted = there if bridging.revisions is None else {*bridging.revisions, binding.revision}
         if not wanted <= there:
