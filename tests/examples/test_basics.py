@@ -131,3 +131,16 @@ def test_each_says_what_it_shows_and_how_to_run_it() -> None:
     for path in sorted(EXAMPLES.glob("*_client.py")):
         assert path.with_name(path.name.replace("_client", "_server")).exists()
         assert path.read_text("utf-8").startswith('"""'), path.name
+
+
+def test_both_eras() -> None:
+    deleted = [
+        "  Delete letter? no",
+        "  letter is kept",
+        "  Delete draft? yes",
+        "  draft is deleted, 2 are left",
+    ]
+    more = ["  changed: tools", "  now: letter, notes; 2 of 4 lists came from the cache"]
+    assert run("eras") == ["both speak 2026-07-28", *deleted, *more]
+    assert run("eras", "modern") == ["both speak 2026-07-28", *deleted, *more]
+    assert run("eras", "legacy") == ["both speak 2025-11-25", *deleted]

@@ -1,0 +1,66 @@
+"""A client of both eras: it finds out what its server speaks, answers its questions, and listens for changes.
+
+python examples/eras_client.py [legacy | modern]
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Literal
+
+from mcp_bindings import v2025_11_25 as legacy
+from mcp_bindings import v2026_07_28 as modern
+from mcp_runtime.client import ClientOptions, open_any
+from mcp_runtime.middleware.cache import ResultCache
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = Path(__file__).with_name("eras_server.py")
+Era = Literal["auto", "legacy", "modern"]
+
+
+class Person(legacy.ClientHandlers):
+    async def elicit(self, params: legacy.ElicitRequestParams, ctx: legacy.ClientContext) -> legacy.ElicitResult:
+        return legacy.ElicitResult(action="accept", content={"sure": decide(params.message)})
+
+
+class ModernPerson(modern.ClientHandlers):
+    async def elicit(self, params: modern.ElicitRequestParams, ctx: modern.ClientContext) -> modern.ElicitResult:
+        return modern.ElicitResult(action="accept", content={"sure": decide(params.message)})
+
+
+def decide(question: str) -> bool:
+    sure = "letter" not in question
+    print(f"  {question} {'yes' if sure else 'no'}")
+    return sure
+
+
+async def delete(client: legacy.Client | modern.Client, name: str) -> None:
+    [block] = (await client.call_tool(name="delete", arguments={"name": name})).content
+    if isinstance(block, legacy.TextContent | modern.TextContent):
+        print(f"  {block.text}")
+
+
+async def main(era: Era) -> None:
+    kept = ResultCache()
+    options = ClientOptions(era=era, middleware=(kept,))
+    async with connect_stdio(sys.executable, SERVER) as peer:
+        client = await open_any(
+            peer, legacy.Client, modern.Client, handlers=[Person(), ModernPerson()], options=options
+        )
+        print("both speak", client.connection.revision)
+        await delete(client, "letter")
+        if isinstance(client, modern.Client):
+            for _ in range(3):
+                await client.list_tools()
+            async with await client.listen(tools=True) as changes:
+                await delete(client, "draft")
+                print("  changed:", (await anext(changes)).what)
+            [tool] = (await client.list_tools()).tools
+            print(f"  now: {tool.description}; {kept.hits} of 4 lists came from the cache")
+        else:
+            await delete(client, "draft")
+
+
+if __name__ == "__main__":
+    chosen: dict[str, Era] = {"legacy": "legacy", "modern": "modern"}
+    asyncio.run(main(chosen.get(sys.argv[-1], "auto")))
