@@ -10,7 +10,6 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.feature import Feature
 from mcp_runtime.connection.link import log
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision
-from mcp_runtime.features.inputs.answering import InputAnswers
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
 from mcp_runtime.handshake.arguments import check_opening
@@ -167,6 +166,9 @@ class Opening:
         if revision not in offered:
             await self._go_on(offered, tried)
             return
+        # A client of the legacy era alone pays for nothing of the modern one.
+        from mcp_runtime.features.inputs.answering import InputAnswers
+
         InputAnswers(options.input_rounds).install(self._connection)
         said: Mapping[str, Any] = result.get("_meta") or {}
         info: Mapping[str, Any] = said.get(modern.SERVER_INFO) or {}

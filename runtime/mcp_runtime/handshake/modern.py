@@ -18,7 +18,7 @@ from mcp_runtime.features.inputs.suspended import Suspensions
 from mcp_runtime.features.listeners import Listeners
 from mcp_runtime.features.logs import Logging
 from mcp_runtime.handlers import ServerHandlers, answer_with
-from mcp_runtime.handshake.offer import Offer, introduced, server_features
+from mcp_runtime.handshake.offer import Offer, identity, introduced, server_features
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object
@@ -173,11 +173,6 @@ def _hints(binding: Binding, options: ServerOptions) -> Mapping[str, CacheHint]:
             able = sorted(m.name for m in binding.methods.values() if isinstance(m, RequestMethod) and m.cacheable)
             raise ValueError(f"cache: results of {name} cannot be kept; those of {', '.join(able)} can")
     return options.cache
-
-
-def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:
-    """Return who is at the other end of a channel and the headers of its messages, as far as its transport knows."""
-    return getattr(channel, "principal", None), getattr(channel, "headers", {})
 
 
 def _invalid(name: str, reason: str) -> PeerError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.feature import Feature
+from mcp_runtime.connection.transport import Channel
 from mcp_runtime.features.keepalive import KeepAlive
 from mcp_runtime.features.logs import Logging
 from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
@@ -100,6 +101,11 @@ def wire_to(bridges: "Bridges | None", revision: str) -> "Wire | None":
     from mcp_runtime.bridge.wire import Wire
 
     return Wire(bridges, revision)
+
+
+def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:
+    """Return who is at the other end of a channel and the headers of its messages, as far as its transport knows."""
+    return getattr(channel, "principal", None), getattr(channel, "headers", {})
 
 
 @cache

@@ -1,18 +1,18 @@
 """The server's side of the handshake: which revision is spoken, and what is declared (basic/lifecycle)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.server import BridgedServer
 from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.handlers import ServerHandlers, answer_with, remember
 from mcp_runtime.handshake.arguments import check_handlers, warn_of_gaps
-from mcp_runtime.handshake.modern import Requesters, identity
-from mcp_runtime.handshake.offer import Offer, introduced, server_features, wire_to
+from mcp_runtime.handshake.offer import Offer, identity, introduced, server_features, wire_to
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
 from mcp_runtime.protocol.legacy import Side
@@ -41,7 +41,7 @@ async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start(
         _Reception(connection, legacy).initialize if legacy else None,
-        Requesters(connection, modern, tuple(legacy)).of if modern else None,
+        _requesters(connection, modern, tuple(legacy)) if modern else None,
     )
     for server in modern:
         remember(server, connection)
@@ -62,6 +62,15 @@ def revisions_of(servers: Sequence[AnyServer]) -> frozenset[str]:
         if served.is_modern:
             raise ValueError(f"{revision} has no handshake; this transport serves revisions that have one")
     return frozenset(by_revision)
+
+
+def _requesters(
+    connection: Connection, servers: Sequence[ServerHandlers], legacy: Sequence[str]
+) -> Callable[[Request, Channel], Requester]:
+    # A server of the legacy era alone pays for nothing of the modern one.
+    from mcp_runtime.handshake.modern import Requesters
+
+    return Requesters(connection, servers, legacy).of
 
 
 @dataclass(frozen=True, slots=True)
