@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.connection import deadlines
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.stub import CallOptions
@@ -81,6 +82,15 @@ async def test_a_lookup_of_validate_counts_and_the_next_call_asks_again() -> Non
             with pytest.raises(RequestTimeout, match="tools/call"):
                 await both.client.call_tool(name="echo", options=QUICK)
             assert server.asked == asked
+
+
+async def test_handlers_that_do_not_end_hold_no_call_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "MAX_PAUSE", 0.1)
+    async with talk(Tools(), handlers=Slow()) as both:
+        begun = asyncio.get_running_loop().time()
+        with pytest.raises(RequestTimeout):
+            await both.client.call_tool(name="sample", options=QUICK)
+        assert 0.25 < asyncio.get_running_loop().time() - begun < 0.45
 
 
 async def test_progress_renews_the_whole_call() -> None:

@@ -13,6 +13,8 @@ from mcp_runtime.protocol.jsonrpc import Id
 
 GRAIN: Final = 0.005
 """Seconds that a limit may be late, so that many limits which are close together need few looks at all of them."""
+MAX_PAUSE: Final = 600.0
+"""Seconds that timeouts are paused at most."""
 _NEVER: Final = float("inf")
 _PAUSED: Final = float("-inf")
 
@@ -97,17 +99,18 @@ class Deadlines:
         return go_on
 
     def pause(self) -> None:
-        """Let nothing expire until `resume`."""
+        """Let nothing expire until `resume`, for `MAX_PAUSE` seconds at most."""
         self._stop()
         self._wakes_at = _PAUSED
         self._paused_at = self._loop.time()
+        self._timer = self._loop.call_later(MAX_PAUSE, self.resume, context=Context())
 
     def resume(self) -> None:
         """Go on: what was there has as much time left as when it was paused."""
         if self._wakes_at == _PAUSED:
+            self._stop()
             shift = self._loop.time() - self._paused_at
             self._until = {id_: until + shift for id_, until in self._until.items()}
-            self._wakes_at = _NEVER
             if self._until:
                 self._wake_at(min(self._until.values()))
 
