@@ -62,6 +62,8 @@ async def open_any(
 ) -> Any:
     """Begin the conversation in the newest revision that both sides speak.
 
+    With clients of both eras, the server is asked once which of them it is of; see `ClientOptions.era`.
+
     Args:
         peer: where the server is.
         clients: the generated clients to choose from, one per revision.
@@ -71,6 +73,7 @@ async def open_any(
 
     Raises:
         UnsupportedRevision: the server speaks none of these revisions.
+        ValueError: the options leave none of them.
         MissingCapability: the server lacks a capability that is required.
     """
     opening = Opening(peer, ClientOptions() if options is None else options)

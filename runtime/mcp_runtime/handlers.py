@@ -13,6 +13,7 @@ from mcp_runtime.remote import Stub
 if TYPE_CHECKING:
     from mcp_runtime.connection.answers import Handler
     from mcp_runtime.connection.connection import Connection, Exchange
+    from mcp_runtime.connection.requester import Requester
     from mcp_runtime.settings import ServerOptions
 
 PeerT = TypeVar("PeerT")
@@ -68,6 +69,14 @@ class Context(Generic[PeerT]):
         return self.exchange.connection
 
     @property
+    def requester(self) -> "Requester":
+        """Who sent the message: how it names itself (`info`), what it speaks and declared, its `principal`.
+
+        In the modern era each request says this for itself, in the legacy era the handshake did for all.
+        """
+        return self.exchange.requester
+
+    @property
     def meta(self) -> Mapping[str, Any]:
         """The `_meta` of the message, by wire names; empty if it has none."""
         return self.exchange.meta
@@ -91,7 +100,7 @@ class Context(Generic[PeerT]):
         Raises:
             MissingCapability: it did not declare one; a handler that lets it pass answers -32021 in the modern era.
         """
-        requester = self.exchange.requester
+        requester = self.requester
         for path in capabilities:
             if not declares(requester.declared[requester.side.other], path):
                 raise MissingCapability(f"{requester.side.other.value}.{path}", self.exchange.method.name)

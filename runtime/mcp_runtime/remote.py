@@ -48,8 +48,10 @@ class Stub:
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the peer declared that it can do, by wire names."""
-        return self.connection.declared[self.connection.side.other]
+        """What the peer declared that it can do, by wire names; in the modern era, with the request that is handled."""
+        requester = getattr(self._caller, "requester", None) or self.connection.requester
+        declared: Mapping[str, Any] = requester.declared[requester.side.other]
+        return declared
 
     def has(self, path: str) -> bool:
         """Whether the peer declared a capability: ``tools``, ``resources.subscribe``, ``experimental.acme``."""

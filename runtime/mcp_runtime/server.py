@@ -15,10 +15,10 @@ async def serve(transport: Transport, *servers: AnyServer) -> str:
     Args:
         transport: leads to the client.
         servers: one object of a generated `Server` per revision, or one that is bridged (`mcp_runtime.bridge`); the
-            client's wish decides which one answers.
+            client's wish decides which one answers, in the modern era with each request.
 
     Raises:
-        ValueError: two servers are of the same revision, or there is none.
+        ValueError: two servers are of the same revision, or there is none; or results are to be kept that cannot be.
         ConnectionClosed: the client cannot be reached.
     """
     connection = await start_server(transport, *servers)

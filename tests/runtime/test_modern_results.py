@@ -9,9 +9,11 @@ from pydantic import BaseModel
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.caching import CacheHint
+from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import PeerError
 from mcp_runtime.server import ServerOptions
 from support.roles import make_server, raises
+from support.talk import bindings
 from support.together import together
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
@@ -160,3 +162,21 @@ async def test_a_handler_says_what_it_requires_before_it_begins(declared: dict[s
         assert caught.value.data == {"requiredCapabilities": {"elicitation": {"form": {}}}} and begun == []
         await client.call_tool(name="x", meta={capabilities: {"elicitation": {}}})
     assert begun == ["x"]
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+async def test_a_handler_knows_who_asks(revision: str) -> None:
+    seen: list[Any] = []
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        seen.append(
+            (ctx.requester.info["name"], ctx.requester.revision, ctx.client.has("sampling"), ctx.client.has("x"))
+        )
+        return bindings(revision).CallToolResult(content=[])
+
+    options = ClientOptions(name="me", capabilities={"sampling": {}})
+    async with together(
+        bindings(revision).Client, make_server(revision, call_tool=call_tool), options=options
+    ) as client:
+        await client.call_tool(name="x")
+    assert seen == [("me", revision, True, False)]

@@ -33,6 +33,11 @@ class OnBehalf:
         """The connection to the peer, as far as the caller knows one."""
         return getattr(self._caller, "connection", self._caller)
 
+    @property
+    def requester(self) -> Any:
+        """Who sent the message, where each says that for itself; None where the handshake did."""
+        return self._work.requester if self._work.requester.is_modern else None
+
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
         """Send a request that belongs to the message."""
         with self._as_current():
