@@ -77,13 +77,13 @@ class Stub:
         """
         required = self._caller.request_meta()
         if meta is None and self._plain is not None and self._plain[0] is required:
-            return cast(MetaT, copy(self._plain[1]))
+            # Middleware may change what a call carries, and no other call.
+            return cast(MetaT, copy(self._plain[1]) if getattr(self._caller, "middleware", True) else self._plain[1])
         from mcp_runtime.protocol.modern import merged
 
         given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json") if meta is not None else {}
         made = type_.model_validate(merged(required, given))
         if meta is None:
-            # Middleware may change what a call carries, and no other call.
             self._plain = required, copy(made)
         return made
 

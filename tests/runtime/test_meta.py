@@ -6,6 +6,8 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.stub import CallOptions
 from support.roles import make_server
@@ -94,3 +96,22 @@ async def test_who_listens_has_a_token_that_nobody_else_has(revision: str) -> No
     """A gateway passes on params as they came, with a token that other clients may have chosen as well."""
     assert (await arrived(revision, {"progressToken": "mine"}))["progressToken"] == "mine"
     assert isinstance((await arrived(revision, {"progressToken": "mine"}, progress=ignore))["progressToken"], int)
+
+
+async def test_what_middleware_adds_to_one_call_is_in_no_other() -> None:
+    seen: list[Any] = []
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        seen.append(ctx.meta.get("acme/call"))
+        return modern.CallToolResult(content=[])
+
+    async def add(exchange: Exchange, proceed: Proceed) -> Any:
+        if exchange.method.name == "tools/call" and len(seen) == 1:
+            setattr(exchange.params.meta, "acme/call", "second")
+        return await proceed()
+
+    server = make_server(MODERN, call_tool=call_tool)
+    async with together(modern.Client, server, options=ClientOptions(middleware=(add,))) as client:
+        for _ in range(3):
+            await client.call_tool(name="x")
+    assert seen == [None, "second", None]

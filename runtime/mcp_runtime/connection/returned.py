@@ -1,6 +1,7 @@
 """What handlers return, written as results; what is none is the author's mistake, and never reaches the peer."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
@@ -52,12 +53,17 @@ def introduced(encoded: bytes, result: Any, requester: Requester) -> bytes:
         requester: who gets it; its answers have a stamp.
     """
     stamp = requester.answers.stamp
-    if isinstance(result, WireModel):
-        field = result.__class__.model_fields.get("meta")
-        if field is not None and field.alias == "_meta" and getattr(result, "meta", None) is None:
-            return stamp + encoded[1:]
+    if _has_meta(result.__class__) and getattr(result, "meta", None) is None:
+        return stamp + encoded[1:]
     tag = requester.binding.result_tag if requester.binding is not None and isinstance(result, dict) else ""
     return stamped(encoded, stamp, tag)
+
+
+@lru_cache(maxsize=256)
+def _has_meta(kind: type[Any]) -> bool:
+    """Whether objects of a class have their `_meta` in the field of that name."""
+    field = kind.model_fields.get("meta") if issubclass(kind, WireModel) else None
+    return field is not None and field.alias == "_meta"
 
 
 def hinted(result: Any, hint: CacheHint) -> Any:
