@@ -119,8 +119,10 @@ class TestProject:
     @pytest.mark.parametrize(
         ("table", "message"),
         [
-            ({}, "needs a command or a file"),
-            ({"from": "x.json", "command": ["y"]}, "needs a command or a file"),
+            ({}, "needs a command, a url or a file"),
+            ({"from": "x.json", "command": ["y"]}, "needs a command, a url or a file"),
+            ({"url": "https://example.com", "command": ["y"]}, "needs a command, a url or a file"),
+            ({"url": "example.com"}, "url: must begin with http:// or https://"),
             ({"command": "x"}, "must be a list of strings"),
             ({"from": "x.json", "modul": "x.py"}, "modul: unknown key; the keys are command, env"),
             ({"from": "x.json", "module": "my-tools.py"}, "'my-tools.py' cannot be imported"),

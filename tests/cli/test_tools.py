@@ -191,8 +191,8 @@ class TestBadInput:
         assert message in cli("tools", "list", "--from", "x.json", expect=2).err
 
     def test_a_server_or_a_file(self, cli: Cli) -> None:
-        assert "one of the two" in cli("tools", "list", expect=2).err
-        assert "one of the two" in cli("tools", "list", "--from", "x.json", "--", "server", expect=2).err
+        assert "give a URL, a server to start" in cli("tools", "list", expect=2).err
+        assert "only one of them" in cli("tools", "list", "--from", "x.json", "--", "server", expect=2).err
 
     def test_no_class(self, cli: Cli) -> None:
         arguments = ("tools", "generate", "--from", "x", "--out", "y", "--class")

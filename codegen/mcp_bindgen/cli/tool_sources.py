@@ -1,5 +1,7 @@
 """Which servers a command of `mcp-bindgen tools` is about, and what they list."""
 
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 CommandArgument: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(metavar="-- COMMAND...", help="The server, a program that speaks over stdio."),
+    typer.Argument(metavar="URL | -- COMMAND...", help="The server: a URL, or a program that speaks over stdio."),
 ]
 FromOption: TypeAlias = Annotated[
     Path | None,
@@ -27,27 +29,49 @@ ServerOption: TypeAlias = Annotated[
 EnvOption: TypeAlias = Annotated[
     list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="An environment variable for the server.")
 ]
+HeaderOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header", metavar="NAME=env:VARIABLE", help="A header for a server with a URL, from an environment variable."
+    ),
+]
 CwdOption: TypeAlias = Annotated[
     Path | None, typer.Option("--cwd", metavar="DIR", help="The working directory of the server.")
 ]
+_ONE_OF = "give a URL, a server to start (-- COMMAND...) or a file (--from FILE)"
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
+
 TimeoutOption: TypeAlias = Annotated[
     float, typer.Option(metavar="SECONDS", min=0.1, help="Timeout for the server to start and to answer.")
 ]
 
 
 def described(
-    command: Sequence[str] | None, from_: Path | None, env: Sequence[str] | None, cwd: Path | None
+    command: Sequence[str] | None,
+    from_: Path | None,
+    *,
+    env: Sequence[str] | None = None,
+    cwd: Path | None = None,
+    header: Sequence[str] | None = None,
 ) -> "Server | None":
     """Return the server that the command line describes, None if it describes none.
 
     Raises:
         InputError: it describes two, or says how to start one without naming it.
     """
-    from mcp_bindgen.tool_clients.servers import Server
+    from mcp_bindgen.tool_clients.servers import Server, is_url
 
     where = Location(source="tools")
     if from_ is not None and command:
-        raise InputError.at(where, "give a server to start (-- COMMAND...) or a file (--from FILE), one of the two")
+        raise InputError.at(where, f"{_ONE_OF}, only one of them")
+    url = command[0] if command and is_url(command[0]) else ""
+    if header and not url:
+        raise InputError.at(where, "--header is for a server with a URL")
+    if url:
+        if len(command or ()) > 1 or env or cwd:
+            raise InputError.at(where, "a server with a URL is not started: it takes no arguments, --env or --cwd")
+        return Server(url=url, headers=_headers(header or ()))
     if (env or cwd) and not command:
         raise InputError.at(where, "--env and --cwd are for a server to start (-- COMMAND...)")
     if from_ is None and not command:
@@ -67,8 +91,7 @@ def of_project(names: Sequence[str] | None) -> tuple["Server", ...]:
     settings = find_settings(Path.cwd())
     servers = read_servers(settings.tools, settings.source) if settings.source else ()
     if not servers:
-        message = "give a server to start (-- COMMAND...) or a file (--from FILE), one of the two"
-        raise InputError.at(Location(source="tools"), f"{message}; this project has no [tool.mcp-bindgen.tools.NAME]")
+        raise InputError.at(Location(source="tools"), f"{_ONE_OF}; this project has no [tool.mcp-bindgen.tools.NAME]")
     known = {server.name: server for server in servers}
     for name in names or ():
         if name not in known:
@@ -87,18 +110,39 @@ def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gat
 
     if server.source is not None:
         return read_contract(server.source, diagnostics)
-    from mcp_bindgen.live.listing import Command, list_live
+    from mcp_bindgen.live.listing import Command, Endpoint, list_live, name_of
 
-    command = Command(words=server.command, env=server.env, cwd=None if server.cwd is None else str(server.cwd))
-    listing = list_live(command, timeout=timeout, find_gated=find_gated)
+    target: Command | Endpoint
+    if server.url:
+        target = Endpoint(url=server.url, headers=server.headers)
+    else:
+        target = Command(words=server.command, env=server.env, cwd=None if server.cwd is None else str(server.cwd))
+    listing = list_live(target, timeout=timeout, find_gated=find_gated)
     return make_contract(
         listing.tools,
         server=listing.server,
         version=listing.version,
-        where=Location(source=listing.server or server.command[0]),
+        where=Location(source=listing.server or name_of(target)),
         diagnostics=diagnostics,
         gated=listing.gated,
     )
+
+
+def _headers(given: Sequence[str]) -> dict[str, str]:
+    """Read headers from the environment: what stands on a command line is seen by every user of the machine."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, _, source = text.partition("=")
+        kind, _, variable = source.partition(":")
+        if not name or kind != "env" or not variable:
+            raise InputError.at(Location(source="--header"), "must be NAME=env:VARIABLE, so that no secret is printed")
+        value = os.environ.get(variable)
+        if not value:
+            raise InputError.at(Location(source="--header"), f"the environment variable {variable} is not set")
+        if not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise InputError.at(Location(source="--header"), f"{name} from {variable} is not a header")
+        found[name] = value
+    return found
 
 
 def _variables(env: Sequence[str]) -> dict[str, str]:

@@ -32,6 +32,7 @@ from mcp_bindgen.cli.tool_sources import (
     CwdOption,
     EnvOption,
     FromOption,
+    HeaderOption,
     ServerOption,
     TimeoutOption,
     described,
@@ -60,6 +61,7 @@ def generate(
     server: ServerOption = None,
     env: EnvOption = None,
     cwd: CwdOption = None,
+    header: HeaderOption = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE_OR_DIR", help="The module to write (x.py), or the folder of a package."),
@@ -79,7 +81,7 @@ def generate(
     """Write a typed client for the tools of a server, and the lock file with their contract."""
     from mcp_bindgen.tool_clients.servers import LOCK, module_path
 
-    one = described(command, from_, env, cwd)
+    one = described(command, from_, env=env, cwd=cwd, header=header)
     if one is not None:
         if out is None:
             raise InputError.at(Location(source="--out"), "say which module to write")
@@ -111,6 +113,7 @@ def list_(
     server: ServerOption = None,
     env: EnvOption = None,
     cwd: CwdOption = None,
+    header: HeaderOption = None,
     timeout: TimeoutOption = 60,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -120,7 +123,7 @@ def list_(
     from mcp_bindgen.tool_clients.listing import rows
 
     diagnostics = Diagnostics()
-    one = described(command, from_, env, cwd)
+    one = described(command, from_, env=env, cwd=cwd, header=header)
     contracts = [
         read(found, timeout, diagnostics, find_gated=True) for found in ((one,) if one else of_project(server))
     ]
@@ -141,6 +144,7 @@ def check(
     server: ServerOption = None,
     env: EnvOption = None,
     cwd: CwdOption = None,
+    header: HeaderOption = None,
     lock: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The lock file with the contract; by default tools.lock.json.")
     ] = None,
@@ -165,7 +169,7 @@ def check(
     from mcp_bindgen.tool_clients.contract import read_contract
     from mcp_bindgen.tool_clients.report import make
 
-    one = described(command, from_, env, cwd)
+    one = described(command, from_, env=env, cwd=cwd, header=header)
     servers = (replace(one, lock=lock or one.lock),) if one else of_project(server)
     if one is None:
         _refuse_options(lock=lock)

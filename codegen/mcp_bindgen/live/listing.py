@@ -1,10 +1,12 @@
-"""Ask a live server, which is a program, for its tools."""
+"""Ask a live server, which is a program or has a URL, for its tools."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from mcp_bindgen.diagnostics import InputError, Location
 from mcp_bindgen.emit.python.package import revision_folder
@@ -37,6 +39,19 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a server is reached over HTTP.
+
+    Attributes:
+        url: its URL.
+        headers: headers of every request, which may be secret.
+    """
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """What a server says: who it is, and its tools as plain JSON.
 
@@ -50,31 +65,34 @@ class Listing:
     gated: frozenset[Any] = frozenset()
 
 
-def list_live(command: Command, *, timeout: float, find_gated: bool = False) -> Listing:
-    """Start a server, ask for all its tools in the newest revision that it speaks, and end it.
+def list_live(target: Command | Endpoint, *, timeout: float, find_gated: bool = False) -> Listing:
+    """Start or reach a server, ask for all its tools in the newest revision that it speaks, and leave it.
 
     All client capabilities are declared, so that no tool is hidden. What the server asks meanwhile is refused:
     elicitation is declined, sampling is an error, and there are no roots.
 
     Args:
-        command: how to start it.
+        target: how to start it, or where it is.
         timeout: seconds for all of it.
         find_gated: start it once more and declare nothing, to find the tools that it hides then.
 
     Raises:
-        InputError: the program cannot be run, does not speak the protocol, or does not answer in time.
+        InputError: the program cannot be run, or the URL not be reached; or the server does not speak the protocol, or
+            does not answer in time.
     """
-    where = Location(source=command.words[0])
+    where = Location(source=name_of(target))
     try:
         from mcp_runtime.errors import McpError
     except ImportError as error:
         raise InputError.at(where, f"the runtime cannot be imported: {error}") from None
     said: list[str] = []
     try:
-        return asyncio.run(asyncio.wait_for(_list_all(command, said, find_gated), timeout))
+        return asyncio.run(asyncio.wait_for(_list_all(target, said, find_gated), timeout))
     except TimeoutError:
         message = f"the server did not list its tools within {timeout:g} s"
         raise InputError.at(where, message, lines=said) from None
+    except ValueError as error:
+        raise InputError.at(where, str(error)) from None
     except McpError as error:
         first, *rest = str(error).splitlines() or [type(error).__name__]
         lines = said or rest
@@ -83,21 +101,28 @@ def list_live(command: Command, *, timeout: float, find_gated: bool = False) -> 
         raise InputError.at(where, f"the server's tools cannot be listed: {first}", lines=lines) from None
 
 
-async def _list_all(command: Command, said: list[str], find_gated: bool) -> Listing:
-    listing = await _list(command, said, declares=True)
+def name_of(target: Command | Endpoint) -> str:
+    """Return what a server is called in messages: its program, or its URL without what may be secret."""
+    if isinstance(target, Command):
+        return target.words[0]
+    parts = urlsplit(target.url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+async def _list_all(target: Command | Endpoint, said: list[str], find_gated: bool) -> Listing:
+    listing = await _list(target, said, declares=True)
     if not find_gated:
         return listing
-    shown = {str(tool.get("name")) for tool in (await _list(command, said, declares=False)).tools}
+    shown = {str(tool.get("name")) for tool in (await _list(target, said, declares=False)).tools}
     gated = frozenset(tool.get("name") for tool in listing.tools if str(tool.get("name")) not in shown)
     return Listing(
         server=listing.server, version=listing.version, revision=listing.revision, tools=listing.tools, gated=gated
     )
 
 
-async def _list(command: Command, said: list[str], *, declares: bool) -> Listing:
+async def _list(target: Command | Endpoint, said: list[str], *, declares: bool) -> Listing:
     from mcp_runtime.client import ClientOptions, open_any
     from mcp_runtime.tools import list_tools
-    from mcp_runtime.transports.stdio import connect_stdio
 
     def listen(line: str) -> None:
         said.append(line.rstrip())
@@ -109,7 +134,7 @@ async def _list(command: Command, said: list[str], *, declares: bool) -> Listing
     bindings = [_binding(revision_folder(revision)) for revision in reversed(legacy_revisions())]
     handlers = [_refusing(binding) for binding in bindings] if declares else []
     options = ClientOptions(capabilities=_CAPABILITIES) if declares else ClientOptions()
-    async with connect_stdio(*command.words, stderr=listen, env=command.env, cwd=command.cwd) as peer:
+    async with _connect(target, listen) as peer:
         client = await open_any(
             peer, *(binding.Client for binding in bindings), handlers=handlers, options=options, require=("tools",)
         )
@@ -123,6 +148,16 @@ async def _list(command: Command, said: list[str], *, declares: bool) -> Listing
             revision=connection.revision,
             tools=tuple(tools),
         )
+
+
+def _connect(target: Command | Endpoint, listen: Callable[[str], None]) -> AbstractAsyncContextManager[Any]:
+    if isinstance(target, Endpoint):
+        from mcp_runtime.transports.http import connect_http
+
+        return connect_http(target.url, headers=target.headers)
+    from mcp_runtime.transports.stdio import connect_stdio
+
+    return connect_stdio(*target.words, stderr=listen, env=target.env, cwd=target.cwd)
 
 
 def _binding(name: str) -> Any:

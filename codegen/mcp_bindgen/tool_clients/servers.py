@@ -13,7 +13,7 @@ from mcp_bindgen.tool_clients.kinds import is_object
 
 LOCK = "tools.lock.json"
 """The lock file beside a module, unless another one is named."""
-_KEYS = ("command", "env", "cwd", "from", "module", "lock", "class")
+_KEYS = ("command", "env", "cwd", "url", "headers", "from", "module", "lock", "class")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +22,11 @@ class Server:
 
     Attributes:
         name: what the project calls it; empty for one that the command line describes.
-        command: the program that is the server, and its arguments; empty if there is a `source`.
+        command: the program that is the server, and its arguments; empty if there is a `url` or a `source`.
         env: environment variables to set for it.
         cwd: its working directory; None for the current one.
+        url: where it is reached over HTTP; empty if it is not.
+        headers: headers of every request to it.
         source: a file with its tools.
         module: the module to write; None if the command needs none.
         lock: the lock file.
@@ -35,10 +37,17 @@ class Server:
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     cwd: Path | None = None
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     source: Path | None = None
     module: Path | None = None
     lock: Path = Path(LOCK)
     client: str | None = None
+
+
+def is_url(text: str) -> bool:
+    """Whether a text says where a server is reached over HTTP."""
+    return text.lower().startswith(("http://", "https://"))
 
 
 def module_path(out: Path, where: Location) -> Path:
@@ -74,16 +83,20 @@ class _Server(Table):
         self._server = name
 
     def server(self) -> Server:
-        command, source = self._command(), self.file("from")
-        if bool(command) == bool(source):
-            raise self.error("", "needs a command or a file (from), one of the two")
+        command, url, source = self._command(), self.text("url") or "", self.file("from")
+        if [bool(command), bool(url), bool(source)].count(True) != 1:
+            raise self.error("", "needs a command, a url or a file (from), one of the three")
+        if url and not is_url(url):
+            raise self.error("url", "must begin with http:// or https://")
         out = self.file("module")
         module = None if out is None else module_path(out, Location(source=f"{self.path}: [{self.name}] module"))
         beside = (module or self.path).with_name(f"{self._server}.lock.json")
         return Server(
             name=self._server,
             command=command,
-            env=self._env(),
+            env=self._variables("env"),
+            url=url,
+            headers=self._variables("headers"),
             cwd=self.file("cwd") or self.path.parent,
             source=source,
             module=module,
@@ -96,10 +109,10 @@ class _Server(Table):
             raise self.error("command", "must be a list of strings: the program and its arguments")
         return self.texts("command")
 
-    def _env(self) -> Mapping[str, str]:
-        env = self.values.get("env", {})
+    def _variables(self, key: str) -> Mapping[str, str]:
+        env = self.values.get(key, {})
         if not is_object(env) or not all(isinstance(value, str) for value in env.values()):
-            raise self.error("env", "must be a table of strings")
+            raise self.error(key, "must be a table of strings")
         # What is not set here is not set there.
         own = {name: os.environ.get(value[1:]) if value.startswith("$") else value for name, value in env.items()}
         return {name: value for name, value in own.items() if value is not None}

@@ -1,0 +1,31 @@
+"""A program that serves one tool over HTTP, to clients that know the token; prints its URL.
+
+python -m tools.http_served TOKEN        # in tests/
+"""
+
+import sys
+
+from mcp_bindings import v2025_06_18 as v
+from mcp_runtime.errors import PeerError
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.http import serve_http
+
+
+class Served(v.Server):
+    """Lists a tool, but not to everyone."""
+
+    options = ServerOptions(name="over-http", version="1.0")
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        """Return the tool."""
+        if ctx.exchange.requester.headers.get("authorization") != sys.argv[1]:
+            raise PeerError(-32000, "who are you?")
+        return v.ListToolsResult(tools=[v.Tool(name="say", input_schema=v.ToolInputSchema())])
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+        """Say nothing."""
+        return v.CallToolResult(content=[])
+
+
+if __name__ == "__main__":
+    serve_http(Served(), port=0, started=lambda url: print(f"{url}/mcp", flush=True))
