@@ -20,6 +20,7 @@ TALKS = [
 
 
 @pytest.mark.parametrize(("client", "server", "revision"), TALKS)
+@pytest.mark.requirement("http.task-streams")
 def test_client_sees_what_the_server_offers(client: Side, server: Side, revision: str) -> None:
     wanted: dict[str, Any] = expected(revision, tasks=client.tasks and server.tasks)
     assert outcomes_over_http(client, server, revision) == wanted

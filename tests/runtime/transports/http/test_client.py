@@ -1,9 +1,11 @@
 """A client over HTTP: what it gets, what it survives, and what it says when it cannot go on."""
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import httpx2
@@ -66,6 +68,7 @@ async def until(condition: Any) -> None:
 
 
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement("http.post-answer")
 async def test_all_kinds_of_answers(revision: str) -> None:
     async with opened(revision) as talk:
         assert await talk.call("echo", text="json") == "json"
@@ -92,6 +95,7 @@ async def test_what_belongs_to_no_request_is_listened_to(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement("http.resume")
 async def test_a_cut_stream_is_resumed(revision: str) -> None:
     async with opened(revision) as talk:
         waiting = asyncio.create_task(talk.client.call_tool(name="log_and_wait"))
@@ -111,6 +115,7 @@ async def test_a_cut_stream_is_resumed(revision: str) -> None:
         assert talk.server.ended == []
 
 
+@pytest.mark.requirement("http.stream-polled")
 async def test_a_stream_that_the_server_closes_early_is_polled() -> None:
     async with opened(NEWEST) as talk:
         closing = asyncio.create_task(talk.call("close"))
@@ -120,6 +125,7 @@ async def test_a_stream_that_the_server_closes_early_is_polled() -> None:
         assert await closing == "closed"
 
 
+@pytest.mark.requirement("http.retry")
 async def test_a_retry_is_respected() -> None:
     async with opened(NEWEST, limits=HttpLimits(stream_after=0.02, retry=0.6)) as talk:
         asyncio.get_running_loop().call_later(0.1, talk.server.gate.set)
@@ -141,6 +147,7 @@ async def test_a_stream_that_cannot_be_resumed_fails_its_call_only(revision: str
 
 
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement("http.session-again")
 async def test_a_new_session_takes_the_place_of_one_that_is_gone(revision: str) -> None:
     async with opened(revision) as talk:
         package = bindings(revision)
@@ -168,6 +175,7 @@ async def test_a_session_that_ends_during_a_call_is_not_called_twice() -> None:
         assert len(talk.server.ended) == 1
 
 
+@pytest.mark.requirement("http.disconnect-no-cancel")
 async def test_a_cancelled_call_is_told_to_the_server() -> None:
     async with opened(NEWEST) as talk:
         with pytest.raises(RequestTimeout):
@@ -265,6 +273,68 @@ async def test_a_redirect_within_the_origin_is_followed() -> None:
     async with served(app) as url, connect_http(f"{url}/old") as peer:
         client = await v2025_11_25.Client.open(peer)
         assert (await client.list_tools()).tools == []
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement("http.post-each", "http.post-accept", "http.post-body", "http.get-accept")
+@pytest.mark.requirement("http.session-id-sent", "http.session-delete")
+async def test_each_message_is_a_request_of_its_own(revision: str) -> None:
+    async with recording(revision) as (client, requests):
+        await asyncio.gather(client.ping(), client.call_tool(name="ask"), client.call_tool(name="echo"))
+        await until(lambda: any(one.method == "GET" for one in requests))
+    posts = [one for one in requests if one.method == "POST"]
+    # The handshake, three requests, and an answer.
+    assert sorted(one.message.get("method", "answer") for one in posts) == [
+        *("answer", "initialize", "notifications/initialized", "ping", "tools/call", "tools/call")
+    ]
+    assert all(one.headers["accept"] == "application/json, text/event-stream" for one in posts)
+    assert {one.headers["accept"] for one in requests if one.method == "GET"} == {"text/event-stream"}
+    first, *others = requests
+    assert "mcp-session-id" not in first.headers
+    assert len({one.headers["mcp-session-id"] for one in others}) == 1
+    assert [one.method for one in requests].count("DELETE") == 1
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS[1:])
+@pytest.mark.requirement("http.version-header", "http.version-header-negotiated")
+async def test_requests_name_the_revision_that_was_agreed_upon(revision: str) -> None:
+    async with recording(revision) as (client, requests):
+        await client.ping()
+    first, *others = requests
+    assert "mcp-protocol-version" not in first.headers
+    assert {one.headers["mcp-protocol-version"] for one in others} == {revision}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request as the server got it."""
+
+    method: str
+    headers: httpx2.Headers
+    message: Any
+
+
+@asynccontextmanager
+async def recording(revision: str) -> AsyncGenerator[tuple[Any, list[Recorded]]]:
+    """Talk to a server, and note the requests."""
+    endpoint, requests, package = asgi_app(chatty(revision), limits=QUICK), list[Recorded](), bindings(revision)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await endpoint(scope, receive, send)
+            return
+        first = await receive()
+        message = json.loads(first["body"]) if first.get("body") else None
+        requests.append(Recorded(scope["method"], httpx2.Headers(scope["headers"]), message))
+        parts = [first]
+
+        async def again() -> Any:
+            return parts.pop() if parts else await receive()
+
+        await endpoint(scope, again, send)
+
+    async with served(app) as url, connect_http(url) as peer:
+        yield await package.Client.open(peer, handlers=handlers_of(package)), requests
 
 
 async def test_headers_and_authentication_go_with_every_request() -> None:

@@ -32,8 +32,10 @@ async def program(*arguments: str) -> AsyncGenerator[tuple[Process, str]]:
         await process.communicate()
 
 
+@pytest.mark.requirement("http.localhost")
 async def test_the_pages_of_a_server() -> None:
     async with program() as (_, url), httpx2.AsyncClient(base_url=url) as http:
+        assert url.startswith("http://127.0.0.1:")
         health = await http.get("/health")
         assert (health.status_code, health.json()) == (200, {"status": "ok", "sessions": 0})
         assert (await http.head("/health")).status_code == 200

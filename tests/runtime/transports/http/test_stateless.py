@@ -1,5 +1,7 @@
 """Requests that stand alone."""
 
+import pytest
+
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_runtime.transports.http import asgi_app, connect_http
 from support.http import SESSION, call, hello, messages_of, raw_client, request, served
@@ -9,6 +11,7 @@ NEWEST = "2025-11-25"
 REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 
 
+@pytest.mark.requirement("http.version-header-missing")
 async def test_requests_need_no_session() -> None:
     app = asgi_app(*(chatty(revision) for revision in REVISIONS), stateless=True)
     async with raw_client(app) as client:

@@ -20,6 +20,9 @@ PING = request("ping")
 
 
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement(
+    "http.one-endpoint", "http.post-202", "http.session-id", "http.session-id-secure", "http.session-gone"
+)
 async def test_a_session_from_its_beginning_to_its_end(revision: str) -> None:
     async with raw_client(asgi_app(chatty(revision))) as client:
         answer = await client.shake_hands(revision)
@@ -61,6 +64,7 @@ REFUSED: dict[str, tuple[Any, dict[str, str], int]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.requirement("http.origin", "http.origin-403", "http.version-header-invalid")
 async def test_refused(name: str) -> None:
     body, headers, status = REFUSED[name]
     async with raw_client(asgi_app(chatty(NEWEST)), h11_max_incomplete_event_size=100_000) as client:
@@ -92,6 +96,7 @@ async def test_accepted(headers: dict[str, str]) -> None:
         assert (await client.post(PING, **headers)).status_code == 200
 
 
+@pytest.mark.requirement("http.session-id-missing")
 async def test_a_request_without_a_session_that_begins_none() -> None:
     async with raw_client(asgi_app(chatty(NEWEST))) as client:
         for message in (PING, [request("initialize", hello(NEWEST))], b"1", b"{"):
@@ -101,6 +106,7 @@ async def test_a_request_without_a_session_that_begins_none() -> None:
         assert SESSION not in refused.headers
 
 
+@pytest.mark.requirement("http.get-answer")
 async def test_other_methods() -> None:
     app = asgi_app(chatty(NEWEST))
     async with raw_client(app) as client:

@@ -23,6 +23,7 @@ def text_of(message: Any) -> str:
 
 
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement("http.post-answer")
 async def test_what_leaves_first_decides_the_form_of_the_answer(revision: str) -> None:
     async with raw_client(asgi_app(chatty(revision), limits=QUICK)) as client:
         await client.shake_hands(revision)
@@ -43,6 +44,7 @@ async def test_what_leaves_first_decides_the_form_of_the_answer(revision: str) -
 
 
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement("http.stream-completes", "http.get-no-answers", "http.get-unrelated")
 async def test_what_belongs_to_a_request_leaves_on_its_stream(revision: str) -> None:
     server = chatty(revision)
     async with raw_client(asgi_app(server, limits=QUICK)) as client:
@@ -61,6 +63,42 @@ async def test_what_belongs_to_a_request_leaves_on_its_stream(revision: str) -> 
             assert (await common.message())["method"] == "notifications/tools/list_changed"
 
 
+@pytest.mark.requirement("http.log-stream", "http.log-no-broadcast")
+async def test_a_log_message_leaves_on_the_stream_of_its_request_only() -> None:
+    server = chatty(NEWEST)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(NEWEST)
+        async with client.stream() as common:
+            logged = messages_of((await client.post(call("log", count=3))).text)
+            assert [message["params"]["data"] for message in logged[:-1]] == ["0:x", "1:x", "2:x"]
+            await list_changed(server, "tools")
+            assert (await common.message())["method"] == "notifications/tools/list_changed", "nothing came before it"
+
+
+@pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement("http.event-ids")
+async def test_ids_of_events_are_unique_in_a_session(revision: str) -> None:
+    server = chatty(revision)
+    async with raw_client(asgi_app(server, limits=QUICK)) as client:
+        await client.shake_hands(revision)
+        answers = [await client.post(call("log", count=5)) for _ in range(5)]
+        await list_changed(server, "tools")
+        async with client.stream() as common:
+            event = await common.event()
+            assert event is not None
+        found = [one["id"] for answer in answers for one in events_of(answer.text)]
+        assert len({*found, event.id}) == len(found) + 1
+
+
+@pytest.mark.requirement("http.event-ids-name-stream")
+async def test_ids_of_events_name_their_stream() -> None:
+    async with raw_client(asgi_app(chatty(NEWEST), limits=QUICK)) as client:
+        await client.shake_hands(NEWEST)
+        answers = [await client.post(call("log", count=5)) for _ in range(2)]
+        streams = [{one["id"].partition("-")[0] for one in events_of(answer.text)} for answer in answers]
+        assert [len(names) for names in streams] == [1, 1] and streams[0] != streams[1]
+
+
 async def test_what_nobody_listens_to_waits_for_the_next_get() -> None:
     server = chatty(NEWEST)
     async with raw_client(asgi_app(server, limits=QUICK)) as client:
@@ -77,6 +115,7 @@ async def test_what_nobody_listens_to_waits_for_the_next_get() -> None:
             assert following is not None and following.id == "0-2"
 
 
+@pytest.mark.requirement("http.no-broadcast")
 async def test_the_newest_get_takes_over() -> None:
     server = chatty(NEWEST)
     async with raw_client(asgi_app(server, limits=QUICK)) as client:
@@ -89,6 +128,7 @@ async def test_the_newest_get_takes_over() -> None:
 
 
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
+@pytest.mark.requirement("http.disconnect-no-cancel", "http.replay", "http.resume")
 async def test_a_lost_stream_is_resumed_and_no_request_is_cancelled(revision: str) -> None:
     server = chatty(revision)
     async with raw_client(asgi_app(server, limits=QUICK)) as client:
@@ -111,6 +151,7 @@ async def test_a_lost_stream_is_resumed_and_no_request_is_cancelled(revision: st
         assert server.ended == []
 
 
+@pytest.mark.requirement("http.replay")
 async def test_a_stream_resumes_in_its_own_session_only() -> None:
     async with raw_client(asgi_app(chatty(NEWEST), limits=QUICK)) as client:
         other = RawClient(client.http)
@@ -127,6 +168,7 @@ def _resuming(client: RawClient, id_: str) -> dict[str, str]:
     return {**client.session, "accept": "text/event-stream", "last-event-id": id_}
 
 
+@pytest.mark.requirement("http.stream-primed")
 async def test_a_handler_closes_its_stream_early() -> None:
     server = chatty(NEWEST)
     async with raw_client(asgi_app(server, limits=QUICK)) as client:
