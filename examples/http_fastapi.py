@@ -1,0 +1,16 @@
+"""An MCP endpoint inside a FastAPI application, next to its own pages: `uvicorn http_fastapi:api`."""
+
+from fastapi import FastAPI
+from sum_server import Calculator
+
+from mcp_runtime.transports.http import asgi_app
+
+mcp = asgi_app(Calculator(), hosts=["localhost", "127.0.0.1", "mcp.example.com"])
+# Sessions end with the application.
+api = FastAPI(lifespan=mcp.lifespan)
+api.mount("/mcp", mcp)
+
+
+@api.get("/")
+async def home() -> dict[str, int]:
+    return {"sessions": len(mcp.sessions)}

@@ -1,0 +1,67 @@
+"""The examples of HTTP: inside a FastAPI application, and behind a TLS proxy."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from support.at_terminal import EXAMPLES
+
+CALLED = "{'sum': 5.5}\n"
+FASTAPI = """
+import socket, uvicorn
+listener = socket.create_server(("127.0.0.1", 0))
+print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+uvicorn.Server(uvicorn.Config("http_fastapi:api", log_level="warning")).run([listener])
+"""
+
+
+@contextmanager
+def running(*arguments: str | Path) -> Generator[str]:
+    """Run a server of the examples; yields the URL that it prints first."""
+    with subprocess.Popen(
+        [sys.executable, *map(str, arguments)], cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def client(*arguments: str | Path) -> str:
+    command = [sys.executable, str(EXAMPLES / "http_client.py"), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_endpoint_in_fastapi() -> None:
+    with running("-c", FASTAPI) as url:
+        assert client(f"{url}/mcp/") == CALLED
+        assert client(f"{url}/mcp") == CALLED, "FastAPI redirects to the path with a slash"
+        assert httpx2.get(url).json() == {"sessions": 0}
+        assert httpx2.get(f"{url}/mcp/", headers={"host": "example.com"}).status_code == 403
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """Make a certificate for localhost, and its key."""
+    files = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    )
+    subprocess.run([*command.split(), "-out", str(files[0]), "-keyout", str(files[1])], capture_output=True, check=True)
+    return files
+
+
+def test_a_server_behind_tls(certificate: tuple[Path, Path]) -> None:
+    with running("http_tls_proxy.py", *certificate) as url:
+        assert url.startswith("https://localhost:")
+        assert client(url, certificate[0]) == CALLED
+        refused = httpx2.get(url, headers={"host": "example.com"}, verify=str(certificate[0]))
+        assert refused.status_code == 403
