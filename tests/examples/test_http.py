@@ -1,5 +1,6 @@
 """The examples of HTTP: inside a FastAPI application, and behind a TLS proxy."""
 
+import ssl
 import subprocess
 import sys
 from collections.abc import Generator
@@ -63,5 +64,7 @@ def test_a_server_behind_tls(certificate: tuple[Path, Path]) -> None:
     with running("http_tls_proxy.py", *certificate) as url:
         assert url.startswith("https://localhost:")
         assert client(url, certificate[0]) == CALLED
-        refused = httpx2.get(url, headers={"host": "example.com"}, verify=str(certificate[0]))
+        refused = httpx2.get(
+            url, headers={"host": "example.com"}, verify=ssl.create_default_context(cafile=str(certificate[0]))
+        )
         assert refused.status_code == 403

@@ -1,0 +1,168 @@
+"""Load and bad luck over HTTP: nothing is lost, nothing is left, and the server is well afterwards."""
+
+import asyncio
+import gc
+import json
+import random
+import tracemalloc
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
+from soak.echo_server import EchoServer
+from soak.scale import SEED, scaled
+from support.http import BOTH, RawClient, call, request, served
+from support.http_server import chatty
+from support.stdio_peers import descriptors, eventually
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(scaled(300, 3600)), pytest.mark.usefixtures("nothing_left")]
+
+REVISION = "2025-11-25"
+CONCURRENT = 64
+BYTES_PER_SESSION = 12 * 1024
+EXPIRY = 1.0
+
+
+@asynccontextmanager
+async def healthy(app: Any) -> AsyncGenerator[str]:
+    """Serve an endpoint; at the end it still answers a client that begins anew."""
+    async with served(app, timeout_keep_alive=1) as url:
+        yield url
+        async with connect_http(url) as peer:
+            await (await v.Client.open(peer)).ping()
+    assert len(app.sessions) == 0
+    await asyncio.sleep(1.1)  # uvicorn keeps the timers of connections that were cut
+
+
+async def test_no_request_is_lost_or_answered_with_the_answer_of_another() -> None:
+    requests = scaled(10_000, 200_000)
+    async with healthy(asgi_app(EchoServer())) as url, connect_http(url) as peer:
+        client = await v.Client.open(peer)
+        numbers = iter(range(requests))
+
+        async def work() -> int:
+            done = 0
+            for number in numbers:
+                result = await client.call_tool(name="echo", arguments={"text": str(number)})
+                assert result.content == [v.TextContent(text=str(number))]
+                done += 1
+            return done
+
+        assert sum(await asyncio.gather(*(work() for _ in range(CONCURRENT)))) == requests
+
+
+async def test_abandoned_sessions_leave_nothing() -> None:
+    sessions = scaled(1_000, 10_000)
+    app = asgi_app(EchoServer(), limits=HttpLimits(session_idle=EXPIRY, max_sessions=sessions + 1))
+    async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
+        await RawClient(http).shake_hands(REVISION)
+        tasks, open_before = len(asyncio.all_tasks()), descriptors()
+        gc.collect()
+        tracemalloc.start()
+        try:
+            before, _ = tracemalloc.get_traced_memory()
+            for _ in range(sessions):
+                await RawClient(http).shake_hands(REVISION)
+            gc.collect()
+            held, live = tracemalloc.get_traced_memory()[0] - before, len(app.sessions)
+            assert len(asyncio.all_tasks()) <= tasks
+            await eventually(lambda: len(app.sessions) == 0, 10 * EXPIRY)
+            gc.collect()
+            left = tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+        assert live and held / live <= BYTES_PER_SESSION, f"{held / live:.0f} bytes for an idle session"
+        print(f"{held / live:.0f} bytes for an idle session, {left / sessions:.0f} for one that has expired")
+        assert left / sessions < 200
+        assert len(asyncio.all_tasks()) <= tasks and descriptors() == open_before
+
+
+async def test_requests_that_are_cut_at_any_byte_harm_nobody() -> None:
+    chance, cuts = random.Random(SEED), scaled(2_000, 50_000)
+    app = asgi_app(chatty(REVISION), limits=HttpLimits(stream_after=0.01, session_idle=60))
+    async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
+        client = RawClient(http)
+        await client.shake_hands(REVISION)
+        tasks = len(asyncio.all_tasks())
+        messages = [request("ping"), call("echo", text="x" * 3000), call("log", count=20), call("echo", delay=0.05)]
+        for begin in range(0, cuts, CONCURRENT):
+            texts = [
+                post(client, {**chance.choice(messages), "id": f"{begin}-{number}"}) for number in range(CONCURRENT)
+            ]
+            await asyncio.gather(*(cut(url, text, chance.randrange(len(text) + 1), chance.random()) for text in texts))
+            assert (await client.post(request("ping", id_=f"well-{begin}"))).status_code == 200
+        await eventually(lambda: len(asyncio.all_tasks()) <= tasks, 10)
+
+
+async def test_slow_and_deaf_clients_hold_up_nobody() -> None:
+    limits = HttpLimits(body_timeout=0.5, write_timeout=0.5, max_unread=200_000, stream_after=0.01)
+    app = asgi_app(chatty(REVISION), limits=limits)
+    async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
+        client = RawClient(http)
+        await client.shake_hands(REVISION)
+        slow = [
+            slowly(url, post(client, request("ping", id_=f"slow-{number}"))) for number in range(scaled(200, 2_000))
+        ]
+        deaf = [
+            deaf_client(url, post(client, call("log", f"deaf-{number}", count=100, size=100_000)))
+            for number in range(scaled(8, 64))
+        ]
+        answers = asyncio.gather(*slow, *deaf)
+        for number in range(100):
+            assert (await client.post(request("ping", id_=f"well-{number}"))).status_code in (200, 429)
+            await asyncio.sleep(0.01)
+        found = await answers
+        assert {line for line in found if line} <= {b"HTTP/1.1 408 Request Timeout\r\n"} and b"HTTP/1.1 408" in found[0]
+
+
+def post(client: RawClient, message: Any) -> bytes:
+    """Write a POST as bytes."""
+    body = json.dumps(message).encode()
+    headers = {
+        **{"host": "localhost", "content-type": "application/json", "content-length": str(len(body))},
+        **BOTH,
+        **client.session,
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body
+
+
+async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    parts = urlsplit(url)
+    return await asyncio.open_connection(parts.hostname, parts.port)
+
+
+async def cut(url: str, text: bytes, length: int, patience: float) -> None:
+    """Send the beginning of a request, wait a little, and leave without a word."""
+    reader, writer = await connect(url)
+    writer.write(text[:length])
+    with suppress(OSError, TimeoutError):
+        await writer.drain()
+        async with asyncio.timeout(patience / 20):
+            await reader.read(100)
+    writer.transport.abort()
+
+
+async def slowly(url: str, text: bytes) -> bytes:
+    """Send a request and hold back its last byte; returns the first line of the answer."""
+    reader, writer = await connect(url)
+    writer.write(text[:-1])
+    try:
+        return await asyncio.wait_for(reader.readline(), 20)
+    finally:
+        writer.transport.abort()
+
+
+async def deaf_client(url: str, text: bytes) -> bytes:
+    """Ask for a long answer and never read it."""
+    _, writer = await connect(url)
+    writer.write(text)
+    await asyncio.sleep(3)
+    writer.transport.abort()
+    return b""
