@@ -18,7 +18,10 @@ SESSION = "mcp-session-id"
 @asynccontextmanager
 async def served(app: Any, **settings: Any) -> AsyncGenerator[str]:
     """Serve an ASGI application for as long as the context lasts; yields its URL."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    # asyncio sends small writes at once on sockets that say they are TCP, which those of create_server do not.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(1024)
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=5, **settings)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve([listener]))
