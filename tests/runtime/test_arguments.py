@@ -96,8 +96,10 @@ async def test_what_no_client_can_find_is_said_when_the_server_starts(caplog: py
             return v.CallToolResult(content=[])
 
     with caplog.at_level("WARNING", "mcp_runtime"):
-        async with talk(Hidden()):
-            assert caplog.messages == ["Hidden answers tools/call, but not tools/list: no client finds them"]
+        hidden = Hidden()
+        for _ in range(2):  # once for a server, however often it is served
+            async with talk(hidden):
+                assert caplog.messages == ["Hidden answers tools/call, but not tools/list: no client finds them"]
         caplog.clear()
         async with talk(Tools()):
             assert caplog.messages == []

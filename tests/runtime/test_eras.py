@@ -231,6 +231,18 @@ class Known(Stream):
 
 
 @pytest.mark.requirement("modern.stateless")
+async def test_a_sender_that_says_much_of_itself_is_not_remembered() -> None:
+    new = New()
+    new.gate.set()
+    async with serving(new) as (streams, _):
+        for name in ("n", "n" * handshake.MAX_SHARED_LENGTH):
+            for said in (name, "another", name):
+                channel = post(streams, id=1, **call("wait", meta(clientInfo={"name": said, "version": "1"})))
+                await answer(channel, 1)
+    assert new.seen[0] is new.seen[2]
+    assert new.seen[3] is not new.seen[5]
+
+
 async def test_requests_that_say_the_same_share_a_requester(monkeypatch: pytest.MonkeyPatch) -> None:
     new = New()
     new.gate.set()

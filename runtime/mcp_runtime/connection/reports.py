@@ -4,11 +4,12 @@ Both are worth little once a newer one is there, so what is too much is replaced
 (basic/utilities/progress and server/utilities/logging ask for a limit).
 """
 
+import logging
 from math import isfinite
 from typing import Any, Final, TypeGuard
 
 from mcp_runtime.connection.line import MAX_UNREAD, Line
-from mcp_runtime.connection.link import Link, log
+from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.throttle import Gate
 from mcp_runtime.method import NotificationMethod
@@ -18,6 +19,8 @@ from mcp_runtime.protocol.text import clipped
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """The levels of RFC 5424, the least severe first."""
+
+_NONE: Final[frozenset[Key]] = frozenset()  # once, since an empty one takes 216 bytes
 
 
 class Reports:
@@ -32,7 +35,7 @@ class Reports:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._gates: dict[Key, Gate[tuple[float, float | None, str | None]]] = {}
-        self._stuck: frozenset[Key] = frozenset()
+        self._stuck = _NONE
 
     def progress(self, key: Key, progress: float, total: float | None, message: str | None) -> Line | None:
         """Tell the peer how far an open request has come, now or a little later; nothing if it did not ask.
@@ -53,7 +56,7 @@ class Reports:
         if wrong is not None:
             if key not in self._stuck:
                 self._stuck |= {key}
-                log.warning(DROPPED, incoming.method, wrong)
+                link.complain(logging.WARNING, DROPPED, incoming.method, wrong)
             return None
         if incoming.token is None:
             incoming.progress = progress

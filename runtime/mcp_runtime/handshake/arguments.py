@@ -1,7 +1,7 @@
 """What a program passes to begin a conversation, checked before anything is sent: its mistakes are its own business."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, cast, get_args
+from typing import Any, Final, cast, get_args
 
 from pydantic import BaseModel
 
@@ -10,6 +10,9 @@ from mcp_runtime.connection.link import log
 from mcp_runtime.handlers import Handlers, ServerHandlers
 from mcp_runtime.protocol.names import INITIALIZE, PROMPTS_GET, TOOLS_CALL, listing
 from mcp_runtime.settings import ClientOptions
+
+_IS_CHECKED: Final = "_gaps_are_logged"
+"""The attribute of a server that was looked at: over HTTP each session begins to serve it again."""
 
 
 def check_opening(options: object, handlers: Iterable[object], require: object, bindings: Sequence[Binding]) -> None:
@@ -45,7 +48,10 @@ def check_handlers(given: object, kind: type[Handlers]) -> None:
 
 
 def warn_of_gaps(server: ServerHandlers) -> None:
-    """Log what a server answers that no client can find: tools and prompts that it does not list."""
+    """Log once what a server answers that no client can find: tools and prompts that it does not list."""
+    if server.__dict__.setdefault(_IS_CHECKED, False):
+        return
+    server.__dict__[_IS_CHECKED] = True
     implemented = server.implemented()
     for method, listed_by in ((TOOLS_CALL, listing("tools")), (PROMPTS_GET, listing("prompts"))):
         if method in implemented and listed_by not in implemented:

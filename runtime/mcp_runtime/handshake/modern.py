@@ -28,6 +28,8 @@ from mcp_runtime.settings import ServerOptions
 
 MAX_SHARED: Final = 256
 """How many requesters are kept for further requests of theirs."""
+MAX_SHARED_LENGTH: Final = 16_384
+"""How many characters a sender may say of itself to be kept."""
 
 
 class _Served(NamedTuple):
@@ -92,6 +94,8 @@ class Requesters:
 
     def _find(self, said: _Said) -> Requester:
         key = json.dumps([*said[:-1], sorted(said[-1].items())], sort_keys=True)
+        if len(key) > MAX_SHARED_LENGTH:
+            return self._make(said)
         found = self._shared.get(key)
         if found is None:
             found = self._shared[key] = self._make(said)
