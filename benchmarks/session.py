@@ -1,6 +1,7 @@
-"""Rows of the runtime: whole conversations, in memory and over stdio, of ours and of the peer, in turn.
+"""Rows of the runtime: whole conversations, in memory, over stdio and over HTTP, of ours and of the peer, in turn.
 
-CPU seconds are those of both ends of a conversation together; the floor is lines echoed between two processes.
+CPU seconds are those of both ends of a conversation together; the floor is lines echoed between two processes,
+and over HTTP a bare ASGI application that sends the same bytes.
 """
 
 import json
@@ -21,6 +22,7 @@ SESSIONS = 300
 LARGE = 10_000_000
 LISTED = 100
 SENT = 30
+POSTED = 500
 
 
 class Side(Worker):
@@ -52,6 +54,7 @@ def measure(quick: bool) -> Iterator[Row]:
         rounds = 3 if quick else 9
         yield from _memory(sides, rounds)
         yield from _stdio(sides, rounds)
+        yield from _http(sides, rounds)
         yield from _idle(sides, rounds)
         yield from _queued(sides, max(2, rounds // 3))
         yield from _large(sides, rounds)
@@ -119,6 +122,17 @@ def _stdio(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
         yield _row(
             shown, "us", {side: _each(each, "cpu", 1e6 / number) for side, each in found.items()}, (faster(least),)
         )
+
+
+def _http(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
+    for answer, shown, most in (("json", "JSON", 1.3), ("stream", "a stream", 1.5)):
+        found = _run(sides, f"{answer}:sequential", POSTED, rounds)
+        server = {side: _each(figures, "server", 1e6 / POSTED) for side, figures in found.items()}
+        what = f"tools/call over HTTP, answered with {shown}, server"
+        yield _row(what, "us", server, (at_most(most, "x floor"),))
+    found = _run(sides, "http:sequential", POSTED, rounds)
+    cpu = {side: _each(figures, "cpu", 1e6 / POSTED) for side, figures in found.items()}
+    yield _row("tools/call over HTTP, own client and server", "us", cpu, (faster(2),))
 
 
 def _idle(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:

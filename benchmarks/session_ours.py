@@ -1,16 +1,19 @@
-"""Our side of the conversations: generated bindings on the runtime, in memory and over stdio."""
+"""Our side of the conversations: generated bindings on the runtime, in memory, over stdio and over HTTP."""
 
+import asyncio
 import sys
 from contextlib import AsyncExitStack
 from functools import cache
 from typing import Any
 
+import http_raw
 import messages
 from session_worker import usage
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.http import asgi_app, connect_http
 from mcp_runtime.transports.memory import connect_memory
 from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
 
@@ -24,7 +27,7 @@ def _result(method: str, name: str) -> Any:
 
 
 class EchoServer(v.Server):
-    options = ServerOptions(name="echo", version="1")
+    options = ServerOptions(name="echo", version="1", progress_rate=None)
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
         if params is not None and params.cursor == "many":
@@ -39,6 +42,8 @@ class EchoServer(v.Server):
         if params.name == "text":
             text: v.CallToolResult = _result("tools/call", "escaped-result")
             return text
+        if params.name == "stream":
+            await ctx.report_progress(1)
         return v.CallToolResult(content=[v.TextContent(text=(params.arguments or {})["text"])])
 
 
@@ -80,7 +85,21 @@ async def stdio(stack: AsyncExitStack) -> Client:
     return Client(await v.Client.open(peer), alone=False)
 
 
-OPEN = {"memory": memory, "stdio": stdio}
+async def http(stack: AsyncExitStack) -> Client:
+    peer = await stack.enter_async_context(connect_http(await http_raw.start(stack, __file__)))
+    return Client(await v.Client.open(peer), alone=False)
+
+
+OPEN = {
+    "memory": memory,
+    "stdio": stdio,
+    "http": http,
+    "json": http_raw.opener(__file__, "echo"),
+    "stream": http_raw.opener(__file__, "stream"),
+}
 
 if __name__ == "__main__":
-    serve_stdio(EchoServer())
+    if "--http" in sys.argv:
+        asyncio.run(http_raw.serve(asgi_app(EchoServer())))
+    else:
+        serve_stdio(EchoServer())

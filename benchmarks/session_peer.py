@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Any
 
+import http_raw
 import messages
 from session_worker import usage
 
@@ -80,7 +81,12 @@ async def stdio(stack: AsyncExitStack) -> Client:
     return Client(await stack.enter_async_context(mcp.Client(parameters, mode="legacy")), alone=False)
 
 
-OPEN = {"memory": memory, "streams": streams, "stdio": stdio}
+async def http(stack: AsyncExitStack) -> Client:
+    url = await http_raw.start(stack, __file__)
+    return Client(await stack.enter_async_context(mcp.Client(url, mode="legacy")), alone=False)
+
+
+OPEN = {"memory": memory, "streams": streams, "stdio": stdio, "http": http}
 
 
 async def serve() -> None:
@@ -90,5 +96,15 @@ async def serve() -> None:
         await served.run(reading, writing, served.create_initialization_options())
 
 
+async def serve_http() -> None:
+    manager: Any = import_module("mcp.server.streamable_http_manager").StreamableHTTPSessionManager(server())
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await manager.handle_request(scope, receive, send)
+
+    async with manager.run():
+        await http_raw.serve(app)
+
+
 if __name__ == "__main__":
-    asyncio.run(serve())
+    asyncio.run(serve_http() if "--http" in sys.argv else serve())

@@ -83,7 +83,8 @@ async def measure(client: Echo, work: Callable[[Echo, int], Awaitable[None]], nu
     mine, theirs = usage(), await client.usage()
     same = theirs[0] == 0  # one process holds both
     cpu = mine[0] - own[0] + (0 if same else theirs[0] - before[0])
-    return {"cpu": cpu, "wall": wall, "rise": mine[1] - base, "server_rise": theirs[1] - before[1]}
+    server = theirs[0] - before[0]
+    return {"cpu": cpu, "server": server, "wall": wall, "rise": mine[1] - base, "server_rise": theirs[1] - before[1]}
 
 
 async def idle(open_one: Callable[[AsyncExitStack], Awaitable[object]], number: int) -> dict[str, float]:
