@@ -230,7 +230,6 @@ class Known(Stream):
         self.headers = headers
 
 
-@pytest.mark.requirement("modern.stateless")
 async def test_a_sender_that_says_much_of_itself_is_not_remembered() -> None:
     new = New()
     new.gate.set()
@@ -243,6 +242,7 @@ async def test_a_sender_that_says_much_of_itself_is_not_remembered() -> None:
     assert new.seen[3] is not new.seen[5]
 
 
+@pytest.mark.requirement("modern.stateless")
 async def test_requests_that_say_the_same_share_a_requester(monkeypatch: pytest.MonkeyPatch) -> None:
     new = New()
     new.gate.set()

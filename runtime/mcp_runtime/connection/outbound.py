@@ -200,6 +200,7 @@ class Outbound:
         """Send a notification; see `Connection.notify`."""
         line = self.post(method, params, work)
         await line.channel.drain()
+        line.posted = 0
 
     def post(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> Line:
         """Send a notification without waiting until the peer can take it; returns its line, raises as `tell` does."""
