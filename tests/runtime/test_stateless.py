@@ -103,7 +103,7 @@ async def test_a_server_of_another_revision_refuses_and_nothing_stays_open() -> 
     here, there = memory_pair()
     served = await start_server(there, make_server("2025-11-25"))
     peer = Peer(here)
-    said = "this side speaks 2026-07-28, the server answered server/discover with this method is not available"
+    said = "this side speaks 2026-07-28, the server answered server/discover with an error: "
     with pytest.raises(UnsupportedRevision, match=said):
         await v.Client.open(peer, options=ClientOptions(timeout=5))
     assert peer.connection is not None

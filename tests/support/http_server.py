@@ -1,6 +1,7 @@
 """A server of each legacy revision that is slow, chatty and curious on demand."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from mcp_runtime.server import ServerOptions
@@ -56,6 +57,13 @@ class Chatty(ServerHandlers):
             self.ended.append(str(ctx.cancel_reason))
             raise
         return "waited"
+
+    async def tool_stubborn(self, ctx: Any) -> str:
+        """Go on for ever, cancelled or not."""
+        self.begun.set()
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(1000)
 
     async def tool_ask(self, ctx: Any) -> str:
         message = self.models.SamplingMessage(role="user", content=self.models.TextContent(text="?"))

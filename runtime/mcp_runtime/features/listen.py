@@ -89,7 +89,9 @@ class Subscription:
             revision=self._connection.revision, method=names.SUBSCRIPTIONS_LISTEN, pointer="", reason=reason
         )
 
-    def _end(self, _: "asyncio.Future[Any]") -> None:
+    def _end(self, ended: "asyncio.Future[Any]") -> None:
+        if not ended.cancelled():
+            ended.exception()  # whoever iterates is told of it; nobody has to
         streams: _Streams = self._connection.tagged
         streams.open.pop(self._id, None)
         self._stream.close()

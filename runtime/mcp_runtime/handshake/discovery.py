@@ -47,7 +47,7 @@ async def discover(connection: Connection, meta: Mapping[str, Any], timeout: flo
     except PeerError as error:
         if error.code in _MODERN_ERRORS:
             raise
-        raise NotModern(f"the server answered {SERVER_DISCOVER} with {clipped(str(error), 200)}") from error
+        raise NotModern(f"the server answered {SERVER_DISCOVER} with an error: {clipped(str(error), 200)}") from error
     except RequestTimeout as error:
         raise NotModern(f"the server did not answer {SERVER_DISCOVER} within {error.seconds:g} s") from error
     except RemoteProtocolError as error:

@@ -93,6 +93,11 @@ class HttpApp:
         finally:
             await self.aclose()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a POST is being answered."""
+        return self._posts > 0
+
     def stop(self) -> None:
         """Take no more requests; those that are open are answered still, and clients that only listen are let go."""
         self.is_stopping = True
@@ -117,10 +122,10 @@ class HttpApp:
         headers = headers_of(scope, self._limits.max_header_bytes)
         client = scope.get("client")
         self._places.check(headers, client[0] if client else None)
-        if self.is_stopping:
-            raise Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
         principal = self._principal(scope) if self._principal is not None else None
         method = scope["method"]
+        if self.is_stopping and (method == "GET" or not len(self.sessions)):
+            raise _stopping()
         if self._is_stateless and method != "POST":
             raise Refusal(405, "there are no sessions here, so an endpoint takes POST only", [(b"allow", b"POST")])
         match method:
@@ -158,15 +163,20 @@ class HttpApp:
         if session is not None and session.open_streams >= limits.max_session_requests:
             raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
         body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, timeout=limits.body_timeout)
-        if session is not None:
+        if session is not None and not self.is_stopping:
             await self._take(session, body, headers, receive, send)
             return
         try:
             method = method_of(body)
         except jsonrpc.MalformedMessage as error:
-            await respond(send, 400, jsonrpc.write_error(None, error.code, error.reason))
+            await respond(send, 400, jsonrpc.write_error(None, error.code, error.reason, null_id=False))
             return
-        if self._is_stateless:
+        if self.is_stopping and (session is None or method is not None):
+            raise _stopping()
+        if session is not None:
+            # An answer, which a handler may be waiting for.
+            await self._take(session, body, headers, receive, send)
+        elif self._is_stateless:
             await self._take_alone(body, headers, principal, receive, send, method=method)
         elif method == INITIALIZE:
             await self._begin(body, headers, principal, receive, send)
@@ -188,8 +198,10 @@ class HttpApp:
             finally:
                 session.leave()
             return
-        answer = stream.sole or b""
+        answer = stream.sole
         await self.sessions.end(session, "the handshake failed")
+        if answer is None:
+            raise Refusal(400, "initialize is a request, which has an id")
         await respond(send, 200 if outcome.is_accepted else 400, answer)
 
     async def _take(
@@ -209,7 +221,8 @@ class HttpApp:
             else:
                 # Of a batch, some messages may have been taken, and others refused.
                 status = 200 if outcome.is_accepted else 400
-                await respond(send, status, refused or jsonrpc.write_error(None, outcome.code, outcome.reason))
+                error = jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
+                await respond(send, status, refused or error)
         finally:
             session.leave()
 
@@ -271,6 +284,10 @@ class HttpApp:
         if version is not None and version not in self._revisions:
             known = ", ".join(sorted(self._revisions))
             raise Refusal(400, f"the header MCP-Protocol-Version must name a revision that is spoken here: {known}")
+
+
+def _stopping() -> Refusal:
+    return Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
 
 
 def _no_session() -> Refusal:

@@ -41,7 +41,7 @@ class Refusal(Exception):
     async def answer(self, send: Send) -> None:
         """Answer with the status, and a JSON-RPC error without an id as the body."""
         code = INTERNAL_ERROR if self.status >= 500 else INVALID_REQUEST
-        await respond(send, self.status, write_error(None, code, self.reason), headers=self.headers)
+        await respond(send, self.status, write_error(None, code, self.reason, null_id=False), headers=self.headers)
 
 
 class Disconnected(Exception):

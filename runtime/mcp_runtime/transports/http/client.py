@@ -136,6 +136,8 @@ class HttpClientTransport:
                 self._lose(id_, TransportError(f"{refused}: {clipped(said)}") if said else refused)
         except TransportError as error:
             self._lose(id_, error)
+        except Exception as error:
+            self._lose(id_, TransportError(clipped(f"the request could not be sent: {type(error).__name__}: {error}")))
 
     async def _send_in_order(self) -> None:
         """Send what has an order: the next message leaves when the server has taken this one."""

@@ -4,19 +4,28 @@ import asyncio
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from typing import Final
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Final
 
 import uvicorn
 
 from mcp_runtime.protocol.jsonrpc import dump
+from mcp_runtime.transports.ending import Ending
 from mcp_runtime.transports.http.app import HttpApp
 from mcp_runtime.transports.http.asgi import Receive, Refusal, Scope, Send, respond
 from mcp_runtime.transports.http.checks import LOOPBACK, without_port
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """The addresses that only this machine reaches."""
+MAX_SILENT: Final = 15.0
+"""Seconds in which a connection must have sent the headers of a request."""
+MAX_CONNECTIONS: Final = 1000
+"""How many connections there may be; of what is too much, those that have been silent for longest are closed."""
+LINGER: Final = 3.0
+"""Seconds that the process may go on after the calls had their time."""
 
 
 class Site:
@@ -60,13 +69,20 @@ class Site:
 class Server(uvicorn.Server):
     """Lets clients that only listen go when it is to end, since it would wait for them."""
 
-    def __init__(self, config: uvicorn.Config, endpoint: HttpApp, started: Callable[[str], None] | None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, endpoint: HttpApp, grace: float, started: Callable[[str], None] | None
+    ) -> None:
         super().__init__(config)
         self._endpoint = endpoint
+        self._grace = grace
         self._told = started
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._silent: dict[Any, float] = {}
+        self.ending = Ending(grace + LINGER)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started and self._told is not None:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
@@ -85,9 +101,37 @@ class Server(uvicorn.Server):
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; the process ends in time even if a handler does not."""
+        if self._loop is not None:
+            self.ending.begin(self._loop)
+        super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close connections that do not say what they want, once a second."""
+        if counter % 10 == 0:
+            self._close_silent(time.monotonic())
+        return await super().on_tick(counter)
+
+    def _close_silent(self, now: float) -> None:
+        connections: set[Any] = self.server_state.connections
+        silent = [each for each in connections if each.cycle is None or each.cycle.response_complete]
+        self._silent = {each: self._silent.get(each, now) for each in silent}
+        too_many = len(connections) - MAX_CONNECTIONS
+        for number, (each, since) in enumerate(sorted(self._silent.items(), key=lambda item: item[1])):
+            if number < too_many or now - since > MAX_SILENT:
+                each.transport.abort()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more requests, finish those that are open, end the sessions."""
         self._endpoint.stop()
+        until = time.monotonic() + self._grace
+        # Still listening: what open calls wait for may come over new connections.
+        while self._endpoint.is_busy and time.monotonic() < until and not self.force_exit:
+            await asyncio.sleep(0.05)
+        # Sessions end before uvicorn cancels what is left, which it would show with a traceback.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._endpoint.aclose(), 1)
         await super().shutdown(sockets)
 
 
@@ -107,14 +151,16 @@ def run(
         host=host,
         port=port,
         log_level="warning",
-        timeout_graceful_shutdown=max(1, round(grace)),
+        timeout_graceful_shutdown=1,
         # Whom forwarded headers are believed from is said by `trusted_proxies`.
         proxy_headers=False,
         server_header=False,
         ws="none",
         lifespan="on",
     )
-    asyncio.run(Server(config, endpoint, started).serve())
+    server = Server(config, endpoint, grace, started)
+    asyncio.run(server.serve())
+    server.ending.over()
 
 
 def check_reachable(host: str, has_hosts: bool) -> None:

@@ -84,6 +84,8 @@ class Endpoint:
         parsed = httpx2.URL(url)
         if parsed.scheme not in ("http", "https") or not parsed.host:
             raise ValueError("a server is reached by a URL that begins with http:// or https:// and names a host")
+        if parsed.port is not None and not 0 < parsed.port < 1 << 16:
+            raise ValueError(f"there is no port {parsed.port}")
         self.shown = str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
         self.session = ""
         self.version = ""
@@ -93,6 +95,9 @@ class Endpoint:
         self._given = options.get("http")
         self._http = self._given or _client(options)
         self._headers = dict(options.get("headers") or {})
+        for name, value in self._headers.items():
+            if not (name + value).isascii() or not (name + value).isprintable():
+                raise ValueError(f"the header {name!r} has characters that HTTP does not carry; encode its value")
         self._auth = options.get("auth") or httpx2.USE_CLIENT_DEFAULT
 
     @asynccontextmanager
@@ -187,8 +192,9 @@ class Endpoint:
         same = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
         if not same or response.status_code not in (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT):
             origin = f"{target.scheme}://{target.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
-            text = f"{self.shown} redirects to {clipped(origin)}; requests are not sent elsewhere: use that URL"
-            raise Refused(text)
+            where = f"{origin}{target.path}" if same else origin
+            why = "with a status that makes a GET of it" if same else "requests are not sent to other origins"
+            raise Refused(f"{self.shown} redirects to {clipped(where)}, {why}: use that URL")
         return target
 
     async def _refuse(self, response: httpx2.Response, session: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -261,7 +261,7 @@ async def test_no_redirect_leads_to_another_origin(status: int) -> None:
     async with served(answering(note)) as elsewhere:
         redirecting = answering(RedirectResponse(f"{elsewhere}/mcp?token=s3cret", status))
         async with served(redirecting) as url, connect_http(url, headers={"authorization": "s3cret"}) as peer:
-            with pytest.raises(ConnectionClosed, match="requests are not sent elsewhere") as failed:
+            with pytest.raises(ConnectionClosed, match="requests are not sent to other origins") as failed:
                 await v2025_11_25.Client.open(peer)
     assert got == [] and "s3cret" not in str(failed.value)
 
@@ -362,3 +362,24 @@ async def test_what_is_not_a_url(url: str) -> None:
     with pytest.raises(ValueError, match="http://"):
         async with connect_http(url):
             pass
+
+
+async def test_what_cannot_be_sent_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="the header 'X-Tenant' has characters"):
+        async with connect_http("http://localhost/mcp", headers={"X-Tenant": "T\u00e9e"}):
+            pass
+    with pytest.raises(ValueError, match="there is no port 99999"):
+        async with connect_http("http://localhost:99999/mcp"):
+            pass
+
+
+async def test_a_request_that_fails_in_an_unexpected_way_fails_its_call() -> None:
+    class Broken(httpx2.Auth):
+        def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+            if request.url.host == "localhost":
+                raise LookupError("no password")
+            yield request
+
+    async with connect_http("http://localhost/mcp", auth=Broken()) as peer:
+        with pytest.raises(ConnectionClosed, match="LookupError: no password"):
+            await v2025_11_25.Client.open(peer)

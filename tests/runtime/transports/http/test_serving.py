@@ -5,14 +5,15 @@ import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx2
 import pytest
+import uvicorn
 
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.transports.http import connect_http, serve_http
+from mcp_runtime.transports.http import asgi_app, connect_http, serve_http, serving
 
 TESTS = Path(__file__).parents[3]
 
@@ -72,6 +73,67 @@ async def test_the_end_does_not_wait_for_ever() -> None:
         await asyncio.wait_for(process.wait(), 10)
         assert time.monotonic() - begun < 6
         waiting.cancel()
+
+
+async def test_the_end_does_not_wait_for_a_handler_that_swallows_its_cancellation() -> None:
+    async with program("1") as (process, url), connect_http(f"{url}/mcp", close_timeout=1) as peer:
+        client = await mcp.Client.open(peer)
+        waiting = asyncio.create_task(client.call_tool(name="stubborn"))
+        await asyncio.sleep(0.5)
+        process.terminate()
+        _, stderr = await asyncio.wait_for(process.communicate(), 10)
+        assert process.returncode == 1
+        assert b"the server was ended: 4 s after its end had begun" in stderr
+        waiting.cancel()
+
+
+async def test_what_a_call_waits_for_is_taken_until_the_end() -> None:
+    begun = asyncio.Event()
+
+    class Slow(mcp.ClientHandlers):
+        async def create_message(
+            self, params: mcp.CreateMessageRequestParams, ctx: mcp.ClientContext
+        ) -> mcp.CreateMessageResult | mcp.CreateTaskResult:
+            begun.set()
+            await asyncio.sleep(1)
+            return mcp.CreateMessageResult(model="m", role="assistant", content=mcp.TextContent(text="yes"))
+
+    async with program("5") as (process, url), connect_http(f"{url}/mcp") as peer:
+        client = await mcp.Client.open(peer, handlers=Slow())
+        asking = asyncio.create_task(client.call_tool(name="ask"))
+        await begun.wait()
+        process.terminate()
+        assert (await asking).content == [mcp.TextContent(text="yes")]
+        _, stderr = await asyncio.wait_for(process.communicate(), 10)
+        assert (process.returncode, stderr) == (0, b"")
+
+
+async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "MAX_SILENT", 2.0)
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 5)
+    endpoint = asgi_app(mcp.Server())
+    told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    config = uvicorn.Config(serving.Site(endpoint, "/mcp", "/health"), port=0, log_level="critical")
+    server = serving.Server(config, endpoint, 1, told.set_result)
+    running = asyncio.create_task(server.serve())
+    port = int((await told).rsplit(":", 1)[1])
+    begun = time.monotonic()
+    silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(10)]
+    for _, writer in silent[:5]:
+        writer.write(b"GET /health HTTP/1.1\r\nhost:")
+
+    async def closed_after(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> float:
+        with suppress(ConnectionError):
+            await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        return time.monotonic() - begun
+
+    closed = sorted(await asyncio.gather(*(closed_after(*connection) for connection in silent)))
+    assert closed[4] < closed[5] - 0.5, "five are too many"
+    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as http:
+        assert (await http.get("/health")).status_code == 200
+    server.should_exit = True
+    await running
 
 
 def test_what_cannot_be_served() -> None:

@@ -72,9 +72,15 @@ async def test_refused(name: str) -> None:
         answer = await client.post(body, **headers)
         assert answer.status_code == status, answer.text
         error = answer.json()
-        assert error["error"]["message"] and error.get("id") in (None, 1)
+        assert error["error"]["message"] and error.get("id", 1) == 1, "an id that is not known is left out"
         assert client.session[SESSION] not in answer.text and "Traceback" not in answer.text
         assert (await client.post(PING)).status_code == 200
+
+
+async def test_initialize_has_an_id() -> None:
+    async with raw_client(asgi_app(chatty(NEWEST))) as client:
+        answer = await client.tell("initialize", hello(NEWEST))
+        assert (answer.status_code, "id" in answer.json()) == (400, False)
 
 
 @pytest.mark.parametrize(
