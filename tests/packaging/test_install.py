@@ -123,10 +123,10 @@ def bare(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def complete(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment with the wheel and its codegen extra."""
+    """An environment with the wheel, its codegen extra, and what type checkers look for."""
     environment = _environment(tmp_path_factory.mktemp("complete"))
     # jsonschema has no types of its own: a type checker takes them from a package that nothing needs at run time.
-    environment.install(distribution.wheel, "[codegen]", "types-jsonschema")
+    environment.install(distribution.wheel, "[codegen,http]", "types-jsonschema")
     return environment
 
 
