@@ -80,7 +80,8 @@ async def test_abandoned_sessions_leave_nothing() -> None:
         assert live and held / live <= BYTES_PER_SESSION, f"{held / live:.0f} bytes for an idle session"
         print(f"{held / live:.0f} bytes for an idle session, {left / sessions:.0f} for one that has expired")
         assert left / sessions < 200
-        assert len(asyncio.all_tasks()) <= tasks and descriptors() == open_before
+        # A connection that was idle for long may have been closed meanwhile.
+        assert len(asyncio.all_tasks()) <= tasks and descriptors().items() <= open_before.items()
 
 
 async def test_requests_that_are_cut_at_any_byte_harm_nobody() -> None:
