@@ -118,7 +118,7 @@ test-newest: ## Run `make test` on the newest release of each dependency.
 	.venv-newest/bin/pytest -q -n $(JOBS) -m "$(QUICK)" $(TESTS)
 
 .PHONY: slow
-slow: $(READY) ## Run the tests that take longer than ten seconds; LONG=1 runs the whole suite on a made-up revision.
+slow: $(READY) ## Run the tests that take longer than ten seconds; LONG=1 plants every fault, and runs all on a made-up revision.
 	LONG=$(LONG) $(BIN)/pytest -q -n $(JOBS) -m "slow and not packaging and not interop and not soak" || [ $$? -eq 5 ] # 5: there are none
 
 .PHONY: lint
