@@ -69,12 +69,6 @@ class Raw:
         assert found is not None
         return float(found[1]), int(found[2])
 
-    async def tools(self) -> int:
-        raise NotImplementedError
-
-    async def text(self) -> int:
-        raise NotImplementedError
-
     async def _ask(self, method: str, params: dict[str, Any]) -> tuple[str, bytes]:
         self._number += 1
         return await self._post({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
