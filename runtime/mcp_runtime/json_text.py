@@ -11,10 +11,15 @@ searched for what is left to check. See docs/decisions/0010-one-parse.md.
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from orjson import dumps, loads
 from pydantic_core import InitErrorDetails, ValidationError, from_json
+
+from mcp_runtime.finite import refuse_non_finite
+
+if TYPE_CHECKING:
+    from pydantic_core import SchemaSerializer
 
 MAX_DEPTH: Final = 128
 T = TypeVar("T")
@@ -76,6 +81,20 @@ def strict_writer(writer: Callable[[T], bytes]) -> Callable[[T], bytes]:
         return finite(text) if _N in text or _I in text else text
 
     return write_strictly
+
+
+def write_long(serializer: "SchemaSerializer", value: Any) -> bytes:
+    """Write a value as its serializer does; several times faster where it holds long strings, slower where it does not.
+
+    Raises:
+        ValueError: a number in it is not finite, or JSON cannot say it.
+    """
+    plain = serializer.to_python(value, mode="json")
+    refuse_non_finite(plain)  # for which `orjson` would write null
+    try:
+        return dumps(plain)
+    except TypeError:
+        return finite(serializer.to_json(value))  # `orjson` has no integers beyond 64 bits
 
 
 def finite(text: bytes) -> bytes:

@@ -13,10 +13,10 @@ is an integer, ``true`` is neither. All of this is settled when pydantic builds 
 none of this code.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from functools import partial
-from math import ceil, floor, isfinite
+from math import ceil, floor
 from operator import is_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast, final
 
@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from mcp_runtime import unique
 from mcp_runtime.constants import with_exact_constants
+from mcp_runtime.finite import FINITE, refuse_non_finite
 
 if TYPE_CHECKING:
     from typing import Self
@@ -55,8 +56,6 @@ ABSENT: Final = Absent.ABSENT
 
 _IS_NONE: Final = partial(is_, None)
 _IS_ABSENT: Final = partial(is_, ABSENT)
-_FINITE: Final = frozenset((str, int, bool, type(None)))
-"""The types of values in which no number can be infinite."""
 _NONE: Final = object()
 
 
@@ -236,7 +235,7 @@ class WireModel(BaseModel):
             # What the author left to its default can be told from what was said.
             self.__pydantic_fields_set__.difference_update(unsaid)
         for value in data.values():
-            if value.__class__ not in _FINITE:
+            if value.__class__ not in FINITE:
                 refuse_non_finite(value)
         if self.__pydantic_extra__ and not self.__pydantic_extra__.keys().isdisjoint(type(self).model_fields):
             twice = sorted(self.__pydantic_extra__.keys() & type(self).model_fields.keys())
@@ -365,25 +364,6 @@ def _without_null(schema: Any, where: str) -> Any:
         case _:
             reason = "a field whose default is None is annotated `T | None`; where null is a value, default to ABSENT"
             raise TypeError(f"{where}: {reason}")
-
-
-def refuse_non_finite(value: object) -> None:
-    """Check that no number in a value is infinite or NaN: JSON has none of them.
-
-    Raises:
-        ValueError: one is.
-    """
-    if isinstance(value, dict):
-        held: Iterable[object] = cast(dict[object, object], value).values()
-    elif isinstance(value, list | tuple):
-        held = cast(Iterable[object], value)
-    else:
-        if isinstance(value, float) and not isfinite(value):
-            raise ValueError(f"{value!r} is not a JSON number")
-        return
-    for inner in held:
-        if inner.__class__ not in _FINITE:
-            refuse_non_finite(inner)
 
 
 if not TYPE_CHECKING:  # Type checkers would take every name of a module with this function for one that is there.

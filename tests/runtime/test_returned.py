@@ -7,6 +7,8 @@ import pytest
 
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError
+from mcp_runtime.connection.returned import write_result
+from mcp_runtime.method import RequestMethod
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.tasks import MemoryTaskStore
 from support.talk import talk
@@ -45,6 +47,12 @@ WRONG: dict[str, tuple[Any, str]] = {
         v.CallToolResult.model_construct(content=[], structured_content={"n": [float("inf")]}),
         "returned what JSON cannot say",
     ),
+    "infinity beside a long text": (
+        v.CallToolResult.model_construct(
+            content=[v.TextContent(text="x" * 10_000)], structured_content={"n": [float("nan")]}
+        ),
+        "returned what JSON cannot say",
+    ),
     "no exception": (Interrupted("stop"), "failed"),
 }
 
@@ -80,3 +88,20 @@ async def test_results_may_be_subclasses_or_what_is_one_by_wire_names(result: An
     async with talk(Returning(result)) as both:
         got = await both.client.call_tool(name="t")
         assert got.content == [] and got.model_dump().get("cost") == (3 if isinstance(result, Own) else None)
+
+
+LONG: dict[str, v.CallToolResult] = {
+    "text": v.CallToolResult(content=[v.TextContent(text='"quoted"\n\u2028 \U0001f40d null' * 1000)]),
+    "base64": v.CallToolResult(content=[v.ImageContent(data="QUJD" * 10_000, mime_type="image/png")]),
+    "text beside numbers": v.CallToolResult(
+        content=[v.TextContent(text="x" * 10_000)],
+        structured_content={"huge": 1 << 80, "float": 1e22, "tiny": 5e-324, "negative zero": -0.0, "null": None},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_results_are_written_as_pydantic_writes_them(name: str) -> None:
+    method = v.METHODS["tools/call"]
+    assert isinstance(method, RequestMethod)
+    assert write_result(method, LONG[name]) == LONG[name].model_dump_json().encode()

@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from mcp_runtime.caching import CacheHint
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.json_text import finite
+from mcp_runtime.json_text import finite, write_long
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.model import WireModel
-from mcp_runtime.protocol.binary import PLAIN, content_lists
+from mcp_runtime.protocol.binary import LONG, PLAIN, content_lists, has_long_binary
 from mcp_runtime.protocol.modern import stamped
 from mcp_runtime.protocol.rules import judge_of
 from mcp_runtime.protocol.text import clipped
@@ -110,16 +110,20 @@ def _judged(kind: type[Any], write: Callable[[Any], bytes]) -> Callable[[Any], b
         return write
 
     lists = content_lists(kind)
+    serializer: Any = getattr(kind, "__pydantic_serializer__", None)
 
     def write_judged(value: Any) -> bytes:
-        written = write(value)
+        # Most results hold nothing but texts, and need no look beyond this one.
+        is_plain, is_long = bool(lists), False
         for name in lists:
             for block in getattr(value, name, None) or ():
                 if block.__class__ not in PLAIN:
-                    break
-            else:
-                # Most results hold nothing but texts, and need no further look.
-                return written
+                    is_plain, is_long = False, is_long or has_long_binary(block)
+                elif isinstance(text := getattr(block, "text", None), str) and len(text) > LONG:
+                    is_long = True
+        written = write_long(serializer, value) if is_long else write(value)
+        if is_plain:
+            return written
         if (broken := judge(value, written)) is not None:
             raise WrongResult(f"returned a result with an error at {broken.pointer}: {broken.reason}")
         return written

@@ -9,6 +9,8 @@ BINARY: Final = ("data", "blob")
 """The properties that hold base64, in objects where they are strings."""
 CONTENT: Final = ("content", "contents", "messages", "resource")
 """The fields by which messages hold such objects."""
+LONG: Final = 1 << 12
+"""A string of more characters is worth `json_text.write_long`."""
 ADVICE: Final = "not base64; base64.b64encode(data).decode() makes it"
 
 _ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -64,6 +66,12 @@ def content_lists(kind: type) -> tuple[str, ...]:
         return ()
     annotation: Any = getattr(kind, "model_fields", {})[inner[0]].annotation
     return inner if getattr(annotation, "__origin__", None) is list else ()
+
+
+def has_long_binary(block: object) -> bool:
+    """Whether the base64 of a block of content is longer than `LONG`."""
+    held = (getattr(block, name, None) for name in BINARY)
+    return any(isinstance(text, str) and len(text) > LONG for text in held)
 
 
 def _parts(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
