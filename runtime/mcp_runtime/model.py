@@ -226,11 +226,14 @@ class WireModel(BaseModel):
         # The attribute comes first: its first use builds the validator, which finds the constants.
         validate = self.__pydantic_validator__.validate_python
         unsaid: list[str] | None = None
-        for name, (wire, default) in self.__assumed__.items():
-            if name not in data and wire not in data:
-                data[name] = default
-                unsaid = [name] if unsaid is None else [*unsaid, name]
-        validate({**self.__constants__, **data}, self_instance=self, by_alias=True, by_name=True)
+        if self.__assumed__:
+            for name, (wire, default) in self.__assumed__.items():
+                if name not in data and wire not in data:
+                    data[name] = default
+                    unsaid = [name] if unsaid is None else [*unsaid, name]
+        if self.__constants__:
+            data = {**self.__constants__, **data}
+        validate(data, self_instance=self, by_alias=True, by_name=True)
         if unsaid:
             # What the author left to its default can be told from what was said.
             self.__pydantic_fields_set__.difference_update(unsaid)
