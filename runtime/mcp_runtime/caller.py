@@ -24,20 +24,29 @@ class CallOptions:
         timeout: seconds to wait for the answer, or for the next report of progress; None for the caller's default.
         max_time: seconds to wait in all, however much progress is reported; None for the caller's default.
         progress: is told how far the request has come; the token for that takes the place of one in `_meta`.
+        key: names what a server asks its client inside a result (2026-07-28, basic/patterns/mrtr), once per call; None
+            for a key that is made of the question. It has no effect on other requests.
 
     Raises:
-        TypeError: a time is not a number, or nothing can be told.
+        TypeError: a time is not a number, nothing can be told, or the key is not a text.
     """
 
-    __slots__ = ("max_time", "progress", "timeout")
+    __slots__ = ("key", "max_time", "progress", "timeout")
 
     def __init__(
-        self, *, timeout: float | None = None, max_time: float | None = None, progress: Progress | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        max_time: float | None = None,
+        progress: Progress | None = None,
+        key: str | None = None,
     ) -> None:
         _check_seconds("timeout", timeout)
+        _check_key(key)
         _check_seconds("max_time", max_time)
         if progress is not None and not callable(progress):
             raise TypeError(f"progress is a function that takes three arguments, not {progress!r:.60}")
+        self.key = key
         self.timeout = timeout
         self.max_time = max_time
         self.progress = progress
@@ -46,6 +55,11 @@ class CallOptions:
 def _check_seconds(name: str, value: object) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise TypeError(f"{name} is a number of seconds, not {value!r:.60}")
+
+
+def _check_key(key: object) -> None:
+    if key is not None and (not isinstance(key, str) or not key):
+        raise TypeError(f"the key of a question is a text that is not empty, not {key!r:.60}")
 
 
 _DEFAULTS: Final = CallOptions()

@@ -1,6 +1,6 @@
 """What answers a peer: the bases of generated handlers, and the context that each handler gets."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcp_runtime.settings import ServerOptions
 
 PeerT = TypeVar("PeerT")
+T = TypeVar("T")
 
 _CONNECTIONS = "_mcp_connections"
 _IMPLEMENTED = "_mcp_implemented"
@@ -104,6 +105,23 @@ class Context(Generic[PeerT]):
         for path in capabilities:
             if not declares(requester.declared[requester.side.other], path):
                 raise MissingCapability(f"{requester.side.other.value}.{path}", self.exchange.method.name)
+
+    async def recorded(self, name: str, work: Callable[[str], Awaitable[T]]) -> T:
+        """Do work that must not be done again when this handler begins anew (`InputState`), and return its result.
+
+        The result travels with the client, and is returned at once where the handler runs again. Work whose result was
+        not sent to the client, because a process or a connection ended first, is done once more with the same key.
+        Where handlers do not begin anew, it is done once.
+
+        Args:
+            name: names the work within the call; the same name may come again, in the same order each time.
+            work: does it, and returns JSON. It gets an idempotency key, and asks the client nothing.
+
+        Raises:
+            TypeError: what it returned is not JSON.
+        """
+        found: T = await self.requester.answers.record(self.exchange, name, work)
+        return found
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the peer how far the request has come; does nothing if it did not ask.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from mcp_runtime.caching import CacheHint
 from mcp_runtime.connection.chain import Proceed
 from mcp_runtime.connection.connection import Middleware
-from mcp_runtime.inputs import Suspended
+from mcp_runtime.inputs import InputState, Suspended
 from mcp_runtime.limits import Limits, Trace
 
 __all__ = ["ClientOptions", "Middleware", "Proceed", "ServerOptions", "Settings", "Trace"]
@@ -72,7 +72,8 @@ class ServerOptions(Settings):
         logging: whether the server sends log messages.
         cache: how long clients of the modern era may keep the results of a method (``tools/list``), where its handler
             says nothing of that; by default they may not keep them.
-        inputs: how handlers of the modern era wait for what they ask their client; None to leave it to them, who then
+        inputs: how handlers of the modern era wait for what they ask their client: `Suspended` in this process, or not
+            at all, so that any process with the keys can go on (`InputState`). None to leave it to them, who then
             return an ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
     """
 
@@ -84,4 +85,4 @@ class ServerOptions(Settings):
     resource_updates: bool = False
     logging: bool = True
     cache: Mapping[str, CacheHint] = field(default_factory=dict[str, CacheHint])
-    inputs: Suspended | None = field(default_factory=Suspended)
+    inputs: Suspended | InputState | None = field(default_factory=Suspended)

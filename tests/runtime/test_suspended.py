@@ -3,8 +3,6 @@
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -12,23 +10,13 @@ import pytest
 
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.caller import CallOptions
-from mcp_runtime.connection import Connection
 from mcp_runtime.errors import PeerError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.inputs import Suspended
-from mcp_runtime.server import ServerOptions, start_server
-from support.channels import Stream, Streams
-from support.posting import answer
+from mcp_runtime.server import ServerOptions
+from support.asking import FORM, PREFIX, YES, Known, altered, asked, line, meta, text
+from support.channels import Stream
 from support.roles import make_handlers, raises
 from support.talk import talk
-
-PREFIX = "io.modelcontextprotocol/"
-FORM = v.ElicitRequestFormParamsRequestedSchema(properties={})
-YES: dict[str, Any] = {"action": "accept", "content": {}}
-
-
-def meta(principal: Any = None, **more: Any) -> dict[str, Any]:
-    said: dict[str, Any] = {"protocolVersion": "2026-07-28", "clientCapabilities": {"elicitation": {}}, **more}
-    return {f"{PREFIX}{name}": value for name, value in said.items()}
 
 
 class Shop(v.Server):
@@ -86,52 +74,6 @@ class Shop(v.Server):
         await ctx.log("info", "meanwhile")
         await ctx.report_progress(0.5)
         self.done.append("chattered")
-
-
-class Line:
-    """A client that speaks bytes: `call` sends a request over a channel of its own, and returns what comes back."""
-
-    def __init__(self, streams: Streams, connection: Connection) -> None:
-        self.streams = streams
-        self.connection = connection
-        self.next_id = 0
-
-    async def call(self, name: str, *, _meta: Any = None, channel: Any = None, args: Any = None, **params: Any) -> Any:
-        return (await self.over(channel or Stream(), name, _meta=_meta, args=args, **params))[-1]
-
-    async def over(self, channel: Any, name: str, *, _meta: Any = None, args: Any = None, **params: Any) -> list[Any]:
-        self.next_id += 1
-        told = {"name": name, "_meta": _meta or meta(), **({"arguments": args} if args else {}), **params}
-        self.streams.deliver(channel, id=self.next_id, method="tools/call", params=told)
-        await answer(channel, self.next_id)
-        return list(channel.got)
-
-
-@asynccontextmanager
-async def line(server: Shop) -> AsyncGenerator[Line]:
-    before = asyncio.all_tasks()
-    streams = Streams()
-    connection = await start_server(streams, server)
-    try:
-        yield Line(streams, connection)
-    finally:
-        await connection.aclose()
-        await asyncio.sleep(0)
-        assert not {task for task in asyncio.all_tasks() - before if not task.done()}
-
-
-def asked(message: Any) -> tuple[dict[str, Any], str]:
-    """Return the questions of a result, by their messages, and its state."""
-    result = message["result"]
-    assert result["resultType"] == "input_required" and "ttlMs" not in result
-    assert result["_meta"][f"{PREFIX}serverInfo"]["name"] == "Shop"
-    v.InputRequiredResult.model_validate(result)
-    requests: dict[str, Any] = result["inputRequests"]
-    return {request["params"]["message"]: key for key, request in requests.items()}, result["requestState"]
-
-
-def text(message: Any) -> str:
-    return str(message["result"]["content"][0]["text"])
 
 
 class TestServer:
@@ -230,19 +172,6 @@ class TestServer:
             assert text(await client.call("meanwhile", requestState=state, inputResponses=good)) == "q accept"
 
 
-class Known(Stream):
-    """A channel whose transport knows who is there."""
-
-    def __init__(self, principal: str) -> None:
-        super().__init__()
-        self.principal = principal
-        self.headers: dict[str, str] = {}
-
-
-def altered(state: str, place: int) -> str:
-    return state[:place] + ("x" if state[place] != "x" else "y") + state[place + 1 :]
-
-
 class TestHandles:
     @pytest.mark.requirement("input.state-verified", "input.state-bound", "input.state-once")
     async def test_a_handle_is_good_once_for_one_request_of_one_peer(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -262,10 +191,7 @@ class TestHandles:
                 retry(by=None),
                 retry("together"),
                 retry(n=2),
-                *(
-                    retry(state=state[:i] + ("x" if state[i] != "x" else "y") + state[i + 1 :])
-                    for i in range(len(state))
-                ),
+                *(retry(state=altered(state, place)) for place in range(len(state))),
                 retry(state=state + "="),
                 retry(state=""),
                 retry(state="é"),
@@ -273,7 +199,7 @@ class TestHandles:
             ]
             for error in [(await each)["error"] for each in wrong]:
                 assert (error["code"], error["data"]) == (-32602, {"pointer": "/requestState"})
-            assert "this process never issued" in caplog.text
+            assert "this process never issued; several workers? use InputState" in caplog.text
             caplog.clear()
             assert text(await retry()) == "q accept"
             assert (await retry())["error"]["code"] == -32602, "it was used"

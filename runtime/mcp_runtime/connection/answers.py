@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from mcp_runtime.caching import CacheHint
 from mcp_runtime.caller import CallOptions
+from mcp_runtime.connection.recorded import Effect, run_once
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 
 Handler: TypeAlias = Callable[[Any, Any], Coroutine[Any, Any, Any]]
@@ -20,10 +21,17 @@ It takes the `Work` of that request, what is asked, the type of the answer, the 
 call. It returns the answer, and raises an `McpError` if there will be none.
 """
 
-GoOn: TypeAlias = Callable[[Any, str], None]
+GoOn: TypeAlias = Callable[[Any, Any], bool]
 """Lets a handler go on that asked its requester inside a result.
 
-It takes a request as it arrived, and the ``requestState`` in it; it raises a `PeerError` if nothing goes on from that.
+It takes a request as it arrived, and the ``requestState`` in it. It returns whether a handler that waited goes on with
+the request; otherwise a handler begins with it. It raises a `PeerError` if neither may be.
+"""
+
+Recorder: TypeAlias = Callable[[Any, str, Effect], Coroutine[Any, Any, Any]]
+"""Does a piece of a handler's work, or returns what it returned before; see `Context.recorded`.
+
+It takes the `Work` of the request, the name of the piece, and what does it.
 """
 
 _NO_HINTS: Final[Mapping[str, CacheHint]] = MappingProxyType({})
@@ -40,9 +48,10 @@ class Answers:
         stamp: how each of their results begins, see `protocol.modern.stamp`; empty in the legacy era.
         ask_inside: asks the requester inside a result; None if nothing does, as in the legacy era.
         go_on: lets the handler that asked go on; None to hand what comes to a handler as it is.
+        record: does recorded work; by default each time it is asked to.
     """
 
-    __slots__ = ("ask_inside", "context", "go_on", "handlers", "hints", "stamp", "stub")
+    __slots__ = ("ask_inside", "context", "go_on", "handlers", "hints", "record", "stamp", "stub")
 
     def __init__(self) -> None:
         self.handlers: dict[str, tuple[AnyMethod, Handler]] = {}
@@ -51,6 +60,7 @@ class Answers:
         self.stamp = b""
         self.ask_inside: AskInside | None = None
         self.go_on: GoOn | None = None
+        self.record: Recorder = run_once
         self.context: Callable[..., Any]
 
 

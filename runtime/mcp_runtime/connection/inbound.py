@@ -312,11 +312,11 @@ class Inbound:
         if state is None or not (isinstance(method, RequestMethod) and method.multi_round_trip):
             return False
         try:
-            go_on(received, state)
+            return go_on(received, state)
         except PeerError as error:
             assert received.key is not None
             self._link.refuse(received.key, error.code, error.message, error.data)
-        return True
+            return True
 
     async def _answer(self, work: Work, handler: Handler) -> None:
         link, line = self._link, cast("Line", work.line)

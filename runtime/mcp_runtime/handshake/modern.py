@@ -19,6 +19,7 @@ from mcp_runtime.features.listeners import Listeners
 from mcp_runtime.features.logs import Logging
 from mcp_runtime.handlers import ServerHandlers, answer_with
 from mcp_runtime.handshake.offer import Offer, identity, introduced, server_features
+from mcp_runtime.inputs import InputState, Suspended
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request, is_object
@@ -125,7 +126,7 @@ class Requesters:
         answers.stub, answers.context = server.__peer__(connection), server.__context__
         answers.stamp = modern.stamp(introduced(server, options))
         answers.hints = _hints(binding, options)
-        if options.inputs is not None:
+        if isinstance(options.inputs, Suspended):
             suspensions = Suspensions(connection, server, options.inputs)
             answers.ask_inside, answers.go_on = suspensions.ask, suspensions.go_on
         requester = Requester(
@@ -141,6 +142,11 @@ class Requesters:
                 Logging().install(connection)
             Listeners(connection, server, own)
             answer_with(server, connection)
+            if isinstance(options.inputs, InputState):
+                # It needs an extra.
+                from mcp_runtime.features.inputs.sealed import SealedInputs
+
+                SealedInputs(connection, introduced(server, options)["name"], options.inputs).install()
         return _Served(requester, own)
 
     def _stray(self, request: Request) -> PeerError:

@@ -23,10 +23,11 @@ class Question:
         method: the method of what is asked.
         type: the type of the answer.
         request: what is asked, as JSON.
+        digest: what tells it apart from other questions: hexadecimal digits.
         answered: gets the answer.
     """
 
-    __slots__ = ("answered", "method", "request", "type")
+    __slots__ = ("answered", "digest", "method", "request", "type")
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Question:
         self.method = method
         self.type = type_
         self.request = b'{"method":%b%b}' % (to_json(method.name), b"" if params is None else b',"params":%b' % params)
+        self.digest = blake2b(self.request, digest_size=8).hexdigest()
         self.answered = answered
 
 
@@ -54,21 +56,28 @@ def input_required(questions: Mapping[str, Question], state: str, stamp: bytes) 
     return b'%b"resultType":"input_required","inputRequests":{%b},"requestState":%b}' % (head, asked, to_json(state))
 
 
-def read_answers(questions: Mapping[str, Question], params: Mapping[str, Any], reader: Reader) -> dict[str, Any]:
-    """Return the answers that params have, each of the type of its question; what was not asked is ignored.
+def read_answers(
+    questions: Mapping[str, tuple[RequestMethod[Any, Any], WireType[Any]]], params: Mapping[str, Any], reader: Reader
+) -> dict[str, Any]:
+    """Return the answers that params have; what was not asked is ignored.
+
+    Args:
+        questions: the method of each question and the type of its answer, by its key.
+        params: the params of the request, by wire names.
+        reader: reads what the client sends.
 
     Raises:
         PeerError: an answer is not valid.
     """
     given: Any = params.get("inputResponses")
     found: dict[str, Any] = {}
-    for key, question in questions.items():
+    for key, (method, type_) in questions.items():
         if not is_object(given) or key not in given:
             continue
         try:
             if not is_object(given[key]):
                 raise PeerError(INVALID_PARAMS, "an answer is an object", {"pointer": f"/inputResponses/{key}"})
-            found[key] = reader.read(question.type, given[key], question.method.name)
+            found[key] = reader.read(type_, given[key], method.name)
         except RemoteProtocolError as error:
             pointer = f"/inputResponses/{key}{error.pointer}"
             raise PeerError(INVALID_PARAMS, f"{pointer}: {error.reason}", {"pointer": pointer}) from error
@@ -79,3 +88,9 @@ def digest_of(params: Mapping[str, Any]) -> bytes:
     """Return what tells the params of a call apart from others; a retry has the same as the request before it."""
     call = {name: value for name, value in params.items() if name not in _NOT_OF_THE_CALL}
     return blake2b(json.dumps(call, sort_keys=True).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def unknown_state() -> PeerError:
+    """Return the error for a state that nothing goes on from; it does not say why, which only an attacker could use."""
+    reason = "nothing waits for this requestState: it expired, was used, or is that of another request; start anew"
+    return PeerError(INVALID_PARAMS, reason, {"pointer": "/requestState"})

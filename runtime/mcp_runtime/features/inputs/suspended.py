@@ -17,12 +17,12 @@ from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.received import Received
 from mcp_runtime.connection.work import Work
-from mcp_runtime.errors import PeerError, RequestTimeout
-from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers
+from mcp_runtime.errors import LocalProtocolError, PeerError, RequestTimeout
+from mcp_runtime.features.inputs.questions import Question, digest_of, input_required, read_answers, unknown_state
 from mcp_runtime.handlers import ServerHandlers
 from mcp_runtime.inputs import Suspended
 from mcp_runtime.method import RequestMethod, WireType
-from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
 
 log: Final = logging.getLogger("mcp_runtime")
 
@@ -62,8 +62,7 @@ class Suspensions:
         asking = self._asking.get(work)
         if asking is None:
             asking = self._asking[work] = _Asking(work, self._forget)
-        asking.asked += 1
-        key = f"{method.name.partition('/')[0]}-{asking.asked}"
+        key = asking.key(method, options.key if options is not None else None)
         question = asking.open[key] = Question(method, type_, params, self._loop.create_future())
         self._ask_soon(asking)
         timeout = options.timeout if options is not None else None
@@ -106,7 +105,7 @@ class Suspensions:
         asking.task.add_done_callback(asking.ended)
         asking.timer = self._loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
 
-    def go_on(self, received: Received, state: Any) -> None:
+    def go_on(self, received: Received, state: Any) -> bool:
         """Let the handler go on that gave a handle away; see `connection.answers`.
 
         Raises:
@@ -116,16 +115,14 @@ class Suspensions:
         asking = self._waiting.get(state) if isinstance(state, str) else None
         if asking is None:
             if not _is_own(state):
-                log.warning(
-                    "a requestState came that this process never issued; a client must come back to the same process"
-                )
-            raise _unknown()
+                log.warning("a requestState came that this process never issued; several workers? use InputState")
+            raise unknown_state()
         requester, params = received.requester, received.message.params or {}
         task, work = asking.task, asking.work
         is_same = work.method.name == received.message.method and asking.digest == digest_of(params)
         if task is None or requester.principal != asking.peer or not is_same:
-            raise _unknown()
-        answers = read_answers(asking.open, params, requester.reader)
+            raise unknown_state()
+        answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester.reader)
         self._forget(asking)
         self._connection.resume(work, task, received)
         for key, answer in answers.items():
@@ -134,6 +131,7 @@ class Suspensions:
                 question.answered.set_result(answer)
         # What was not answered is asked again.
         self._ask_soon(asking)
+        return True
 
     def _expire(self, asking: "_Asking") -> None:
         work, task = asking.work, asking.task
@@ -176,13 +174,32 @@ class _Asking:
         self.work = work
         self.digest = digest_of(work.raw_params)
         self.open: dict[str, Question] = {}
-        self.asked = 0
+        self._keys: set[str] = set()
         self.handle = ""
         self.peer: str | None = None
         self.is_scheduled = False
         self.task: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self._forget = forget
+
+    def key(self, method: RequestMethod[Any, Any], given: str | None) -> str:
+        """Return the key of a question: the one that is given, otherwise one that counts.
+
+        Raises:
+            LocalProtocolError: the given one is that of another question.
+        """
+        if given in self._keys:
+            reason, revision = (
+                f"the key {given!r} is that of another question of this call",
+                self.work.requester.revision,
+            )
+            raise LocalProtocolError(revision=revision, method=method.name, pointer="", reason=reason)
+        area, number = method.name.partition("/")[0], len(self._keys) + 1
+        while given is None and f"{area}-{number}" in self._keys:
+            number += 1
+        key = given or f"{area}-{number}"
+        self._keys.add(key)
+        return key
 
     def ended(self, _: "asyncio.Task[None]") -> None:
         """Learn that the handler was cancelled while it waited."""
@@ -204,8 +221,3 @@ def _is_own(state: object) -> bool:
 
 def _mac(nonce: str) -> str:
     return blake2b(nonce.encode(), key=_SECRET, digest_size=16).hexdigest()
-
-
-def _unknown() -> PeerError:
-    reason = "nothing waits for this requestState: it expired, was used, or is that of another request; start anew"
-    return PeerError(INVALID_PARAMS, reason, {"pointer": "/requestState"})

@@ -1,0 +1,186 @@
+"""Handlers that begin anew when their client comes back, in whatever process: what they know travels with the client.
+
+The handler of each method that may ask for input runs in a task of its own. When it asks what is not answered yet, the
+request is answered with the question and the sealed record, and the task is cancelled.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.connection.answers import Handler
+from mcp_runtime.connection.connection import Connection, Exchange
+from mcp_runtime.connection.received import Received
+from mcp_runtime.connection.recorded import Effect, run_once
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.work import Work
+from mcp_runtime.errors import LocalProtocolError, PeerError
+from mcp_runtime.features.inputs.questions import digest_of, read_answers, unknown_state
+from mcp_runtime.features.inputs.record import Record
+from mcp_runtime.features.inputs.replay import Run
+from mcp_runtime.features.inputs.sealing import Seal, Unsealable
+from mcp_runtime.handlers import Context
+from mcp_runtime.inputs import InputState
+from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
+
+
+class SealedInputs:
+    """The handlers of one server that ask over one connection.
+
+    Args:
+        connection: the connection.
+        name: how the server names itself: servers that share keys do not take each other's states.
+        settings: the keys and limits.
+    """
+
+    def __init__(self, connection: Connection, name: str, settings: InputState) -> None:
+        self._connection = connection
+        self._name = name
+        self._settings = settings
+        self._seal = Seal(settings.keys)
+        self._runs: dict[Work, Run] = {}
+
+    def install(self) -> None:
+        """Let the handlers that a connection has by now begin anew with what is recorded."""
+        answers = self._connection.requester.answers
+        answers.ask_inside, answers.go_on, answers.record = self.ask, self.go_on, self.record
+        for method, handler in tuple(answers.handlers.values()):
+            if isinstance(method, RequestMethod) and method.multi_round_trip:
+                self._connection.handle(method, self._replaying(method, handler))
+
+    async def ask(
+        self,
+        work: Work,
+        method: RequestMethod[Any, Any],
+        type_: WireType[Any],
+        params: bytes | None,
+        options: CallOptions | None,
+    ) -> Any:
+        """Ask the client, or return what it answered; see `connection.answers`."""
+        run = self._runs.get(work)
+        if run is None:
+            reason = f"the handler of {work.method.name} has ended, or was added after the connection began"
+            raise LocalProtocolError(revision=work.requester.revision, method=method.name, pointer="", reason=reason)
+        return await run.ask(method, type_, params, options.key if options is not None else None)
+
+    def go_on(self, received: Received, state: Any) -> bool:
+        """Check a state and the answers that came with it; the handler begins anew. See `connection.answers`.
+
+        Raises:
+            PeerError: the state is not one of this call or expired, or an answer is not valid.
+        """
+        requester, params = received.requester, received.message.params or {}
+        record = self._opened(state, received.message.method, params, requester)
+        waiting = {key: _type_of(asked.method, requester) for key, asked in record.questions.items() if asked.is_open}
+        given: Any = params.get("inputResponses")
+        # What was not asked is ignored, so that it need not be valid.
+        params["inputResponses"] = {key: given[key] for key in read_answers(waiting, params, requester.reader)}
+        return False
+
+    async def record(self, work: Work, name: str, effect: Effect) -> Any:
+        """Do a piece of work, or return its recorded result; see `connection.answers`."""
+        run = self._runs.get(work)
+        return await (run.recorded(name, effect) if run is not None else run_once(work, name, effect))
+
+    def _replaying(self, method: RequestMethod[Any, Any], handler: Handler) -> Handler:
+        async def replay(params: Any, ctx: Context[Any]) -> Any:
+            exchange = ctx.exchange
+            run = Run(exchange, await self._recorded(exchange))
+            self._runs[exchange] = run
+            task = asyncio.ensure_future(handler(params, ctx))
+            try:
+                await asyncio.wait((task, run.stopped), return_when=asyncio.FIRST_COMPLETED)
+                return task.result() if task.done() else self._asked(method, run, exchange)
+            finally:
+                await _ended(task)
+                run.end()
+                del self._runs[exchange]
+
+        return replay
+
+    async def _recorded(self, exchange: Exchange) -> Record:
+        """Return what is recorded of the call, with the answers that `go_on` let pass.
+
+        Raises:
+            PeerError: the state was used.
+        """
+        params, spent = exchange.raw_params, self._settings.spent
+        state: Any = params.get("requestState")
+        if state is None:
+            return Record()
+        record = self._opened(state, exchange.method.name, params, exchange.requester)
+        answers: dict[str, Any] = params["inputResponses"]
+        for key, answer in answers.items():
+            record.questions[key].answer = answer
+        if spent is not None and not await spent.spend(digest_of({"state": state}).hex(), record.until):
+            raise unknown_state()
+        return record
+
+    def _opened(self, state: Any, method: str, params: Mapping[str, Any], requester: Requester) -> Record:
+        try:
+            if not isinstance(state, str) or len(state) > self._settings.max_bytes:
+                raise Unsealable("it is not a sealed state")
+            record = Record.decode(self._seal.open(state, self._bound(method, params, requester)))
+        except Unsealable as error:
+            self._connection.complain(logging.WARNING, "the requestState of %s is refused: %s", method, error)
+            raise unknown_state() from None
+        if record.until <= time.time():
+            raise unknown_state()
+        return record
+
+    def _asked(self, method: RequestMethod[Any, Any], run: Run, exchange: Exchange) -> Any:
+        """Return the result that asks the client.
+
+        Raises:
+            PeerError: the handler does not ask what it asked before, asks too often, or has too much to remember.
+        """
+        settings, record = self._settings, run.record
+        if reason := run.stopped.result():
+            text = "the handler of %s does not run as it did before: %s"
+            raise self._failed(exchange, "the handler does not ask what it asked before", text, reason)
+        if record.rounds >= settings.rounds:
+            text = "the handler of %s asks its client more than %d times"
+            raise self._failed(exchange, "the handler asks for input too often", text, settings.rounds)
+        questions = run.asked()
+        record.rounds += 1
+        record.until = time.time() + settings.expiry
+        state = self._seal.close(record.encode(), self._bound(method.name, exchange.raw_params, exchange.requester))
+        if len(state) > settings.max_bytes:
+            text = "the state of %s has %d bytes, more than %d"
+            raise self._failed(exchange, "too much was answered", text, len(state), settings.max_bytes)
+        asked = {key: json.loads(question.request) for key, question in questions.items()}
+        tag = "input_required"
+        return method.results[tag].build({"resultType": tag, "inputRequests": asked, "requestState": state})
+
+    def _failed(self, exchange: Exchange, reason: str, text: str, *args: object) -> PeerError:
+        self._connection.complain(logging.ERROR, text, exchange.method.name, *args)
+        return PeerError(INTERNAL_ERROR, f"internal error: {reason}")
+
+    def _bound(self, method: str, params: Mapping[str, Any], requester: Requester) -> bytes:
+        """Return what a state is bound to."""
+        return json.dumps(
+            [self._name, requester.revision, requester.principal, method, digest_of(params).hex()]
+        ).encode()
+
+
+def _type_of(name: str, requester: Requester) -> tuple[RequestMethod[Any, Any], WireType[Any]]:
+    """Return the method of a question, and the type of its answer."""
+    assert requester.binding is not None
+    method = requester.binding.methods[name]
+    assert isinstance(method, RequestMethod)
+    return method, method.result
+
+
+async def _ended(task: "asyncio.Future[Any]") -> None:
+    """Cancel what runs a handler, unless it has ended, and wait for its end; its outcome does not count any more."""
+    if task.done():
+        return
+    task.cancel("the handler begins anew when the client has answered")
+    await asyncio.wait((task,))
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,84 @@
+"""A client of 2026-07-28 that speaks bytes, and is asked for input in the middle of its requests."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.connection import Connection
+from mcp_runtime.server import ServerHandlers, start_server
+from support.channels import Stream, Streams
+from support.posting import answer
+
+PREFIX = "io.modelcontextprotocol/"
+FORM = v.ElicitRequestFormParamsRequestedSchema(properties={})
+YES: dict[str, Any] = {"action": "accept", "content": {}}
+
+
+def meta(**more: Any) -> dict[str, Any]:
+    """Return the `_meta` of a request whose sender answers forms."""
+    said: dict[str, Any] = {"protocolVersion": "2026-07-28", "clientCapabilities": {"elicitation": {}}, **more}
+    return {f"{PREFIX}{name}": value for name, value in said.items()}
+
+
+class Line:
+    """A client that speaks bytes: `call` sends a request over a channel of its own, and returns what comes back."""
+
+    def __init__(self, streams: Streams, connection: Connection) -> None:
+        self.streams = streams
+        self.connection = connection
+        self.next_id = 0
+
+    async def call(self, name: str, *, _meta: Any = None, channel: Any = None, args: Any = None, **params: Any) -> Any:
+        return (await self.over(channel or Stream(), name, _meta=_meta, args=args, **params))[-1]
+
+    async def over(self, channel: Any, name: str, *, _meta: Any = None, args: Any = None, **params: Any) -> list[Any]:
+        self.next_id += 1
+        told = {"name": name, "_meta": _meta or meta(), **({"arguments": args} if args else {}), **params}
+        self.streams.deliver(channel, id=self.next_id, method="tools/call", params=told)
+        await answer(channel, self.next_id)
+        return list(channel.got)
+
+
+@asynccontextmanager
+async def line(server: ServerHandlers) -> AsyncGenerator[Line]:
+    """Connect a client to a server; no task of theirs may be left at the end."""
+    before = asyncio.all_tasks()
+    streams = Streams()
+    connection = await start_server(streams, server)
+    try:
+        yield Line(streams, connection)
+    finally:
+        await connection.aclose()
+        await asyncio.sleep(0)
+        assert not {task for task in asyncio.all_tasks() - before if not task.done()}
+
+
+def asked(message: Any) -> tuple[dict[str, Any], str]:
+    """Return the questions of a result, by their messages, and its state."""
+    result = message["result"]
+    assert result["resultType"] == "input_required" and "ttlMs" not in result
+    assert result["_meta"][f"{PREFIX}serverInfo"]
+    v.InputRequiredResult.model_validate(result)
+    requests: dict[str, Any] = result["inputRequests"]
+    return {request["params"]["message"]: key for key, request in requests.items()}, result["requestState"]
+
+
+def text(message: Any) -> str:
+    """Return the text of a tool's result."""
+    return str(message["result"]["content"][0]["text"])
+
+
+class Known(Stream):
+    """A channel whose transport knows who is there."""
+
+    def __init__(self, principal: str) -> None:
+        super().__init__()
+        self.principal = principal
+        self.headers: dict[str, str] = {}
+
+
+def altered(state: str, place: int) -> str:
+    """Return a state with another character at a place."""
+    return state[:place] + ("x" if state[place] != "x" else "y") + state[place + 1 :]
