@@ -113,7 +113,9 @@ class RequestTimeout(McpError, TimeoutError):
         return (type(self), (self.method, self.seconds))
 
 
-_MORE_REVISIONS = "open_any() opens any of several revisions, Client.open(peer, bridge=True) all of its era"
+_MORE_REVISIONS = (
+    "pass open_any() a client of each revision that the peer may speak, or use a bridge: Client.open(peer, bridge=True)"
+)
 
 
 class UnsupportedRevision(McpError):

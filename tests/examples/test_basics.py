@@ -113,7 +113,8 @@ def test_several_revisions() -> None:
         "both speak 2024-11-05",
         "  text: 6",
         "no revision in common: this side speaks 2025-03-26, the peer speaks 2025-11-25; "
-        "open_any() opens any of several revisions, Client.open(peer, bridge=True) all of its era",
+        "pass open_any() a client of each revision that the peer may speak, "
+        "or use a bridge: Client.open(peer, bridge=True)",
     ]
 
 

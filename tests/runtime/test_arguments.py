@@ -80,12 +80,16 @@ async def test_a_command_in_one_text() -> None:
             await v.Client.open(peer)
 
 
-async def test_a_revision_too_few_names_what_speaks_more() -> None:
-    from mcp_bindings import v2024_11_05
+async def test_an_error_about_revisions_says_how_to_speak_more_of_them() -> None:
+    from mcp_bindings import v2024_11_05, v2025_03_26
 
+    advice = r"; pass open_any\(\) a client of each revision that the peer may speak, or use a bridge: .*bridge=True"
     async with connect_memory(Tools()) as peer:
-        with pytest.raises(UnsupportedRevision, match=r"open_any\(\) opens any of several revisions.*bridge=True"):
+        with pytest.raises(UnsupportedRevision, match=advice):
             await v2024_11_05.Client.open(peer)
+    async with connect_memory(Tools()) as peer:
+        with pytest.raises(UnsupportedRevision, match=advice):
+            await open_any(peer, v2024_11_05.Client, v2025_03_26.Client)
 
 
 async def test_what_no_client_can_find_is_said_when_the_server_starts(caplog: pytest.LogCaptureFixture) -> None:
