@@ -5,15 +5,19 @@ from typing import Any
 
 import pytest
 
-from mcp_bindings import v2025_06_18
+from mcp_bindings import v2025_06_18, v2026_07_28
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection.chain import Proceed
+from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.tasks import MemoryTaskStore
+from mcp_runtime.transports.memory import connect_memory
 from support.calculator import SUM, TOTAL, Calculator, Unchecked, text_of, tool
+from support.talk import MODERN, of_sender, raw
 from support.together import together
 
 
@@ -239,3 +243,47 @@ class TestPrompts:
             with pytest.raises(PeerError, match="prompt explain needs the argument code") as caught:
                 await client.get_prompt(name="explain", arguments={"style": "short"})
         assert (caught.value.code, caught.value.data) == (-32602, {"missing": ["code"]})
+
+
+class Paged(v2026_07_28.Server):
+    """Lists its tool on the second page, with another schema than the legacy server beside it."""
+
+    options = ServerOptions(middleware=(Validate(),))
+
+    async def list_tools(
+        self, params: v2026_07_28.PaginatedRequestParams, ctx: v2026_07_28.Context
+    ) -> v2026_07_28.ListToolsResult:
+        if params.cursor is None:
+            return v2026_07_28.ListToolsResult(tools=[], next_cursor="more")
+        schema = v2026_07_28.ToolInputSchema.model_validate({"type": "object", "required": ["c"]})
+        return v2026_07_28.ListToolsResult(tools=[v2026_07_28.Tool(name="sum", input_schema=schema)])
+
+    async def call_tool(
+        self, params: v2026_07_28.CallToolRequestParams, ctx: v2026_07_28.Context
+    ) -> v2026_07_28.CallToolResult:
+        return v2026_07_28.CallToolResult(content=[])
+
+
+class TestTheModernEra:
+    async def test_each_era_on_a_stream_has_schemas_of_its_own(self) -> None:
+        async with raw(Calculator(tool("sum", SUM)), Paged()) as line:
+            await line.shake_hands("2025-11-25")
+            one, other = {"a": 1, "b": 2}, {"c": 1}
+            cases = ((False, one, None), (True, one, True), (True, other, None), (False, other, True))
+            for id_, (is_modern, arguments, wrong) in enumerate(cases):
+                line.meta = of_sender(MODERN, {}) if is_modern else {}
+                answer = await line.ask("tools/call", {"name": "sum", "arguments": arguments}, id_=id_)
+                assert answer["result"].get("isError") == wrong
+
+    async def test_a_client_asks_too(self) -> None:
+        asked: list[str] = []
+
+        async def note(exchange: Exchange, proceed: Proceed) -> Any:
+            asked.append(exchange.method.name)
+            return await proceed()
+
+        options = ClientOptions(middleware=(note, Validate()))
+        async with connect_memory(Paged()) as peer:
+            client = await v2026_07_28.Client.open(peer, options=options)
+            assert not (await client.call_tool(name="sum", arguments={"c": 1})).is_error
+        assert asked == ["server/discover", "tools/call", "tools/list", "tools/list"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -19,6 +19,25 @@ from mcp_runtime.transports.memory import MemoryTransport, memory_pair
 from support.receiving import OneStream
 
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = "2026-07-28"
+PREFIX = "io.modelcontextprotocol/"
+_ADDED = ("_meta", "cacheScope", "resultType", "ttlMs")
+"""What a server of the modern era adds to results."""
+
+
+def of_sender(revision: str, capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `_meta` by which a request of the modern era says what its sender speaks and can do."""
+    return {f"{PREFIX}protocolVersion": revision, f"{PREFIX}clientCapabilities": capabilities}
+
+
+def plain(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result without what a server of the modern era adds to results."""
+    return {name: value for name, value in result.items() if name not in _ADDED}
+
+
+def idle(revision: str) -> str:
+    """Return a request that every server answers."""
+    return "server/discover" if revision == MODERN else "ping"
 
 
 def bindings(revision: str) -> Any:
@@ -108,10 +127,11 @@ async def raw(server: Any, *more: Any) -> AsyncGenerator["Raw"]:
 
 
 class Raw(OneStream):
-    """A peer that speaks bytes; `got` is what it received, parsed."""
+    """A peer that speaks bytes; `got` is what it received, parsed, `meta` what its requests say in the modern era."""
 
     def __init__(self, server: Connection) -> None:
         self.server = server
+        self.meta: Mapping[str, Any] = {}
         self.got: list[Any] = []
         self.errors: list[McpError] = []
         self.send: Callable[[bytes], None]
@@ -129,12 +149,23 @@ class Raw(OneStream):
 
     def tell(self, **members: Any) -> None:
         """Send one message."""
+        params = members.get("params", {})
+        if self.meta and {"id", "method"} <= members.keys() and is_object(params):
+            members["params"] = {**params, "_meta": {**self.meta, **params.get("_meta", {})}}
         self.send(json.dumps({"jsonrpc": "2.0", **members}).encode())
 
     async def ask(self, method: str, params: Any = None, id_: Any = 1) -> Any:
         """Send a request and wait for its answer."""
         self.tell(id=id_, method=method, **({} if params is None else {"params": params}))
         return await self.answer(id_)
+
+    async def arrived(self) -> Any:
+        """Wait for a message, and take it out of what was received."""
+        async with asyncio.timeout(5):
+            while not self.got:
+                self._arrived.clear()
+                await self._arrived.wait()
+        return self.got.pop(0)
 
     async def answer(self, id_: Any) -> Any:
         """Wait for the answer of a request."""
@@ -147,7 +178,10 @@ class Raw(OneStream):
                 await self._arrived.wait()
 
     async def shake_hands(self, revision: str, **capabilities: Any) -> Any:
-        """Do the handshake; returns the result."""
+        """Do the handshake, or what takes its place in the modern era; returns the result."""
+        if revision == MODERN:
+            self.meta = of_sender(revision, capabilities)
+            return (await self.ask("server/discover", id_="hello"))["result"]
         info = {"name": "raw", "version": "0"}
         params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info}
         answer = await self.ask("initialize", params, id_="hello")
@@ -155,4 +189,17 @@ class Raw(OneStream):
         return answer["result"]
 
 
-__all__ = ["LEGACY", "Raw", "ServerOptions", "Talk", "bindings", "raw", "talk"]
+__all__ = [
+    "LEGACY",
+    "MODERN",
+    "PREFIX",
+    "Raw",
+    "ServerOptions",
+    "Talk",
+    "bindings",
+    "idle",
+    "of_sender",
+    "plain",
+    "raw",
+    "talk",
+]

@@ -300,11 +300,14 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
         return self._inbound.handler(name)
 
     async def ask_self(self, method: RequestMethod[P, R], params: P | None) -> R | None:
-        """Return what this side's own handler of a method answers, None if there is none."""
-        handler = self.handler(method.name)
-        if handler is None:
+        """Return what this side's own handler of a method answers to the requester, None if there is none."""
+        requester = self.current
+        registered = requester.answers.handlers.get(method.name)
+        if registered is None:
             return None
-        found: R = await handler(params, self._exchanges.context_of(Exchange(self, method, params, way=_RECEIVED)))
+        exchange = Exchange(self, method, params, way=_RECEIVED)
+        exchange.requester = requester
+        found: R = await registered[1](params, self._exchanges.context_of(exchange))
         return found
 
     def notifications(self, method: NotificationMethod[P], *, limit: int = 1000) -> NotificationStream[P]:

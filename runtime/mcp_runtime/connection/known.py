@@ -32,6 +32,11 @@ class KnowsPeer(ABC):
         return self._link.revision
 
     @property
+    def current(self) -> Requester:
+        """The requester of the message that is being handled: in the modern era each request has one."""
+        return self._link.requester_for()
+
+    @property
     def binding(self) -> Binding | None:
         """The generated revision that this side is written against, None until it is agreed upon."""
         return self.requester.binding

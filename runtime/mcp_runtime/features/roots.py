@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from mcp_runtime.binding import Binding
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import LocalProtocolError, PeerError, RemoteProtocolError
@@ -118,31 +119,38 @@ class Roots:
     """The roots of one client, as its server knows them.
 
     They are asked for when they are first needed, and again after the client said that they changed. If it does not
-    say so (``roots.listChanged``), they are asked for each time.
+    say so (``roots.listChanged``), they are asked for each time. In the modern era they are those of one request.
     """
 
     @classmethod
     def of(cls, connection: Connection) -> "Roots":
-        """Return those of the client at the other end of a connection, the same object each time: ``ctx.connection``.
+        """Return those of the client at the other end of a connection: ``ctx.connection``.
+
+        In the legacy era it is the same object each time; in a handler of the modern era it is a new one.
 
         Raises:
             ValueError: this is not the server's side.
         """
         if connection.side is not Side.SERVER:
             raise ValueError("a client knows its roots itself")
+        requester = connection.current
+        if requester.is_modern:
+            return cls(connection, requester.binding)
         found: Roots | None = connection.features.get(_FEATURE)
         if found is None:
-            found = connection.features[_FEATURE] = cls(connection)
+            found = connection.features[_FEATURE] = cls(connection, requester.binding)
         return found
 
-    def __init__(self, connection: Connection) -> None:
-        binding = connection.binding
+    def __init__(self, connection: Connection, binding: Binding | None) -> None:
         assert binding is not None
         self._connection = connection
         self._method = cast("RequestMethod[Any, Any]", binding.methods[ROOTS_LIST])
         self._roots: tuple[Root, ...] | None = None
         self._changes = 0
         self._asking = asyncio.Lock()
+        self._is_of_a_request = binding.era == "modern"
+        if self._is_of_a_request:
+            return
         own = connection.handler(NOTIFICATIONS_ROOTS_LIST_CHANGED)
 
         async def changed(params: Any, ctx: Context[Any]) -> None:
@@ -173,9 +181,13 @@ class Roots:
                 # What changed while the answer was on its way may not be in it.
                 if changes == self._changes:
                     break
-            if changes == self._changes and declares(self._connection.declared[Side.CLIENT], "roots.listChanged"):
+            if changes == self._changes and self._may_be_kept():
                 self._roots = roots
             return roots
+
+    def _may_be_kept(self) -> bool:
+        """Whether they hold until the client says something else, or the request ends whose they are."""
+        return self._is_of_a_request or declares(self._connection.declared[Side.CLIENT], "roots.listChanged")
 
     async def resolve(self, path: str, options: CallOptions | None = None) -> Path:
         """Return the real path of a file or directory inside the roots, which need not exist.

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
-from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.protocol import names
 from mcp_runtime.protocol.legacy import Side
@@ -67,36 +67,36 @@ class Catalogue(Generic[T]):
         found = self._items.get(name)
         return found[0] if found is not None else None
 
-    async def find(self, connection: Connection, name: str) -> T | None:
-        """Return what is known of an item, None if there is none of that name; raises what asking raises."""
-        if name not in self._items and not self._is_known_to_be_absent(connection):
+    async def find(self, exchange: Exchange, name: str) -> T | None:
+        """Return what is known of an item that a message names, None if there is none; raises what asking raises."""
+        if name not in self._items and not self._is_known_to_be_absent(exchange):
             async with self._lock:
-                if name not in self._items and not self._is_known_to_be_absent(connection):
-                    await self._ask(connection)
+                if name not in self._items and not self._is_known_to_be_absent(exchange):
+                    await self._ask(exchange)
         return self.get(name)
 
-    def _is_known_to_be_absent(self, connection: Connection) -> bool:
+    def _is_known_to_be_absent(self, exchange: Exchange) -> bool:
         # A server's list may change without a word, and costs a call; that of a peer costs it a request each time.
-        return self._is_complete and connection.side is Side.CLIENT
+        return self._is_complete and exchange.connection.side is Side.CLIENT
 
-    async def _ask(self, connection: Connection) -> None:
-        method = connection.binding.methods.get(self.list_method) if connection.binding else None
+    async def _ask(self, exchange: Exchange) -> None:
+        binding = exchange.requester.binding
+        method = binding.methods.get(self.list_method) if binding is not None else None
         if not isinstance(method, RequestMethod) or method.params is None:
             return
         self._is_complete = True
         try:
-            await self._ask_for_pages(connection, method, method.params)
+            await self._ask_for_pages(exchange, method, method.params)
         except BaseException:
             # What was not listed is unknown, not absent.
             self._is_complete = False
             raise
 
-    async def _ask_for_pages(
-        self, connection: Connection, method: RequestMethod[Any, Any], type_: WireType[Any]
-    ) -> None:
-        cursor: str | None = None
+    async def _ask_for_pages(self, exchange: Exchange, method: RequestMethod[Any, Any], type_: WireType[Any]) -> None:
+        connection = exchange.connection
+        given: dict[str, Any] = {"_meta": meta} if (meta := _meta(exchange)) else {}
         for _ in range(MAX_PAGES):
-            params = type_.build({"cursor": cursor}) if cursor is not None else None
+            params = type_.build(given) if given else None
             if connection.side is Side.CLIENT:
                 result: Any = await connection.request(method, params, None)
             else:
@@ -104,6 +104,15 @@ class Catalogue(Generic[T]):
             if result is None:
                 return
             self.learn(result)
-            cursor = result.next_cursor
-            if cursor is None:
+            if result.next_cursor is None:
                 return
+            given["cursor"] = result.next_cursor
+
+
+def _meta(exchange: Exchange) -> dict[str, Any]:
+    """Return the `_meta` of a request for the list: in the modern era it says what its sender speaks."""
+    if not exchange.requester.is_modern:
+        return {}
+    if exchange.connection.side is Side.CLIENT:
+        return dict(exchange.connection.request_meta())
+    return {name: value for name, value in exchange.meta.items() if name != "progressToken"}

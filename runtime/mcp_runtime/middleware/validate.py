@@ -58,7 +58,7 @@ class _Tool:
 
 
 class _Known:
-    """What is known of one connection's server."""
+    """What is known of the server at one end of a connection."""
 
     def __init__(self) -> None:
         self.tools = Catalogue("tools", _Tool)
@@ -121,7 +121,7 @@ class Validate:
         self._invalid_input = invalid_input
         self._max_steps = max_steps
         self._checks: OrderedDict[tuple[bool, str], Check] = OrderedDict()
-        self._known: WeakKeyDictionary[Connection, _Known] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Connection, dict[str, _Known]] = WeakKeyDictionary()
 
     async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
         """Check a message and what becomes of it.
@@ -132,7 +132,7 @@ class Validate:
         """
         name = exchange.method.name
         asks = exchange.way is (Way.SENT if exchange.connection.side is Side.CLIENT else Way.RECEIVED)
-        known = self._known_of(exchange.connection)
+        known = self._known_of(exchange)
         catalogue = known.by_list(name)
         if catalogue is not None:
             if not isinstance(exchange.method, RequestMethod):
@@ -159,7 +159,7 @@ class Validate:
         name: str = exchange.params.name
         if not self._arguments or name in self._skip:
             return None
-        tool = await known.tools.find(exchange.connection, name)
+        tool = await known.tools.find(exchange, name)
         if tool is None:
             return None
         what = f"inputSchema of tool {clipped(name, 100)}"
@@ -168,7 +168,7 @@ class Validate:
 
     async def _check_prompt(self, known: _Known, exchange: Exchange) -> None:
         name: str = exchange.params.name
-        required = await known.prompts.find(exchange.connection, name) or ()
+        required = await known.prompts.find(exchange, name) or ()
         missing = [argument for argument in required if argument not in (exchange.params.arguments or {})]
         if missing:
             message = f"prompt {clipped(name, 100)} needs the argument{'s' * (len(missing) > 1)} {', '.join(missing)}"
@@ -177,13 +177,13 @@ class Validate:
     def _refuse_input(self, exchange: Exchange, mismatch: Mismatch) -> Any:
         name = clipped(exchange.params.name, 100)
         in_result = self._invalid_input == "result" or (
-            self._invalid_input is None and exchange.connection.revision >= INVALID_INPUT_IN_RESULT
+            self._invalid_input is None and exchange.requester.revision >= INVALID_INPUT_IN_RESULT
         )
         method = exchange.method
         # A request to make a task of the call has no plain result.
         if in_result and isinstance(method, RequestMethod) and getattr(exchange.params, "task", None) is None:
             text = f"Invalid arguments for tool {name}: {mismatch}"
-            return method.result.build({"content": [{"type": "text", "text": text}], "isError": True})
+            return method.result.load()(content=[{"type": "text", "text": text}], isError=True)
         pointer = f"/arguments{mismatch.pointer}"
         raise PeerError(INVALID_PARAMS, f"invalid arguments for tool {name}: {mismatch}", {"pointer": pointer})
 
@@ -198,7 +198,7 @@ class Validate:
             known.remember(created.task.task_id, name)
             return
         outcome = result.model_dump(mode="json", include=_OUTCOME)
-        tool = None if outcome.get("isError") else await self._find(known, connection, name)
+        tool = None if outcome.get("isError") else await self._find(known, exchange, name)
         if tool is None or tool.output is None:
             return
         if connection.side is Side.SERVER:
@@ -236,16 +236,16 @@ class Validate:
             connection.complain(logging.ERROR, "the %s cannot be used: %s", what, error)
             raise PeerError(INTERNAL_ERROR, f"the {what} cannot be used: {error}") from error
 
-    async def _find(self, known: _Known, connection: Connection, name: str) -> _Tool | None:
-        if connection.side is Side.SERVER:
-            return await known.tools.find(connection, name)
+    async def _find(self, known: _Known, exchange: Exchange, name: str) -> _Tool | None:
+        if exchange.connection.side is Side.SERVER:
+            return await known.tools.find(exchange, name)
         if not self._ask:
             return known.tools.get(name)
         try:
-            return await known.tools.find(connection, name)
+            return await known.tools.find(exchange, name)
         except McpError as error:
             # The call itself has succeeded.
-            connection.report_error(error)
+            exchange.connection.report_error(error)
             return None
 
     def _check(self, schema: _Schema, *, is_trusted: bool) -> Check:
@@ -266,10 +266,13 @@ class Validate:
             self._checks.move_to_end(key)
         return check
 
-    def _known_of(self, connection: Connection) -> _Known:
-        found = self._known.get(connection)
+    def _known_of(self, exchange: Exchange) -> _Known:
+        """Return what is known of the server of a message: over one connection there may be one of each revision."""
+        by_revision = self._known.setdefault(exchange.connection, {})
+        revision = exchange.requester.revision
+        found = by_revision.get(revision)
         if found is None:
-            found = self._known[connection] = _Known()
+            found = by_revision[revision] = _Known()
         return found
 
 
@@ -285,5 +288,5 @@ def _required(prompt: Any) -> tuple[str, ...]:
 
 def _broken(exchange: Exchange, pointer: str, reason: str) -> RemoteProtocolError:
     return RemoteProtocolError(
-        revision=exchange.connection.revision, method=exchange.method.name, pointer=pointer, reason=reason
+        revision=exchange.requester.revision, method=exchange.method.name, pointer=pointer, reason=reason
     )
