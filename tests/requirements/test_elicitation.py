@@ -11,8 +11,9 @@ from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError,
 from mcp_runtime.forms import defaults, problems
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url
-from support.roles import answering, made, make_handlers, make_server, returns
-from support.talk import Raw, bindings, raw
+from support.asked import asked_in_a_call
+from support.roles import answering, is_refused, made, make_handlers, make_server, returns
+from support.talk import MODERN, bindings, raw
 
 requirement = pytest.mark.requirement
 CREATE = "elicitation/create"
@@ -31,11 +32,11 @@ def person(revision: str, action: str = "accept", **content: Any) -> Any:
 @requirement("elicitation.declared")
 async def test_who_elicits_declares_it(revision: str) -> None:
     async with answering(revision, handlers=person(revision, n=7)) as server:
-        assert server.got[0]["params"]["capabilities"] == {"elicitation": {}}
+        assert server.declared == {"elicitation": {}}
         assert (await server.ask(CREATE, FORM))["result"] == {"action": "accept", "content": {"n": 7}}
     async with answering(revision) as server:
-        assert server.got[0]["params"]["capabilities"] == {}
-        assert (await server.ask(CREATE, FORM))["error"]["code"] == -32601
+        assert server.declared == {}
+        assert is_refused(await server.ask(CREATE, FORM), -32601)
 
 
 MODES: list[tuple[dict[str, Any], bool, bool]] = [
@@ -50,13 +51,12 @@ MODES: list[tuple[dict[str, Any], bool, bool]] = [
 @pytest.mark.parametrize("more", [{}, {"form": {}}, {"url": {}}, {"form": {}, "url": {}}])
 async def test_a_client_refuses_a_mode_that_it_did_not_declare(revision: str, more: dict[str, Any]) -> None:
     async with answering(revision, handlers=person(revision, "decline"), own={"elicitation": more}) as server:
-        declared = server.got[0]["params"]["capabilities"]["elicitation"]
+        declared = server.declared["elicitation"]
         form, url = not declared or "form" in declared, "url" in declared
         assert url is ("url" in more) and (form or url)
         for number, (params, taken) in enumerate(((FORM, form), ({**FORM, "mode": "form"}, form), (PAGE, url))):
             answer = await server.ask(CREATE, params, id_=f"s{number}")
-            assert ("result" in answer) is taken
-            assert taken or answer["error"]["code"] == -32602
+            assert "result" in answer if taken else is_refused(answer, -32602)
 
 
 @requirement("elicitation.one-mode", "elicitation.no-undeclared-mode")
@@ -64,56 +64,47 @@ async def test_a_client_refuses_a_mode_that_it_did_not_declare(revision: str, mo
 async def test_a_server_asks_in_no_mode_that_was_not_declared(
     revision: str, modes: dict[str, Any], form: bool, url: bool
 ) -> None:
-    async with raw(make_server(revision)) as line:
-        await line.shake_hands(revision, elicitation=modes)
-        for begin, declared in ((lambda: ask_form(line.server.stub, "?", SCHEMA), form), (lambda: visit(line), url)):
-            asking = asyncio.ensure_future(begin())
-            await asyncio.sleep(0.01)
-            if declared:
-                assert line.got[-1]["method"] == CREATE
-                line.tell(id=line.got[-1]["id"], result={"action": "decline"})
-                await asking
-            else:
-                with pytest.raises(MissingCapability, match="elicitation"):
-                    await asking
-        assert sum(message.get("method") == CREATE for message in line.got) == form + url
+    for ask, declared in ((ask_in_form, form), (ask_by_page, url)):
+        found = await asked_in_a_call(revision, ask, {"action": "decline"}, elicitation=modes)
+        assert [question["method"] for question in found.questions] == [CREATE] * declared
+        if not declared:
+            assert isinstance(found.outcome, MissingCapability) and "elicitation" in str(found.outcome)
 
 
-async def visit(line: Raw) -> Action:
+async def ask_in_form(ctx: Any) -> Any:
+    return await ask_form(ctx.client, "How many?", SCHEMA)
+
+
+async def ask_by_page(ctx: Any) -> Any:
+    if ctx.client.__binding__.revision == MODERN:
+        return await ctx.client.elicit(mode="url", message="Sign in", url="https://x.org/1")
     pages = UrlElicitations()
-    page = pages.begin(line.server.stub, message="Sign in", url="https://x.org/{id}")
-    return await pages.ask(line.server.stub, page)
-
-
-async def asked(line: Raw, asking: "asyncio.Future[Any]") -> dict[str, Any]:
-    """Return the params of what a server asks, and decline it."""
-    await asyncio.sleep(0.01)
-    request = line.got[-1]
-    line.tell(id=request["id"], result={"action": "decline"})
-    await asking
-    found: dict[str, Any] = request["params"]
-    return found
+    page = pages.begin(ctx.client, message="Sign in", url="https://x.org/1", elicitation_id="1")
+    return await pages.ask(ctx.client, page)
 
 
 @requirement("elicitation.message", "elicitation.form-params", "elicitation.url-params")
 async def test_what_a_server_asks_has_all_that_it_must(revision: str) -> None:
-    async with raw(make_server(revision)) as line:
-        await line.shake_hands(revision, **BOTH)
-        form = await asked(line, asyncio.ensure_future(ask_form(line.server.stub, "How many?", SCHEMA)))
-        assert form == FORM
-        page = await asked(line, asyncio.ensure_future(visit(line)))
-        assert page == {**PAGE, "elicitationId": page["elicitationId"], "url": f"https://x.org/{page['elicitationId']}"}
+    declined = {"action": "decline"}
+    form = await asked_in_a_call(revision, ask_in_form, declined, **BOTH)
+    assert form.questions == [{"method": CREATE, "params": FORM}]
+    page = await asked_in_a_call(revision, ask_by_page, declined, **BOTH)
+    assert page.questions == [{"method": CREATE, "params": page_in(revision)}]
+
+
+def page_in(revision: str) -> dict[str, Any]:
+    """Return what a web page is asked for with: in the modern era without an id."""
+    return {name: value for name, value in PAGE.items() if name != "elicitationId" or revision != MODERN}
 
 
 @requirement("elicitation.message", "elicitation.form-params", "elicitation.url-params")
 @pytest.mark.parametrize("missing", ["message", "requestedSchema", "url", "elicitationId"])
 async def test_a_client_refuses_what_lacks_something(revision: str, missing: str) -> None:
     async with answering(revision, handlers=person(revision), own=BOTH) as server:
-        for number, whole in enumerate((FORM, PAGE)):
+        for number, whole in enumerate((FORM, page_in(revision))):
             params = {name: value for name, value in whole.items() if name != missing}
             answer = await server.ask(CREATE, params, id_=f"s{number}")
-            assert ("error" in answer) is (missing in whole)
-            assert missing not in whole or answer["error"]["code"] == -32602
+            assert is_refused(answer, -32602) if missing in whole else "result" in answer
 
 
 @requirement("elicitation.no-mode-is-form")
@@ -123,44 +114,48 @@ async def test_a_request_without_a_mode_is_a_form(revision: str, mode: dict[str,
 
     async def elicit(self: Any, params: Any, ctx: Any) -> Any:
         seen.append(params)
-        return v.ElicitResult(action="cancel")
+        return made(revision, "ElicitResult", action="cancel")
 
     async with answering(revision, handlers=make_handlers(revision, elicit=elicit)) as server:
         await server.ask(CREATE, {**FORM, **mode})
-        assert isinstance(seen[0], v.ElicitRequestFormParams)
+        assert isinstance(seen[0], bindings(revision).ElicitRequestFormParams)
+
+
+WRONG_URLS = ["", "x.org", "javascript:alert(1)", "https://", "https://a@b.org", "https://x.org/a b"]
 
 
 @requirement("elicitation.url-valid")
-@pytest.mark.parametrize(
-    "url", ["", "x.org", "javascript:alert(1)", "https://", "https://a@b.org", "https://x.org/a b"]
-)
-async def test_a_url_that_is_none_is_not_sent(revision: str, url: str) -> None:
+@pytest.mark.parametrize("url", WRONG_URLS)
+async def test_a_url_that_is_none_leaves_in_no_question(revision: str, url: str) -> None:
+    async def ask(ctx: Any) -> Any:
+        more = {} if revision == MODERN else {"elicitation_id": "i"}
+        await ctx.client.elicit(mode="url", message="m", url=url, **more)
+
+    found = await asked_in_a_call(revision, ask, **BOTH)
+    assert isinstance(found.outcome, LocalProtocolError) and "/url" in str(found.outcome)
+    assert not found.questions
+
+
+@requirement("elicitation.id-unique")
+@pytest.mark.parametrize("url", WRONG_URLS)
+async def test_no_elicitation_begins_with_a_url_that_is_none(revision: str, url: str) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision, **BOTH)
         with pytest.raises(ValueError, match="URL"):
             UrlElicitations().begin(line.server.stub, message="m", url=url)
 
 
-@requirement("elicitation.url-valid")
-@pytest.mark.parametrize(
-    "url", ["", "x.org", "javascript:alert(1)", "https://", "https://a@b.org", "https://x.org/a b", "https://x%2eorg"]
-)
-async def test_a_url_that_is_none_leaves_in_no_request_and_no_error(revision: str, url: str) -> None:
+@requirement("elicitation.required-list")
+@pytest.mark.parametrize("url", [*WRONG_URLS, "https://x%2eorg"])
+async def test_a_url_that_is_none_leaves_in_no_error(revision: str, url: str) -> None:
     page = {"mode": "url", "message": "m", "elicitationId": "i", "url": url}
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
-        if params.name == "error":
-            raise PeerError(-32042, "go there", {"elicitations": [page]})
-        method = bindings(revision).METHODS[CREATE]
-        with pytest.raises(LocalProtocolError, match="/url"):
-            await ctx.connection.request(method, method.params.validate(page), None)
-        return made(revision, "CallToolResult", content=[])
+        raise PeerError(-32042, "go there", {"elicitations": [page]})
 
     async with raw(make_server(revision, call_tool=call_tool)) as line:
         await line.shake_hands(revision, **BOTH)
-        assert "result" in await line.ask("tools/call", {"name": "request"}, id_=1)
-        assert (await line.ask("tools/call", {"name": "error"}, id_=2))["error"]["code"] == -32603
-        assert [message["id"] for message in line.got] == ["hello", 1, 2]
+        assert (await line.ask("tools/call", {"name": "error"}))["error"]["code"] == -32603
 
 
 @requirement("elicitation.id-unique")
@@ -188,7 +183,7 @@ async def test_ids_are_compared_and_nothing_else(revision: str, id_: str) -> Non
 
     handlers = make_handlers(revision, elicit=elicit, on_elicitation_complete=complete)
     async with answering(revision, handlers=handlers) as server:
-        assert server.got[0]["params"]["capabilities"] == BOTH
+        assert server.declared == BOTH
         assert (await server.ask(CREATE, {**PAGE, "elicitationId": id_}))["result"] == {"action": "accept"}
         for told in (f"{id_}x", id_, id_):
             server.tell(method=COMPLETE, params={"elicitationId": told})
@@ -263,12 +258,8 @@ async def test_a_request_that_has_to_wait_says_for_which_pages(revision: str) ->
 async def test_a_person_can_decline_and_cancel(revision: str, action: str) -> None:
     async with answering(revision, handlers=person(revision, action)) as server:
         assert (await server.ask(CREATE, FORM))["result"] == {"action": action}
-    async with raw(make_server(revision)) as line:
-        await line.shake_hands(revision, elicitation={})
-        asking = asyncio.ensure_future(ask_form(line.server.stub, "?", SCHEMA))
-        await asyncio.sleep(0.01)
-        line.tell(id=line.got[-1]["id"], result={"action": action, "content": {"n": "wrong"}})
-        assert (await asking).action is Action(action) and not (await asking).content
+    found = await asked_in_a_call(revision, ask_in_form, {"action": action, "content": {"n": "wrong"}}, elicitation={})
+    assert found.outcome.action is Action(action) and not found.outcome.content
 
 
 @requirement("elicitation.url-host-highlighted")

@@ -167,7 +167,9 @@ async def test_a_server_of_all_revisions_answers_with_the_same(revision: str) ->
 @pytest.mark.parametrize("wanted", ["2026-07-28", "1.0.0", ""])
 async def test_a_server_answers_with_a_revision_of_its_own(revision: str, wanted: str) -> None:
     async with raw(make_server(revision)) as line:
-        assert (await line.shake_hands(wanted))["protocolVersion"] == revision
+        info = {"name": "raw", "version": "0"}
+        params = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": info}
+        assert (await line.ask("initialize", params))["result"]["protocolVersion"] == revision
 
 
 @requirement("lifecycle.version-other-latest")

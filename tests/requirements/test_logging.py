@@ -9,8 +9,8 @@ import pytest
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.logs import McpLogHandler
 from mcp_runtime.server import ServerOptions
-from support.roles import answering, make_handlers, make_server, raises
-from support.talk import Raw, raw
+from support.roles import answering, made, make_handlers, make_server, raises
+from support.talk import MODERN, PREFIX, Raw, raw
 
 requirement = pytest.mark.requirement
 MESSAGE = "notifications/message"
@@ -74,15 +74,20 @@ def app() -> Any:
 
 @requirement("logging.logger-names", "logging.no-secrets", "logging.no-internals")
 async def test_what_a_program_logs_leaves_without_secrets_and_internals(revision: str, app: logging.Logger) -> None:
-    async with raw(make_server(revision)) as line:
-        await line.shake_hands(revision)
-        app.addHandler(McpLogHandler(line.server))
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
         app.warning({"user": "ada", "password": "hunter2", "apiKey": "k-1"})
         app.info("curl -H 'Authorization: Bearer abcdef123456' https://ada:hunter2@x.org")
         try:
             raise OSError("/etc/shadow is not yours")
         except OSError:
             app.exception("failed")
+        return made(revision, "CallToolResult", content=[])
+
+    async with raw(make_server(revision, call_tool=call_tool)) as line:
+        await line.shake_hands(revision)
+        app.addHandler(McpLogHandler(line.server))
+        level = {"_meta": {f"{PREFIX}logLevel": "debug"}} if revision == MODERN else {}
+        assert "result" in await line.ask("tools/call", {"name": "x", **level})
         assert [each["logger"] for each in logged(line)] == ["requirements"] * 3
         assert [each["level"] for each in logged(line)] == ["warning", "info", "error"]
         text = str(logged(line))

@@ -12,7 +12,7 @@ from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.tasks import RELATED
 from support.roles import TEXT, answering, make_handlers, make_server, raises, returns
-from support.talk import raw, talk
+from support.talk import MODERN, PREFIX, idle, raw, talk
 from support.tasking import Worker
 
 requirement = pytest.mark.requirement
@@ -21,8 +21,10 @@ requirement = pytest.mark.requirement
 @requirement("messages.base-protocol")
 async def test_a_server_that_does_nothing_speaks_the_base_protocol(revision: str) -> None:
     async with talk(make_server(revision)) as both:
-        await both.client.ping()
         assert both.client.connection.revision == revision
+    async with raw(make_server(revision)) as line:
+        await line.shake_hands(revision)
+        assert "result" in await line.ask(idle(revision))
 
 
 @requirement("messages.json-rpc")
@@ -33,7 +35,7 @@ async def test_what_is_no_message_of_json_rpc_is_refused(revision: str) -> None:
         for text in (b"{", b"[1", b'"ping"', b"7", b'{"id":1,"method":"ping"}', b'{"jsonrpc":"1.0","id":1}'):
             line.send(text)
         assert [answer["error"]["code"] for answer in line.got[before:]] == [-32700, -32700, *[-32600] * 4]
-        assert (await line.ask("ping", id_=2))["result"] == {}
+        assert "result" in await line.ask(idle(revision), id_=2)
 
 
 @requirement("messages.json-rpc")
@@ -42,7 +44,7 @@ async def test_every_message_that_leaves_is_one_of_json_rpc(revision: str) -> No
     async with talk(server) as both:
         with pytest.raises(PeerError):
             await both.client.list_tools()
-        assert len(both.sent) == 3 and len(both.received) == 2
+        assert len(both.sent) == (2 if revision == MODERN else 3) and len(both.received) == 2
         assert all(message["jsonrpc"] == "2.0" for message in (*both.sent, *both.received))
 
 
@@ -51,8 +53,8 @@ async def test_every_message_that_leaves_is_one_of_json_rpc(revision: str) -> No
 async def test_an_id_is_a_string_or_an_integer_and_comes_back(revision: str, id_: Any) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
-        answer = await line.ask("ping", id_=id_)
-        assert answer["id"] == id_ and type(answer["id"]) is type(id_)
+        answer = await line.ask(idle(revision), id_=id_)
+        assert "result" in answer and answer["id"] == id_ and type(answer["id"]) is type(id_)
 
 
 @requirement("messages.request-id", "messages.id-not-null")
@@ -61,7 +63,7 @@ async def test_an_id_of_another_kind_is_refused(revision: str, id_: Any) -> None
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
         before = len(line.got)
-        line.tell(id=id_, method="ping")
+        line.tell(id=id_, method=idle(revision))
         [answer] = line.got[before:]
         assert answer["error"]["code"] == -32600 and "result" not in answer
 
@@ -105,9 +107,9 @@ async def test_an_id_that_is_still_open_begins_nothing_new(revision: str) -> Non
 @requirement("messages.result-or-error")
 @pytest.mark.parametrize("members", [{}, {"result": {}, "error": {"code": 1, "message": "m"}}])
 async def test_an_answer_with_both_or_neither_fails_the_call(revision: str, members: dict[str, Any]) -> None:
-    async with answering(revision) as server:
-        call = asyncio.create_task(server.client.ping())
-        asked = await server.asked("ping")
+    async with answering(revision, capabilities={"tools": {}}) as server:
+        call = asyncio.create_task(server.client.list_tools())
+        asked = await server.asked("tools/list")
         before = len(server.got)
         server.tell(id=asked["id"], **members)
         async with asyncio.timeout(5):
@@ -122,27 +124,41 @@ async def test_an_answer_with_both_or_neither_fails_the_call(revision: str, memb
 async def test_our_answers_have_one_of_them(revision: str) -> None:
     async with raw(make_server(revision, list_tools=raises(KeyError()))) as line:
         await line.shake_hands(revision)
-        for id_, method in enumerate(("ping", "tools/list", "no/such")):
+        for id_, method in enumerate((idle(revision), "tools/list", "no/such")):
             answer = await line.ask(method, id_=id_)
-            assert ("result" in answer) is (method == "ping") is ("error" not in answer)
-            assert method == "ping" or type(answer["error"]["code"]) is int
+            assert ("result" in answer) is (id_ == 0) is ("error" not in answer)
+            assert id_ == 0 or type(answer["error"]["code"]) is int
 
 
 @requirement("messages.error-code-integer")
 @pytest.mark.parametrize("code", ["1", 1.5, None, True])
 async def test_a_code_that_is_no_integer_fails_the_call(revision: str, code: Any) -> None:
-    async with answering(revision) as server:
-        call = asyncio.create_task(server.client.ping())
-        server.tell(id=(await server.asked("ping"))["id"], error={"code": code, "message": "m"})
+    async with answering(revision, capabilities={"tools": {}}) as server:
+        call = asyncio.create_task(server.client.list_tools())
+        server.tell(id=(await server.asked("tools/list"))["id"], error={"code": code, "message": "m"})
         with pytest.raises(RemoteProtocolError, match='integer "code"'):
             await call
 
 
+@requirement("modern.error-codes-unassumed")
+@pytest.mark.parametrize("code", [-32000, -32001, -32002, -32019])
+async def test_codes_that_mean_nothing_reach_the_caller_as_they_are(revision: str, code: int) -> None:
+    async with answering(revision, capabilities={"tools": {}}) as server:
+        call = asyncio.create_task(server.client.list_tools())
+        server.tell(id=(await server.asked("tools/list"))["id"], error={"code": code, "message": "m", "data": [1]})
+        with pytest.raises(PeerError, match="m") as caught:
+            await call
+        assert (caught.value.code, caught.value.data, type(caught.value)) == (code, [1], PeerError)
+        again = asyncio.create_task(server.client.call_tool(name="x"))
+        server.tell(id=(await server.asked("tools/call"))["id"], result={"content": []})
+        assert (await again).content == []
+
+
 @requirement("messages.error-members")
 async def test_an_error_without_its_members_fails_the_call(revision: str) -> None:
-    async with answering(revision) as server:
-        call = asyncio.create_task(server.client.ping())
-        server.tell(id=(await server.asked("ping"))["id"], error={"code": 1})
+    async with answering(revision, capabilities={"tools": {}}) as server:
+        call = asyncio.create_task(server.client.list_tools())
+        server.tell(id=(await server.asked("tools/list"))["id"], error={"code": 1})
         with pytest.raises(RemoteProtocolError, match='"message"'):
             await call
 
@@ -191,7 +207,7 @@ async def test_no_notification_is_answered(revision: str) -> None:
         line.tell(method="notifications/progress", params={})
         line.tell(method="notifications/roots/list_changed", params={"_meta": 1})
         line.tell(method="tools/list")
-        await line.ask("ping", id_=9)
+        await line.ask(idle(revision), id_=9)
         assert [message["id"] for message in line.got[before:]] == [9]
 
 
@@ -217,8 +233,8 @@ async def test_reserved_names_may_have_any_value(revision: str, value: Any) -> N
     async with raw(make_server(revision, call_tool=call_tool)) as line:
         await line.shake_hands(revision)
         answer = await line.ask("tools/call", {"name": "t", "_meta": meta})
-        assert answer["result"]["_meta"] == {"io.modelcontextprotocol/x": value}
-        assert seen == [meta]
+        assert answer["result"]["_meta"][f"{PREFIX}x"] == value
+        assert seen == [{**line.meta, **meta}]
 
 
 NAME = re.compile(
@@ -243,7 +259,8 @@ async def test_names_that_the_runtime_itself_writes_follow_the_grammar(revision:
             for part in ("params", "result")
             for name in message.get(part, {}).get("_meta", {})
         }
-        assert found == ({"progressToken", RELATED} if more else {"progressToken"})
+        assert "progressToken" in found and (RELATED in found) is bool(more)
+        assert (found == {"progressToken", RELATED} - ({RELATED} if not more else set())) is (revision != MODERN)
         assert all(NAME.fullmatch(name) for name in found)
 
 

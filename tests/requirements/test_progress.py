@@ -30,14 +30,14 @@ def listening() -> tuple[Reports, CallOptions]:
 
 @requirement("progress.token-type", "progress.token-unique")
 async def test_our_tokens_are_integers_of_their_own(revision: str) -> None:
-    async with answering(revision) as server:
-        calls = [asyncio.create_task(server.client.ping(options=listening()[1])) for _ in range(5)]
+    async with answering(revision, capabilities={"tools": {}}) as server:
+        calls = [asyncio.create_task(server.client.list_tools(options=listening()[1])) for _ in range(5)]
         await asyncio.sleep(0.01)
-        asked = [message for message in server.got if message.get("method") == "ping"]
+        asked = [message for message in server.got if message.get("method") == "tools/list"]
         tokens = [message["params"]["_meta"]["progressToken"] for message in asked]
         assert len(set(tokens)) == 5 and all(type(token) is int for token in tokens)
         for message in asked:
-            server.tell(id=message["id"], result={})
+            server.tell(id=message["id"], result={"tools": []})
         await asyncio.gather(*calls)
 
 

@@ -2,16 +2,18 @@
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from mcp_runtime.errors import PeerError
+from mcp_runtime.roots import Roots
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed
 from support.roles import made, make_server, raises, returns
-from support.talk import bindings, raw, talk
+from support.talk import MODERN, bindings, raw, talk
 
 requirement = pytest.mark.requirement
 
@@ -22,9 +24,12 @@ async def test_who_has_resources_declares_them_and_what_they_can(revision: str) 
     cases: list[tuple[dict[str, Any], ServerOptions | None, Any]] = [
         ({}, None, None),
         (listed, None, {}),
-        ({**listed, "subscribe": returns("EmptyResult")}, None, {"subscribe": True}),
         (listed, ServerOptions(list_changed=frozenset({"resources"})), {"listChanged": True}),
     ]
+    if revision == MODERN:
+        cases.append((listed, ServerOptions(resource_updates=True), {"subscribe": True}))
+    else:
+        cases.append(({**listed, "subscribe": returns("EmptyResult")}, None, {"subscribe": True}))
     for handlers, options, declared in cases:
         async with raw(make_server(revision, options, **handlers)) as line:
             assert (await line.shake_hands(revision))["capabilities"].get("resources") == declared
@@ -47,6 +52,40 @@ async def test_a_handler_says_that_a_resource_is_not_there(revision: str) -> Non
         await line.shake_hands(revision)
         answer = await line.ask("resources/read", {"uri": "file:///x"})
         assert answer["error"] == {"code": -32002, "message": "not found", "data": {"uri": "file:///x"}}
+
+
+@requirement("resources.unknown")
+@pytest.mark.parametrize("code", [-32002, -32602])
+async def test_a_resource_that_does_not_exist_has_one_code_in_the_modern_era(revision: str, code: int) -> None:
+    """A handler that still raises the code of earlier revisions is understood."""
+    error = PeerError(code, "not found", {"uri": "file:///x"})
+    async with raw(make_server(revision, read_resource=raises(error))) as line:
+        await line.shake_hands(revision)
+        answer = await line.ask("resources/read", {"uri": "file:///x"})
+        assert answer["error"] == {"code": -32602, "message": "not found", "data": {"uri": "file:///x"}}
+
+
+@requirement("resources.paths")
+async def test_no_path_leads_out_of_what_is_served(revision: str, tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "x").write_text(folder.name, "utf-8")
+    (inside / "link").symlink_to(outside)
+
+    async def read_resource(self: Any, params: Any, ctx: Any) -> Any:
+        path = await Roots.of(ctx.connection).resolve(params.uri)
+        return made(revision, "ReadResourceResult", contents=[{"uri": params.uri, "text": path.read_text("utf-8")}])
+
+    listed = returns("ListResourcesResult", resources=[])
+    server = make_server(revision, read_resource=read_resource, list_resources=listed)
+    async with talk(server, roots=[inside.as_uri()]) as both:
+        [found] = (await both.client.read_resource(uri=(inside / "x").as_uri())).contents
+        assert found.text == "in"
+        for path in ((outside / "x").as_uri(), f"{inside.as_uri()}/%2e%2e/out/x", f"{inside.as_uri()}/link/x"):
+            with pytest.raises(PeerError) as refused:
+                await both.client.read_resource(uri=path)
+            assert refused.value.code == -32602
 
 
 @requirement("resources.internal-error")

@@ -9,7 +9,7 @@ import pytest
 from mcp_runtime.errors import MissingCapability
 from mcp_runtime.roots import PathRefused, Roots
 from support.roles import answering, make_handlers, make_server, raises
-from support.talk import raw, talk
+from support.talk import MODERN, raw, talk
 
 requirement = pytest.mark.requirement
 CHANGED = "notifications/roots/list_changed"
@@ -19,11 +19,12 @@ LIST = "roots/list"
 @requirement("roots.declared")
 async def test_who_has_roots_declares_them(revision: str) -> None:
     async with answering(revision, roots=["file:///one"]) as server:
-        assert server.got[0]["params"]["capabilities"] == {"roots": {"listChanged": True}}
+        assert server.declared == {"roots": {} if revision == MODERN else {"listChanged": True}}
         answer = await server.ask(LIST)
         assert answer["result"] == {"roots": [{"uri": "file:///one"}]}
     async with answering(revision) as server:
-        assert server.got[0]["params"]["capabilities"] == {}
+        assert server.declared == {}
+        assert "error" in await server.ask(LIST)
 
 
 @requirement("roots.list-changed")

@@ -1,17 +1,16 @@
 """Sampling (client/sampling): a server asks the client's model."""
 
-import asyncio
 from typing import Any
 
 import pytest
 
-from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.context import Way
-from mcp_runtime.errors import LocalProtocolError, MissingCapability, RemoteProtocolError
+from mcp_runtime.errors import LocalProtocolError, MissingCapability
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
 from mcp_runtime.sampling import Denied, reviewed
-from support.roles import answering, made, make_handlers, make_server
-from support.talk import raw
+from support.asked import asked_in_a_call
+from support.roles import answering, is_refused, made, make_handlers, make_server
+from support.talk import bindings, raw
 
 requirement = pytest.mark.requirement
 ASK = "sampling/createMessage"
@@ -47,11 +46,11 @@ class Model:
 @requirement("sampling.declared")
 async def test_who_samples_declares_it(revision: str) -> None:
     async with answering(revision, handlers=Model(revision).handlers) as server:
-        assert server.got[0]["params"]["capabilities"] == {"sampling": {}}
+        assert server.declared == {"sampling": {}}
         assert (await server.ask(ASK, asks(says("hi"))))["result"]["content"]["text"] == "hi"
     async with answering(revision) as server:
-        assert server.got[0]["params"]["capabilities"] == {}
-        assert (await server.ask(ASK, asks(says("hi"))))["error"]["code"] == -32601
+        assert server.declared == {}
+        assert is_refused(await server.ask(ASK, asks(says("hi"))), -32601)
 
 
 @requirement("sampling.human-in-the-loop", "sampling.rejected")
@@ -92,21 +91,32 @@ async def test_messages_that_are_none_reach_no_model(revision: str) -> None:
             asks({"role": "system", "content": says("x")["content"]}),
         ]
         for number, params in enumerate(wrong):
-            assert (await server.ask(ASK, params, id_=f"s{number}"))["error"]["code"] == -32602
+            assert is_refused(await server.ask(ASK, params, id_=f"s{number}"), -32602)
         assert not model.asked
 
 
 @requirement("sampling.content-validated")
 async def test_a_result_that_is_none_reaches_no_handler_of_a_server(revision: str) -> None:
-    async with raw(make_server(revision)) as line:
+    """In the legacy era its handler is told, in the modern one the client."""
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        await ctx.client.create_message(messages=[made(revision, "SamplingMessage", **says("x"))], max_tokens=1)
+        raise AssertionError("answered")
+
+    wrong = {"role": "assistant", "content": {"type": "text"}, "model": "m"}
+    async with raw(make_server(revision, call_tool=call_tool)) as line:
         await line.shake_hands(revision, sampling={})
-        params = made(revision, "CreateMessageRequestParams", **asks(says("x")))
-        method: Any = line.server.stub.__binding__.methods[ASK]
-        asking = asyncio.create_task(line.server.request(method, params, None))
-        await asyncio.sleep(0)
-        line.tell(id=line.got[-1]["id"], result={"role": "assistant", "content": {"type": "text"}, "model": "m"})
-        with pytest.raises(RemoteProtocolError, match="/content"):
-            await asking
+        line.got.clear()
+        line.tell(id=1, method="tools/call", params={"name": "x"})
+        asked = await line.arrived()
+        if "method" in asked:
+            line.tell(id=asked["id"], result=wrong)
+            assert (await line.answer(1))["error"]["code"] == -32603
+            return
+        [key] = asked["result"]["inputRequests"]
+        more = {"inputResponses": {key: wrong}, "requestState": asked["result"]["requestState"]}
+        error = (await line.ask("tools/call", {"name": "x", **more}, id_=2))["error"]
+        assert error["code"] == -32602 and error["data"]["pointer"].startswith(f"/inputResponses/{key}/content")
 
 
 @requirement("sampling.rate-limited")
@@ -127,9 +137,9 @@ RESULT: dict[str, Any] = {"type": "tool_result", "toolUseId": "a", "content": []
 async def test_who_declares_tools_gets_them(revision: str) -> None:
     model = Model(revision)
     async with answering(revision, handlers=model.handlers) as server:
-        assert server.got[0]["params"]["capabilities"] == {"sampling": {}}
+        assert server.declared == {"sampling": {}}
     async with answering(revision, handlers=model.handlers, own=TOOLS) as server:
-        assert server.got[0]["params"]["capabilities"] == TOOLS
+        assert server.declared == TOOLS
         assert "result" in await server.ask(ASK, asks(says("hi"), tools=[TOOL], toolChoice={"mode": "auto"}))
         assert model.asked[0].tools[0].name == "t" and model.asked[0].tool_choice.mode == "auto"
 
@@ -144,15 +154,23 @@ async def test_who_did_not_refuses_them(revision: str, more: dict[str, Any]) -> 
 
 
 @requirement("sampling.tools-not-sent")
-async def test_a_server_sends_no_tools_to_who_did_not(revision: str) -> None:
-    async with raw(make_server(revision)) as line:
-        await line.shake_hands(revision, sampling={})
-        client: Any = line.server.stub
-        message = v.SamplingMessage(role="user", content=v.TextContent(text="x"))
-        for more in ({"tools": [v.Tool(name="t", input_schema=v.ToolInputSchema())]}, {"tool_choice": v.ToolChoice()}):
-            with pytest.raises(MissingCapability, match=r"client\.sampling\.tools"):
-                await client.create_message(messages=[message], max_tokens=1, **more)
-        assert ASK not in [message.get("method") for message in line.got]
+@pytest.mark.parametrize("has_tools", [True, False])
+async def test_a_server_sends_no_tools_to_a_client_that_did_not_declare_them(revision: str, has_tools: bool) -> None:
+    package = bindings(revision)
+
+    async def ask(ctx: Any) -> Any:
+        given: dict[str, Any] = (
+            {"tools": [package.Tool(name="t", input_schema=package.ToolInputSchema())]}
+            if has_tools
+            else {"tool_choice": package.ToolChoice()}
+        )
+        return await ctx.client.create_message(
+            messages=[made(revision, "SamplingMessage", **says("x"))], max_tokens=1, **given
+        )
+
+    found = await asked_in_a_call(revision, ask, sampling={})
+    assert isinstance(found.outcome, MissingCapability) and "client.sampling.tools" in str(found.outcome)
+    assert not found.questions
 
 
 @requirement("sampling.results-alone", "sampling.results-mixed")
@@ -161,7 +179,7 @@ async def test_results_of_tools_among_other_content_are_refused(revision: str) -
     async with answering(revision, handlers=model.handlers, own=TOOLS) as server:
         mixed = {"role": "user", "content": [says("here")["content"], RESULT]}
         answer = await server.ask(ASK, asks(says("hi"), {"role": "assistant", "content": USE}, mixed))
-        assert answer["error"]["code"] == -32602 and "nothing else" in answer["error"]["message"]
+        assert is_refused(answer, -32602) and "nothing else" in answer["error"]["message"]
         assert not model.asked
 
 
@@ -210,8 +228,7 @@ async def test_a_use_without_its_result_neither_leaves_nor_reaches_a_handler(rev
     async with answering(
         revision, handlers=make_handlers(revision, create_message=create_message), own=TOOLS
     ) as server:
-        answer = await server.ask(ASK, asks(*UNANSWERED[case]))
-        assert answer["error"]["code"] == -32602 and not asked
+        assert is_refused(await server.ask(ASK, asks(*UNANSWERED[case])), -32602) and not asked
     async with raw(make_server(revision, call_tool=call_tool)) as line:
         await line.shake_hands(revision, sampling={"tools": {}})
         assert "result" in await line.ask("tools/call", {"name": "x"})

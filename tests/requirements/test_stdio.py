@@ -18,7 +18,7 @@ from mcp_runtime.transports.base import Receiver, TransportError
 from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
 from support.roles import TEXT, make_server, returns
 from support.stdio_peers import RAW_PEER, Raw
-from support.talk import bindings
+from support.talk import MODERN, bindings, of_sender
 
 requirement = pytest.mark.requirement
 SERVER = str(Path(__file__).with_name("stdio_server.py"))
@@ -37,7 +37,7 @@ async def test_a_client_and_a_server_speak_in_any_locale(revision: str) -> None:
 
 @requirement("stdio.one-line")
 def test_a_message_is_one_line_of_utf_8_and_nothing_else_is_written(revision: str) -> None:
-    out, _ = run(revision, [request(1, "initialize", hello(revision)), confirmed(), called(2, ODD), called(3, "x")])
+    out, _ = run(revision, [*hello(revision), called(revision, 2, ODD), called(revision, 3, "x")])
     lines = out.split(b"\n")
     assert lines.pop() == b"" and len(lines) == 3
     assert [json.loads(line)["id"] for line in lines] == [1, 2, 3]
@@ -46,7 +46,7 @@ def test_a_message_is_one_line_of_utf_8_and_nothing_else_is_written(revision: st
 
 @requirement("stdio.stdout-clean")
 def test_what_handlers_and_children_print_is_not_on_standard_output(revision: str) -> None:
-    out, err = run(revision, [request(1, "initialize", hello(revision)), confirmed(), called(2, "x")])
+    out, err = run(revision, [*hello(revision), called(revision, 2, "x")])
     assert b"printed" not in out and all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
     assert b"printed by a handler\n" in err and b"printed by a child\n" in err
 
@@ -72,16 +72,17 @@ def request(id_: int, method: str, params: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode()
 
 
-def hello(revision: str) -> Any:
-    return {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}}
+def hello(revision: str) -> list[bytes]:
+    """Return the messages by which a client begins."""
+    if revision == MODERN:
+        return [request(1, "server/discover", {"_meta": of_sender(revision, {})})]
+    said = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}}
+    return [request(1, "initialize", said), b'{"jsonrpc":"2.0","method":"notifications/initialized"}']
 
 
-def confirmed() -> bytes:
-    return b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
-
-
-def called(id_: int, text: str) -> bytes:
-    return request(id_, "tools/call", {"name": "x", "arguments": {"text": text}})
+def called(revision: str, id_: int, text: str) -> bytes:
+    meta = {"_meta": of_sender(revision, {})} if revision == MODERN else {}
+    return request(id_, "tools/call", {"name": "x", "arguments": {"text": text}, **meta})
 
 
 KEEPER = """
@@ -95,6 +96,9 @@ with open(sys.argv[1], "wb") as kept:
             info = {"name": "keeper", "version": "0"}
             version = message["params"]["protocolVersion"]
             result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+        elif message.get("method") == "server/discover":
+            result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
             print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
         elif message.get("id"):
             print("an error, one would think", file=sys.stderr, flush=True)
@@ -112,8 +116,13 @@ async def test_a_client_writes_nothing_but_messages(revision: str, tmp_path: Pat
         await client.call_tool(name="x", arguments={"text": ODD})
     *lines, last = kept.read_bytes().split(b"\n")
     assert last == b""
-    assert [json.loads(line)["method"] for line in lines] == ["initialize", "notifications/initialized", "tools/call"]
-    assert json.loads(lines[2])["params"]["arguments"]["text"] == ODD
+    assert [json.loads(line)["method"] for line in lines] == [*beginning(revision), "tools/call"]
+    assert json.loads(lines[-1])["params"]["arguments"]["text"] == ODD
+
+
+def beginning(revision: str) -> list[str]:
+    """Return the methods by which our client begins."""
+    return ["server/discover"] if revision == MODERN else ["initialize", "notifications/initialized"]
 
 
 @requirement("stdio.stderr-no-error")
@@ -233,8 +242,8 @@ async def test_a_transport_of_ones_own_has_the_same_messages_and_lifecycle(revis
     client = await bindings(revision).Client.open(Peer(here))
     assert (await client.call_tool(name="x")).content[0].text == "done"
     sent = [json.loads(message)["method"] for message in here.carried]
-    assert sent == ["initialize", "notifications/initialized", "tools/call"]
+    assert sent == [*beginning(revision), "tools/call"]
     await client.connection.aclose()
     assert await server.wait_closed() == "the tube was closed"
     with pytest.raises(ConnectionClosed):
-        await client.ping()
+        await client.call_tool(name="x")

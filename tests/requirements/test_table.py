@@ -1,12 +1,17 @@
 """The table of requirements itself: nothing in it is unproven, stale or out of date."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.requirement_table import LEGACY, PAGE, REVISIONS, Row, proof_of, render, rows, shown, span
+from support.official import upstream
+from support.requirement_table import LEGACY, MODERN, PAGE, REVISIONS, Row, proof_of, render, rows, shown, span
+from support.specification import Demand, demands
 
 ROOT = PAGE.parents[1]
+LEFT_OUT = tomllib.loads(Path(__file__).with_name("left_out.toml").read_text("utf-8"))["left"]
 
 
 def test_each_requirement_is_shown_in_one_way() -> None:
@@ -37,6 +42,47 @@ def covered(row: Row) -> set[str]:
     return found
 
 
+@pytest.fixture
+def demanded() -> list[Demand]:
+    """What the pages of 2026-07-28 demand."""
+    if not upstream().is_dir():
+        pytest.skip(f"the official pages are not here: {upstream()} (set MCP_UPSTREAM)")
+    found = list(demands(MODERN))
+    assert len(found) > 300
+    return found
+
+
+def is_left_out(demand: Demand, left: dict[str, str]) -> bool:
+    page = left["page"]
+    return (
+        (demand.page.startswith(page) if page.endswith("/") else demand.page == page)
+        and left.get("section", demand.section) == demand.section
+        and demand.text.startswith(left.get("words", ""))
+    )
+
+
+def test_each_demand_of_the_modern_era_has_a_row(demanded: list[Demand]) -> None:
+    """A MUST on a page of 2026-07-28 belongs to a row that names its digest, or is left out for a reason."""
+    named = {digest for row in rows().values() for digest in row.said}
+    missing = {
+        f"{demand.page}: {demand.text}": demand.digest
+        for demand in demanded
+        if demand.digest not in named and not any(is_left_out(demand, left) for left in LEFT_OUT)
+    }
+    assert not missing
+
+
+def test_no_row_or_exception_is_about_a_demand_that_is_gone(demanded: list[Demand]) -> None:
+    there = {demand.digest for demand in demanded}
+    assert not {row.id: row.said for row in rows().values() if not there.issuperset(row.said)}
+    assert not [left for left in LEFT_OUT if not any(is_left_out(demand, left) for demand in demanded)]
+
+
+def test_what_the_modern_era_demands_is_a_must_there() -> None:
+    assert not [row.id for row in rows().values() if row.said and MODERN not in row.must]
+    assert not [row.id for row in rows().values() if MODERN in row.must and not row.said]
+
+
 def test_no_test_names_what_is_not_there() -> None:
     stale = {f"{test.node}: {id_}" for test in shown() for id_ in test.ids if id_ not in rows()}
     assert not stale
@@ -65,6 +111,8 @@ def test_the_page_is_up_to_date() -> None:
         ("2025-03-26..2025-06-18", LEGACY[1:3]),
         ("2025-11-25", LEGACY[3:]),
         ("2026-07-28", REVISIONS[4:]),
+        ("..2026-07-28", REVISIONS),
+        ("2025-11-25..2026-07-28", REVISIONS[3:]),
     ],
 )
 def test_spans_of_revisions(text: str, revisions: tuple[str, ...]) -> None:

@@ -12,7 +12,7 @@ from mcp_runtime.middleware.validate import Validate
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed
 from support.roles import SUM, TEXT, Hold, answering, make_server, returns
-from support.talk import raw, talk
+from support.talk import plain, raw, talk
 
 requirement = pytest.mark.requirement
 TOTAL = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}
@@ -78,7 +78,7 @@ async def test_a_result_that_conforms_leaves_and_so_does_an_error(revision: str,
     )
     async with raw(server) as line:
         await line.shake_hands(revision)
-        assert (await line.ask("tools/call", {"name": "sum"}))["result"] == {"content": [TEXT], **more}
+        assert plain((await line.ask("tools/call", {"name": "sum"}))["result"]) == {"content": [TEXT], **more}
 
 
 @requirement("tools.output-validated")

@@ -20,6 +20,7 @@ class TestSchemas:
             with pytest.raises(UnusableSchema, match="leads nowhere"):
                 Check({"$ref": reference}).find(1)
 
+    @pytest.mark.requirement("messages.schema-not-fetched")
     def test_a_server_that_a_reference_names_is_not_asked(self) -> None:
         asked: list[str] = []
 

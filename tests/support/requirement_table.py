@@ -34,6 +34,7 @@ class Row:
         text: what it asks for, in words of our own.
         example: the program in examples/ that shows it, empty for none.
         reason: why nothing of ours shows it, empty if something does.
+        said: digests of the sentences of 2026-07-28 that demand it (`support.specification`).
     """
 
     id: str
@@ -44,6 +45,7 @@ class Row:
     text: str
     example: str
     reason: str
+    said: tuple[str, ...]
 
     @property
     def revisions(self) -> tuple[str, ...]:
@@ -69,19 +71,19 @@ class Shown:
 
 
 def span(text: str) -> tuple[str, ...]:
-    """Return the legacy revisions of ``A..B``, where either end may be left out, or a single one; none of nothing.
+    """Return the revisions of ``A..B``, or a single one; none of nothing.
+
+    An end that is left out is that of the legacy era: ``..`` are its revisions, ``..2026-07-28`` all.
 
     Raises:
         ValueError: there is no such revision.
     """
     if not text:
         return ()
-    if text == MODERN:
-        return (MODERN,)
     first, dots, last = text.partition("..")
-    begin = LEGACY.index(first) if first else 0
-    end = (LEGACY.index(last) if last else len(LEGACY) - 1) if dots else begin
-    return LEGACY[begin : end + 1]
+    begin = REVISIONS.index(first or LEGACY[0])
+    end = REVISIONS.index(last or LEGACY[-1]) if dots else begin
+    return REVISIONS[begin : end + 1]
 
 
 @cache
@@ -112,6 +114,7 @@ def _row(id_: str, data: Mapping[str, Any]) -> Row:
         text=data["text"],
         example=data.get("example", ""),
         reason=data.get("reason", ""),
+        said=tuple(data.get("said", ())),
     )
 
 
@@ -163,8 +166,8 @@ def render() -> str:
     lines = [
         "# Requirements",
         "",
-        "What the specification demands and recommends, in our own words, and what shows that it is met: first of",
-        "the legacy revisions (2024-11-05 to 2025-11-25), then what is new in 2026-07-28. `make docs` writes this page",
+        "What the specification demands and recommends, in our own words, and what shows that it is met. Everything",
+        "that 2026-07-28 demands is here, except for authorization and some of HTTP. `make docs` writes this page",
         "from the rows in [tests/requirements/rows](../tests/requirements/rows) and from the tests, which name the",
         "requirements that they show; a test fails if one is shown by nothing and has no reason either.",
         "",
@@ -173,7 +176,8 @@ def render() -> str:
         f"recommended (SHOULD). Tests show {tested} of them, examples {sum(bool(row.example) for row in every)};",
         f"{sum(bool(row.reason) for row in every)} are not shown, with the reason.",
         "",
-        "*Page* is that of the specification, and the section there. Where it says *schema*, the words stand in a",
+        "*Page* is that of the specification, and the section there; cancellation and progress moved from",
+        "basic/utilities to basic/patterns with 2026-07-28. Where it says *schema*, the words stand in a",
         "comment of the schema.",
         "",
     ]
@@ -196,11 +200,11 @@ def _line(row: Row) -> str:
 
 
 def _spelled(revisions: tuple[str, ...]) -> str:
-    if revisions == LEGACY:
-        return "in all legacy revisions"
+    if revisions in (REVISIONS, LEGACY):
+        return "in all revisions" if revisions == REVISIONS else "in all legacy revisions"
     if len(revisions) == 1:
         return revisions[0]
-    if revisions[-1] == LEGACY[-1]:
+    if revisions[-1] == MODERN:
         return f"since {revisions[0]}"
     return f"{revisions[0]} to {revisions[-1]}"
 

@@ -14,7 +14,7 @@ from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
 from support.receiving import OneStream
-from support.talk import bindings
+from support.talk import MODERN, PREFIX, bindings
 
 
 def make_server(revision: str, options: ServerOptions | None = None, **handlers: Any) -> Any:
@@ -46,14 +46,19 @@ def raises(error: Exception) -> Any:
 
 
 def made(revision: str, type_name: str, **members: Any) -> Any:
-    """Return an object of a type of a revision, given by wire names."""
-    return getattr(bindings(revision), type_name).model_validate(members)
+    """Return an object of a type of a revision, given by wire names; constants and what has a default may be absent."""
+    return getattr(bindings(revision), type_name)(**members)
 
 
 TEXT = {"type": "text", "text": "done"}
 """A text as tools and prompts return it."""
 SUM = {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}
 """The schema of the arguments of a tool."""
+
+
+def is_refused(answer: Any, code: int) -> bool:
+    """Whether a client refused to answer: with this code, where it has one to give."""
+    return "error" in answer and answer["error"]["code"] in (code, None)
 
 
 class Hold:
@@ -97,15 +102,25 @@ class RawServer(OneStream):
     def heard(self, message: bytes) -> None:
         """Keep a message, and answer the handshake."""
         self.got.append(json.loads(message))
-        if is_object(self.got[-1]) and self.got[-1].get("method") == "initialize":
+        method = self.got[-1].get("method") if is_object(self.got[-1]) else None
+        if method == "initialize":
             info = {"name": "raw", "version": "0"}
             result = {"protocolVersion": self.revision, "capabilities": self.capabilities, "serverInfo": info}
+            self.tell(id=self.got[-1]["id"], result=result)
+        elif method == "server/discover":
+            result = {"supportedVersions": [self.revision], "capabilities": self.capabilities}
             self.tell(id=self.got[-1]["id"], result=result)
         self._arrived.set()
 
     def connection_lost(self, reason: Exception | None) -> None:
         """Wake who waits."""
         self._arrived.set()
+
+    @property
+    def declared(self) -> Any:
+        """The capabilities that the client declared."""
+        params = self.got[0]["params"]
+        return params["_meta"][f"{PREFIX}clientCapabilities"] if self.revision == MODERN else params["capabilities"]
 
     def tell(self, **members: Any) -> None:
         """Send one message."""
@@ -126,9 +141,37 @@ class RawServer(OneStream):
         return await self.until(lambda message: message.get("method") == method)
 
     async def ask(self, method: str, params: Any = None, id_: Any = "s1") -> Any:
-        """Send a request and wait for its answer."""
-        self.tell(id=id_, method=method, **({} if params is None else {"params": params}))
+        """Ask the client, and wait for its answer: of the modern era in the result of a call that it makes.
+
+        In the modern era no errors go to a server: where the client refuses to answer, its call ends with an exception,
+        which is returned as an ``error``; it has a code if the handler of the client gave it one.
+        """
+        asked = {"method": method, **({} if params is None else {"params": params})}
+        if self.revision == MODERN:
+            return await self._ask_inside(asked)
+        self.tell(id=id_, **asked)
         return await self.until(lambda message: message.get("id") == id_ and "method" not in message)
+
+    async def _ask_inside(self, asked: dict[str, Any]) -> Any:
+        call = asyncio.ensure_future(self.client.call_tool(name="ask"))
+        first = await self._call()
+        self.tell(id=first["id"], result={"resultType": "input_required", "inputRequests": {"q": asked}})
+        retried = asyncio.ensure_future(self._call())
+        await asyncio.wait((call, retried), return_when=asyncio.FIRST_COMPLETED)
+        if call.done():
+            retried.cancel()
+            error = call.exception()
+            return {"error": {"code": getattr(error, "code", None), "message": str(error)}}
+        again = await retried
+        self.tell(id=again["id"], result={"resultType": "complete", "content": []})
+        await call
+        return {"result": again["params"]["inputResponses"]["q"]}
+
+    async def _call(self) -> Any:
+        """Wait for the next call of a tool, and take it out of what was received."""
+        call = await self.asked("tools/call")
+        self.got.remove(call)
+        return call
 
 
 @asynccontextmanager
@@ -150,7 +193,8 @@ async def answering(
         options: further options of the client.
     """
     here, there = memory_pair()
-    server = RawServer(revision, capabilities or {})
+    asks: dict[str, Any] = {"tools": {}} if revision == MODERN else {}
+    server = RawServer(revision, asks if capabilities is None else capabilities)
     server.send = there.send
     await there.start(server)
     server.client = await bindings(revision).Client.open(
