@@ -10,7 +10,7 @@ from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.caching import CacheHint
 from mcp_runtime.elicitation import Action, ask_form
 from mcp_runtime.errors import PeerError
-from mcp_runtime.server import ServerOptions
+from mcp_runtime.server import ServerOptions, requires
 from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.stdio import serve_stdio
 
@@ -56,8 +56,8 @@ class Modern(modern.Server):
         tool = modern.Tool(name="delete", description=", ".join(files), input_schema=modern.ToolInputSchema())
         return modern.ListToolsResult(tools=[tool])
 
+    @requires("elicitation.form", only=["delete"])
     async def call_tool(self, params: modern.CallToolRequestParams, ctx: modern.Context) -> modern.CallToolResult:
-        ctx.require("elicitation.form")
         text = await delete(ctx.client, params.arguments)
         return modern.CallToolResult(content=[modern.TextContent(text=text)])
 

@@ -145,12 +145,15 @@ class MissingCapability(McpError):
     Args:
         capability: the path of the capability (``server.tools``).
         purpose: what needs it: a method, or what the program required.
+        more: the paths of further ones that are needed and were not declared.
     """
 
-    def __init__(self, capability: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the capability {capability}, which the peer did not declare")
+    def __init__(self, capability: str, purpose: str, *more: str) -> None:
+        needed = f"the capabilities {', '.join((capability, *more))}" if more else f"the capability {capability}"
+        super().__init__(f"{purpose} needs {needed}, which the peer did not declare")
         self.capability = capability
+        self.capabilities = (capability, *more)
         self.purpose = purpose
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.capability, self.purpose))
+        return (type(self), (self.capability, self.purpose, *self.capabilities[1:]))

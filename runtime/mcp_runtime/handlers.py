@@ -4,9 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.errors import MissingCapability
 from mcp_runtime.plain import blocks
-from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.misnamed import check_names
 from mcp_runtime.remote import Stub
 
@@ -91,20 +89,6 @@ class Context(Generic[PeerT]):
     def cancel_reason(self) -> str | None:
         """Why the peer no longer wants the answer, in its own words."""
         return self.exchange.cancel_reason
-
-    def require(self, *capabilities: str) -> None:
-        """Check that the sender can do what is needed, before anything is done.
-
-        Args:
-            capabilities: paths of what it must have declared: ``elicitation.form``, ``sampling.tools``.
-
-        Raises:
-            MissingCapability: it did not declare one; a handler that lets it pass answers -32021 in the modern era.
-        """
-        requester = self.requester
-        for path in capabilities:
-            if not declares(requester.declared[requester.side.other], path):
-                raise MissingCapability(f"{requester.side.other.value}.{path}", self.exchange.method.name)
 
     async def recorded(self, name: str, work: Callable[[str], Awaitable[T]]) -> T:
         """Do work that must not be done again when this handler begins anew (`InputState`), and return its result.

@@ -4,9 +4,19 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.transport import Transport
 from mcp_runtime.handlers import ServerHandlers, connections_of
 from mcp_runtime.handshake.server import AnyServer, start_server
+from mcp_runtime.requires import requires
 from mcp_runtime.settings import ServerOptions
 
-__all__ = ["AnyServer", "Connection", "ServerHandlers", "ServerOptions", "connections_of", "serve", "start_server"]
+__all__ = [
+    "AnyServer",
+    "Connection",
+    "ServerHandlers",
+    "ServerOptions",
+    "connections_of",
+    "requires",
+    "serve",
+    "start_server",
+]
 
 
 async def serve(transport: Transport, *servers: AnyServer) -> str:

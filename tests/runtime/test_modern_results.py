@@ -145,25 +145,6 @@ class TestHints:
             CacheHint(seconds=1, scope=scope)
 
 
-@pytest.mark.requirement("modern.missing-capability")
-@pytest.mark.parametrize("declared", [{}, {"elicitation": {"url": {}}}])
-async def test_a_handler_says_what_it_requires_before_it_begins(declared: dict[str, Any]) -> None:
-    begun: list[str] = []
-
-    async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:
-        ctx.require("elicitation.form")
-        begun.append(params.name)
-        return v.CallToolResult(content=[])
-
-    capabilities = "io.modelcontextprotocol/clientCapabilities"
-    async with together(v.Client, make_server("2026-07-28", call_tool=call_tool)) as client:
-        with pytest.raises(v.PeerMissingRequiredClientCapabilityError) as caught:
-            await client.call_tool(name="x", meta={capabilities: declared})
-        assert caught.value.data == {"requiredCapabilities": {"elicitation": {"form": {}}}} and begun == []
-        await client.call_tool(name="x", meta={capabilities: {"elicitation": {}}})
-    assert begun == ["x"]
-
-
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
 async def test_a_handler_knows_who_asks(revision: str) -> None:
     seen: list[Any] = []

@@ -42,7 +42,7 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
         return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
         text = "%s needs the capability %s, which the peer did not declare"
-        complain(logging.WARNING, text, method, error.capability)
+        complain(logging.WARNING, text, method, " and ".join(error.capabilities))
         return _missing(error, requester)
     if isinstance(error, WrongResult):
         complain(logging.ERROR, "the handler of %s %s", method, error)
@@ -86,7 +86,8 @@ def _is_of_peer(error: MissingCapability, requester: Requester) -> bool:
 
 def _missing(error: MissingCapability, requester: Requester) -> PeerError:
     needed: dict[str, Any] = {}
-    put(needed, error.capability.partition(".")[2])
+    for path in error.capabilities:
+        put(needed, path.partition(".")[2])
     data = {"requiredCapabilities": needed}
     code = MISSING_CAPABILITY if requester.is_modern else jsonrpc.INVALID_REQUEST
     return PeerError(code, str(error), data)

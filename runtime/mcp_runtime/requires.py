@@ -1,0 +1,64 @@
+"""What the client must be able to do for a handler to begin."""
+
+from collections.abc import Callable, Collection
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from mcp_runtime.errors import MissingCapability
+from mcp_runtime.handlers import Context
+from mcp_runtime.plain import blocks
+from mcp_runtime.protocol.capabilities import declares
+
+__all__ = ["requires"]
+
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
+
+
+def requires(*capabilities: str, only: Collection[str] = ()) -> Callable[[HandlerT], HandlerT]:
+    """Declare what a client must be able to do for a handler to begin; several of these add up.
+
+    A client that did not declare it gets -32021 with ``requiredCapabilities`` in the modern era, and in the legacy era
+    -32600, which names what is missing.
+
+    Args:
+        capabilities: what it must have declared: ``"elicitation.form"``, ``"sampling.tools"``.
+        only: the tools or prompts by name, or the resources by URI, that need it; by default all that the handler
+            answers for.
+
+    Raises:
+        TypeError: `only` is a single text.
+        ValueError: nothing is required.
+    """
+    if isinstance(only, str):
+        raise TypeError(f"only: a collection of names is needed, as [{only!r}]")
+    if not capabilities or not all(capabilities):
+        raise ValueError("requires() needs the path of a capability, such as 'elicitation.form'")
+    names = frozenset(only)
+
+    def decorate(handler: HandlerT) -> HandlerT:
+        def check(*args: Any) -> None:
+            _check(capabilities, names, *args[-2:])
+
+        @wraps(handler)
+        async def checked(*args: Any) -> Any:
+            check(*args)
+            return await handler(*args)
+
+        @wraps(handler)
+        def checked_in_thread(*args: Any) -> Any:
+            check(*args)
+            return handler(*args)
+
+        return cast("HandlerT", checked_in_thread if blocks(handler) else checked)
+
+    return decorate
+
+
+def _check(capabilities: Collection[str], names: Collection[str], params: Any, ctx: Context[Any]) -> None:
+    if names and getattr(params, "name", getattr(params, "uri", None)) not in names:
+        return
+    requester = ctx.requester
+    peer = requester.side.other
+    missing = [f"{peer.value}.{path}" for path in capabilities if not declares(requester.declared[peer], path)]
+    if missing:
+        raise MissingCapability(missing[0], ctx.exchange.method.name, *missing[1:])
