@@ -44,7 +44,7 @@ class Till(v.Server):
 
     async def charge(self, what: str, key: str) -> list[Any]:
         self.charged.append((what, key))
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
         return [len(self.charged), what]
 
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
@@ -99,6 +99,10 @@ class Till(v.Server):
             self.ended.append(str(error))
             raise
         return v.CallToolResult(content=[v.TextContent(text=" ".join(map(str, said)))])
+
+    async def get_prompt(self, params: v.GetPromptRequestParams, ctx: v.Context) -> v.GetPromptResult:
+        await self.ask(ctx, "q")
+        return v.GetPromptResult(messages=[])
 
     async def branch(self, ctx: v.Context, name: str) -> str:
         return " ".join([await self.ask(ctx, f"{name}{number}") for number in range(2)])
@@ -226,11 +230,13 @@ class TestStates:
     @pytest.mark.requirement("input.state-verified", "input.state-bound")
     async def test_a_state_is_good_for_one_request_of_one_peer(self, caplog: pytest.LogCaptureFixture) -> None:
         async with line(Till()) as client:
-            message = await client.call("same", channel=Known("ada"), args={"n": 1})
+            message = await client.call("same", channel=Known("ada"), args={"n": "1"})
             again_ = answered(message)
             state = again_["requestState"]
 
-            async def retry(name: str = "same", *, by: Any = "ada", n: int = 1, by_: Line = client, **more: Any) -> Any:
+            async def retry(
+                name: str = "same", *, by: Any = "ada", n: str = "1", by_: Line = client, **more: Any
+            ) -> Any:
                 channel = Known(by) if by else None
                 return await by_.call(name, channel=channel, args={"n": n}, **{**again_, **more})
 
@@ -238,7 +244,8 @@ class TestStates:
                 retry(by="bob"),
                 retry(by=None),
                 retry("together"),
-                retry(n=2),
+                retry(n="2"),
+                retry(method="prompts/get"),
                 *(retry(requestState=altered(state, place)) for place in range(len(state))),
                 *(
                     retry(requestState=wrong)

@@ -30,13 +30,22 @@ class Line:
         self.connection = connection
         self.next_id = 0
 
-    async def call(self, name: str, *, _meta: Any = None, channel: Any = None, args: Any = None, **params: Any) -> Any:
-        return (await self.over(channel or Stream(), name, _meta=_meta, args=args, **params))[-1]
+    async def call(self, name: str, *, channel: Stream | None = None, **params: Any) -> Any:
+        return (await self.over(channel or Stream(), name, **params))[-1]
 
-    async def over(self, channel: Any, name: str, *, _meta: Any = None, args: Any = None, **params: Any) -> list[Any]:
+    async def over(
+        self,
+        channel: Stream,
+        name: str,
+        *,
+        method: str = "tools/call",
+        _meta: Any = None,
+        args: Any = None,
+        **params: Any,
+    ) -> list[Any]:
         self.next_id += 1
         told = {"name": name, "_meta": _meta or meta(), **({"arguments": args} if args else {}), **params}
-        self.streams.deliver(channel, id=self.next_id, method="tools/call", params=told)
+        self.streams.deliver(channel, id=self.next_id, method=method, params=told)
         await answer(channel, self.next_id)
         return list(channel.got)
 
