@@ -134,7 +134,9 @@ class Conversation:
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
         """Learn that one of several channels is gone: work that its revision lets outlive it goes on."""
         link = self.link
-        line = link.line_of(channel)
+        line = link.kept(channel)
+        if line is None:
+            return
         if line is link.main:
             self.connection_lost(reason)
             return

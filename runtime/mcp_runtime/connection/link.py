@@ -102,6 +102,10 @@ class Link:
         """Return the line of a channel: the one that is kept for it, otherwise a new one."""
         return self._lines.get(id(channel)) or Line(channel, self)
 
+    def kept(self, channel: Channel) -> Line | None:
+        """Return the line that is kept for a channel; None if there is none, so that nothing is open on it."""
+        return self._lines.get(id(channel))
+
     def opened(self, line: Line) -> None:
         """Keep a line, since a request is open on it."""
         if line is not self.main:

@@ -1,6 +1,6 @@
 """One MCP endpoint as a plain ASGI application (specification: basic/transports, Streamable HTTP)."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +20,7 @@ from mcp_runtime.transports.http.asgi import (
     respond,
 )
 from mcp_runtime.transports.http.checks import METHODS, Places, check_accept, check_content_type
+from mcp_runtime.transports.http.delays import Delays
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.pump import pump
@@ -66,6 +67,7 @@ class HttpApp:
         self._places = places
         self._principal = principal
         self._limits = limits
+        self._delays = Delays(limits)
         self._is_stateless = is_stateless
         self._posts = 0
         self._gets = 0
@@ -107,6 +109,7 @@ class HttpApp:
         """End all sessions."""
         self.stop()
         await self.sessions.end_all("the server is shutting down")
+        self._delays.clear()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -162,7 +165,7 @@ class HttpApp:
             session = self._session(headers, principal)
         if session is not None and session.open_streams >= limits.max_session_requests:
             raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
-        body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, timeout=limits.body_timeout)
+        body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
         if session is not None and not self.is_stopping:
             await self._take(session, body, headers, receive, send)
             return
@@ -194,7 +197,7 @@ class HttpApp:
             self.sessions.keep(session)
             session.enter()
             try:
-                await self._respond(session, stream, receive, send)
+                await self._respond(stream, receive, send, [(SESSION.encode(), session.id.encode())])
             finally:
                 session.leave()
             return
@@ -212,7 +215,7 @@ class HttpApp:
         try:
             outcome = session.receiver.message_received(body, stream)
             if outcome.is_answered:
-                await self._respond(session, stream, receive, send)
+                await self._respond(stream, receive, send)
                 return
             refused = stream.sole
             stream.finish()
@@ -246,14 +249,15 @@ class HttpApp:
         finally:
             await session.connection.aclose("the request was answered")
 
-    async def _respond(self, session: HttpSession, stream: Stream, receive: Receive, send: Send) -> None:
+    async def _respond(
+        self, stream: Stream, receive: Receive, send: Send, headers: Iterable[tuple[bytes, bytes]] = ()
+    ) -> None:
         """Answer a POST with what leaves by its stream: as JSON if it is the answer alone."""
-        identity = [] if self._is_stateless else [(SESSION.encode(), session.id.encode())]
-        await stream.first(self._limits.stream_after)
+        await stream.first(self._delays.first)
         if stream.is_finished and (answer := stream.sole) is not None:
-            await respond(send, 200, answer, headers=identity)
+            await respond(send, 200, answer, headers=headers)
         else:
-            await pump(stream, self._limits, receive, send, headers=identity)
+            await pump(stream, self._delays, receive, send, headers=headers)
 
     async def _get(self, headers: dict[str, str], principal: str | None, receive: Receive, send: Send) -> None:
         check_accept(headers, EVENTS.decode())
@@ -267,7 +271,7 @@ class HttpApp:
                 raise Refusal(400, "the event that Last-Event-ID names is not kept (any more)") from None
         session.enter()
         try:
-            await pump(stream, self._limits, receive, send, after=after)
+            await pump(stream, self._delays, receive, send, after=after)
         finally:
             session.leave()
 

@@ -1,11 +1,12 @@
 """Requests and answers of ASGI, as far as one endpoint needs them: no framework is loaded."""
 
-import asyncio
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from typing import Any, Final, Protocol, TypeAlias
+from itertools import chain
+from typing import Any, Final, TypeAlias
 
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, write_error
+from mcp_runtime.transports.http.delays import TimeLimit
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -48,28 +49,21 @@ class Disconnected(Exception):
     """The client left before its request was complete; nobody reads an answer."""
 
 
-class Peeked(Protocol):
-    """The headers of a request: names in lower case, values that came twice joined by commas."""
-
-    def get(self, name: str, default: str = "", /) -> str:
-        """Return the value of a header."""
-        ...
-
-
 def headers_of(scope: Scope, max_bytes: int) -> dict[str, str]:
     """Read the headers of a request: names in lower case, values that came twice joined by commas.
 
     Raises:
         Refusal: they are too large.
     """
-    found: dict[str, str] = {}
-    size = 0
-    for raw_name, raw_value in scope["headers"]:
-        size += len(raw_name) + len(raw_value) + 4
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    if size > max_bytes:
+    raw: tuple[tuple[bytes, bytes], ...] = tuple(scope["headers"])
+    if sum(map(len, chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
         raise Refusal(431, f"the headers have more than {max_bytes:,} bytes")
+    # ASGI has the names in lower case.
+    found = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+    if len(found) < len(raw):
+        found.clear()
+        for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in raw):
+            found[name] = f"{found[name]}, {value}" if name in found else value
     return found
 
 
@@ -89,14 +83,14 @@ async def respond(
     await send({"type": "http.response.body", "body": body})
 
 
-async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: int, timeout: float) -> bytes:
+async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: int, limit: TimeLimit) -> bytes:
     """Read the body of a request, decompressed.
 
     Args:
         receive: gives its parts.
         headers: those of the request.
         max_bytes: how large it may be, before and after decompression.
-        timeout: seconds for all of it.
+        limit: bounds how long all of it may take.
 
     Raises:
         Refusal: it is too large, too slow, or compressed in a way that is not known.
@@ -106,13 +100,12 @@ async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: 
     if length.isdecimal() and (len(length) > 18 or int(length) > 2 * max_bytes):
         raise _too_large(max_bytes)
     encoding = headers.get("content-encoding", "").strip().lower()
-    if encoding not in ("", "identity", *_DECODERS):
+    if encoding and encoding != "identity" and encoding not in _DECODERS:
         raise Refusal(415, f"the content encoding must be one of {', '.join(sorted(_DECODERS))}")
     try:
-        async with asyncio.timeout(timeout):
-            body = await _all_parts(receive, max_bytes)
+        body = await limit.within(_all_parts(receive, max_bytes))
     except TimeoutError:
-        raise Refusal(408, f"the body did not arrive within {timeout:g} s") from None
+        raise Refusal(408, f"the body did not arrive within {limit.seconds:g} s") from None
     return _decompressed(body, _DECODERS[encoding], max_bytes) if encoding in _DECODERS else body
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,6 +12,9 @@ LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 """The hosts of this machine, which are accepted where no others are named."""
 
 METHODS: Final = (b"allow", b"GET, POST, DELETE")
+
+REMEMBERED: Final = 64
+"""How many headers are remembered with what was found out about them: clients send the same ones again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class Places:
         return scheme in ("http", "https") and self._knows(host)
 
 
+@lru_cache(REMEMBERED)
 def without_port(host: str) -> str:
     """Return a host without its port; an IPv6 address keeps its brackets."""
     name, colon, port = host.rpartition(":")
@@ -100,11 +105,14 @@ def check_accept(headers: Mapping[str, str], *wanted: str) -> None:
     Raises:
         Refusal: it does not.
     """
-    given = headers.get("accept", "").lower()
-    ranges = {part.partition(";")[0].strip() for part in given.split(",") if not _is_excluded(part)}
-    for type_ in wanted:
-        if not ranges & {type_, f"{type_.partition('/')[0]}/*", "*/*"}:
-            raise Refusal(406, f"the Accept header must name {' and '.join(wanted)}")
+    if not _accepts(headers.get("accept", ""), wanted):
+        raise Refusal(406, f"the Accept header must name {' and '.join(wanted)}")
+
+
+@lru_cache(REMEMBERED)
+def _accepts(given: str, wanted: tuple[str, ...]) -> bool:
+    ranges = {part.partition(";")[0].strip() for part in given.lower().split(",") if not _is_excluded(part)}
+    return all(ranges & {type_, f"{type_.partition('/')[0]}/*", "*/*"} for type_ in wanted)
 
 
 def _is_excluded(part: str) -> bool:

@@ -4,6 +4,8 @@ import asyncio
 from collections import deque
 from typing import Final
 
+from mcp_runtime.transports.http.delays import Delay, resolve
+
 HIGH_WATER: Final = 64 << 10
 """How many bytes may be queued before `drained` waits."""
 
@@ -35,17 +37,17 @@ class Outlet:
             self.queued += len(data)
             self._wake()
 
-    def take(self) -> bytes:
-        """Return what is queued, or as much of it as is written at once; empty if nothing is."""
+    def take(self) -> tuple[bytes, bool]:
+        """Return what is queued, or as much of it as is written at once, and whether that is the end."""
         queue = self._queue
-        if self.queued <= HIGH_WATER or len(queue) == 1:
+        if self.queued <= HIGH_WATER or len(queue) <= 1:
             data = b"".join(queue)
             queue.clear()
-            return data
+            return data, self.is_over
         parts, size = [queue.popleft()], 0
         while queue and (size := size + len(parts[-1])) + len(queue[0]) <= HIGH_WATER:
             parts.append(queue.popleft())
-        return b"".join(parts)
+        return b"".join(parts), self.is_over and not queue
 
     def written(self, data: bytes) -> None:
         """Learn that bytes have left."""
@@ -68,17 +70,17 @@ class Outlet:
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
-    async def changed(self, timeout: float) -> bool:
-        """Wait until something is queued or the end has come; returns False after a timeout in seconds."""
+    async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:
+        """Wait until something is queued or the end has come; returns False after a delay."""
         if self._queue or self.is_over:
             return True
         self._waiter = waiter = asyncio.get_running_loop().create_future()
-        handle = asyncio.get_running_loop().call_later(timeout, resolve, waiter)
+        quiet.begin(waiter)
         try:
             await waiter
         finally:
             self._waiter = None
-            handle.cancel()
+            quiet.end(waiter)
         return bool(self._queue) or self.is_over
 
     async def drained(self) -> None:
@@ -91,9 +93,3 @@ class Outlet:
     def _wake(self) -> None:
         if self._waiter is not None:
             resolve(self._waiter)
-
-
-def resolve(future: "asyncio.Future[None]") -> None:
-    """Let whoever waits for a future go on."""
-    if not future.done():
-        future.set_result(None)

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Iterable
 
 from mcp_runtime.transports.http.asgi import EVENTS, Receive, Refusal, Send
-from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.delays import Delays
 from mcp_runtime.transports.http.outlet import Outlet
 from mcp_runtime.transports.http.stream import Stream
 
 
 async def pump(
     stream: Stream,
-    limits: HttpLimits,
+    delays: Delays,
     receive: Receive,
     send: Send,
     *,
@@ -22,7 +22,7 @@ async def pump(
 
     Args:
         stream: the stream.
-        limits: how slow the client may be.
+        delays: how slow the client may be.
         receive: tells when the client leaves.
         send: takes the answer.
         after: the number of the last event that the client has got; None if it has got none.
@@ -36,9 +36,23 @@ async def pump(
         stream.attach(outlet, after=after)
     except LookupError:
         raise Refusal(400, "the events after Last-Event-ID are no longer kept") from None
-    watcher = asyncio.ensure_future(_watch(receive, outlet))
+    watcher: asyncio.Task[None] | None = None
     try:
-        await _write(outlet, limits, send, headers)
+        await delays.write.within(_begin(send, headers))
+        while not outlet.was_cut:
+            data, is_last = outlet.take()
+            if data or is_last:
+                event = {"type": "http.response.body", "body": data, "more_body": not is_last}
+                await delays.write.within(send(event))
+                outlet.written(data)
+                if is_last:
+                    break
+            else:
+                watcher = watcher or asyncio.ensure_future(_watch(receive, outlet))
+                if not await outlet.changed(delays.quiet):
+                    outlet.put(b":\n\n")
+    except TimeoutError:
+        outlet.was_cut = True
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if not outlet.was_cut or task is None:
@@ -47,30 +61,14 @@ async def pump(
         task.uncancel()
     finally:
         stream.detach(outlet)
-        watcher.cancel()
+        if watcher is not None:
+            watcher.cancel()
 
 
-async def _write(outlet: Outlet, limits: HttpLimits, send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
+async def _begin(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
     # Proxies must neither keep nor collect events.
     sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
-    try:
-        async with asyncio.timeout(limits.write_timeout):
-            await send({"type": "http.response.start", "status": 200, "headers": [*sent, *headers]})
-        while True:
-            is_over = outlet.is_over
-            if data := outlet.take():
-                async with asyncio.timeout(limits.write_timeout):
-                    await send({"type": "http.response.body", "body": data, "more_body": True})
-                outlet.written(data)
-            elif is_over:
-                break
-            elif not await outlet.changed(limits.keepalive):
-                outlet.put(b":\n\n")
-        if not outlet.was_cut:
-            async with asyncio.timeout(limits.write_timeout):
-                await send({"type": "http.response.body", "body": b""})
-    except TimeoutError:
-        outlet.was_cut = True
+    await send({"type": "http.response.start", "status": 200, "headers": [*sent, *headers]})
 
 
 async def _watch(receive: Receive, outlet: Outlet) -> None:

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from mcp_runtime.transports.http.delays import Delay, resolve
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.outlet import HIGH_WATER, Outlet, resolve
+from mcp_runtime.transports.http.outlet import HIGH_WATER, Outlet
 
 
 class Owner(Protocol):
@@ -110,18 +111,17 @@ class Stream:
             self.outlet.end()
         self.wake()
 
-    async def first(self, seconds: float) -> None:
-        """Wait until the first message is there or none will be, for a number of seconds at most."""
+    async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
+        """Wait until the first message is there or none will be, or the delay is over."""
         if self._early or self.is_finished:
             return
-        loop = asyncio.get_running_loop()
-        self._waiter = waiter = loop.create_future()
-        handle = loop.call_later(seconds, resolve, waiter)
+        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        delay.begin(waiter)
         try:
             await waiter
         finally:
             self._waiter = None
-            handle.cancel()
+            delay.end(waiter)
 
     def attach(self, outlet: Outlet, *, after: int | None = None) -> None:
         """Let events leave by a response; one that was attached before ends.

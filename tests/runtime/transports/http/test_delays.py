@@ -1,0 +1,58 @@
+"""Waits of the same length, of which each ends in time or is told that it did not."""
+
+import asyncio
+
+import pytest
+
+from mcp_runtime.transports.http.delays import Delay, TimeLimit
+
+
+async def test_a_wait_that_takes_too_long_is_told_in_its_turn() -> None:
+    late: list[tuple[str, float]] = []
+    now = asyncio.get_running_loop().time
+    delay = Delay[str](0.05, lambda name: late.append((name, now())))
+    begun = now()
+    for name in ("a", "b", "c"):
+        delay.begin(name)
+        await asyncio.sleep(0.02)
+    assert delay.end("b")
+    await asyncio.sleep(0.15)
+    assert [name for name, _ in late] == ["a", "c"]
+    assert late[0][1] - begun >= 0.05 and late[1][1] - begun >= 0.09
+    assert not delay.end("a"), "it was over before"
+    delay.begin("d")
+    await asyncio.sleep(0.1)
+    assert late[-1][0] == "d"
+
+
+async def test_what_is_forgotten_is_told_of_nothing() -> None:
+    late: list[str] = []
+    delay = Delay[str](0.02, late.append)
+    delay.begin("a")
+    delay.clear()
+    await asyncio.sleep(0.05)
+    assert late == []
+    delay.begin("b")
+    await asyncio.sleep(0.05)
+    assert late == ["b"]
+
+
+def test_an_application_may_be_called_in_one_loop_after_the_other() -> None:
+    limit = TimeLimit(0.05)
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            asyncio.run(limit.within(asyncio.sleep(10)))
+
+
+async def test_a_limit_is_not_taken_for_a_cancellation_nor_the_other_way_round() -> None:
+    limit = TimeLimit(0.05)
+    assert await limit.within(asyncio.sleep(0, "done")) == "done"
+    with pytest.raises(TimeoutError):
+        await limit.within(asyncio.sleep(10))
+    task = asyncio.current_task()
+    assert task is not None and task.cancelling() == 0
+    other = asyncio.create_task(limit.within(asyncio.sleep(10)))
+    await asyncio.sleep(0)
+    other.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await other
