@@ -157,6 +157,10 @@ class Handlers:
             setattr(cls, _IMPLEMENTED, found)
         return found
 
+    def answered(self) -> frozenset[str]:
+        """Return the methods that this object answers; those that its class handles."""
+        return self.implemented()
+
     def connected(self, connection: "Connection") -> None:
         """Is called for each new connection before anything is handled: here a vendor's methods and hooks are added."""
 
@@ -166,6 +170,14 @@ class ServerHandlers(Handlers):
 
     options: "ServerOptions | None" = None
     """Who the server is and what it declares beyond what it implements; by default it bears the name of its class."""
+
+    def effective_options(self) -> "ServerOptions":
+        """Return the options with which this server is served."""
+        if self.options is not None:
+            return self.options
+        from mcp_runtime.settings import ServerOptions  # Importing a server must not import asyncio.
+
+        return ServerOptions()
 
 
 def handler_of(handlers: Handlers, method: str) -> "Handler":
@@ -181,7 +193,7 @@ def handler_of(handlers: Handlers, method: str) -> "Handler":
 
 def answer_with(handlers: Handlers, connection: "Connection") -> None:
     """Let handlers answer what comes over a connection that is bound to their revision."""
-    for name in handlers.implemented():
+    for name in handlers.answered():
         connection.handle(handlers.__binding__.methods[name], handler_of(handlers, name))
     handlers.connected(connection)
 

@@ -131,8 +131,8 @@ def threaded(function: Callable[..., Any], threads: Threads = THREADS) -> Callab
     """Return a coroutine function that runs a plain one in a thread; an awaitable that it returns is awaited."""
 
     @wraps(function)
-    async def run(*args: Any) -> Any:
-        result = await threads.run(function, *args)
+    async def run(*args: Any, **named: Any) -> Any:
+        result = await threads.run(partial(function, **named) if named else function, *args)
         return await result if inspect.isawaitable(result) else result
 
     return run

@@ -49,7 +49,7 @@ SPELLING = ("spelling.py",)
 SYNTAX = re.compile(
     r"^\s*(class|def|async def|import|from|return|if|raise) |^\s*(else:|@\w)" r'|^ {4}[^ ]|""|: _?[A-Z]\w+ = |\w\(.*='
 )
-PAGES = {"models", "constants", "errors", "methods", "client", "server", "binding"}
+PAGES = {"app", "models", "constants", "errors", "methods", "client", "server", "binding"}
 """The templates of pages whose names the emitter derives."""
 PARSERS = {
     "codegen/mcp_bindgen/impact/annotations.py": "reads annotations in quotes in the code of a user",

@@ -17,6 +17,7 @@ REVISION: Final = "2024-11-05"
 """The revision of the protocol."""
 
 if TYPE_CHECKING:
+    from .app import App as App
     from .binding import BINDING as BINDING
     from .client import Client as Client, ClientContext as ClientContext, ClientHandlers as ClientHandlers
     from .constants import (
@@ -42,6 +43,7 @@ else:
     _HOMES = {
         "Annotated": "content",
         "AnnotatedAnnotations": "content",
+        "App": "app",
         "BINDING": "binding",
         "BlobResourceContents": "content",
         "CallToolRequest": "tools",

@@ -17,6 +17,7 @@ REVISION: Final = "2025-03-26"
 """The revision of the protocol."""
 
 if TYPE_CHECKING:
+    from .app import App as App
     from .binding import BINDING as BINDING
     from .client import Client as Client, ClientContext as ClientContext, ClientHandlers as ClientHandlers
     from .constants import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 else:
     _HOMES = {
         "Annotations": "common",
+        "App": "app",
         "AudioContent": "content",
         "BINDING": "binding",
         "BlobResourceContents": "content",

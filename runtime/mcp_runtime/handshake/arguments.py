@@ -52,7 +52,7 @@ def warn_of_gaps(server: ServerHandlers) -> None:
     if server.__dict__.setdefault(_IS_CHECKED, False):
         return
     server.__dict__[_IS_CHECKED] = True
-    implemented = server.implemented()
+    implemented = server.answered()
     for method, listed_by in ((TOOLS_CALL, listing("tools")), (PROMPTS_GET, listing("prompts"))):
         if method in implemented and listed_by not in implemented:
             log.warning("%s answers %s, but not %s: no client finds them", type(server).__name__, method, listed_by)

@@ -121,7 +121,7 @@ class Requesters:
 
     def _set_up(self, server: ServerHandlers) -> _Served:
         """Let a server answer requests of its revision, whoever sends them."""
-        connection, binding, options = self._connection, server.__binding__, server.options or ServerOptions()
+        connection, binding, options = self._connection, server.__binding__, server.effective_options()
         answers = Answers()
         answers.stub, answers.context = server.__peer__(connection), server.__context__
         answers.stamp = modern.stamp(introduced(server, options))
@@ -133,7 +133,7 @@ class Requesters:
             side=Side.SERVER, reader=connection.reader(binding.revision), answers=answers, binding=binding
         )
         with connection.set_up_for(requester):
-            own = Offer(connection, server.implemented(), server_features(options), options).capabilities
+            own = Offer(connection, server.answered(), server_features(options), options).capabilities
             discover = binding.methods[SERVER_DISCOVER]
             assert isinstance(discover, RequestMethod)
             said = {"supportedVersions": self._supported, "capabilities": own, "instructions": options.instructions}

@@ -19,7 +19,6 @@ from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader
-from mcp_runtime.settings import ServerOptions
 
 if TYPE_CHECKING:
     from mcp_runtime.bridge.revisions import Bridges
@@ -37,7 +36,7 @@ async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
     modern = [served.server for served in by_revision.values() if served.is_modern]
     legacy = {revision: served for revision, served in by_revision.items() if not served.is_modern}
     first = by_revision[max(legacy or by_revision)].server
-    options = first.options or ServerOptions()
+    options = first.effective_options()
     connection = Connection(transport, Side.SERVER, options, options.middleware)
     await connection.start(
         _Reception(connection, legacy).initialize if legacy else None,
@@ -128,10 +127,10 @@ class _Reception:
         server, wire = self._servers[revision].server, self._servers[revision].wire(revision)
         spoken = wire.binding if wire else server.__binding__
         params = self._params(spoken, request.params or {})
-        connection, options = self._connection, server.options or ServerOptions()
+        connection, options = self._connection, server.effective_options()
         connection.bind(server.__binding__, server.__peer__(connection), server.__context__, wire)
         answer_with(server, connection)
-        offer = Offer(connection, server.implemented(), server_features(options), options)
+        offer = Offer(connection, server.answered(), server_features(options), options)
         principal, headers = identity(channel)
         offer.settle(params["capabilities"], info=params["clientInfo"], principal=principal, headers=headers)
         remember(server, connection)
@@ -150,7 +149,7 @@ class _Reception:
 
 
 def _result(server: ServerHandlers, spoken: Binding, own: Mapping[str, Any]) -> Mapping[str, Any]:
-    options = server.options or ServerOptions()
+    options = server.effective_options()
     result: dict[str, Any] = {
         "protocolVersion": spoken.revision,
         "capabilities": own,

@@ -7,6 +7,7 @@ from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.classes import ClassViews
+from mcp_bindgen.emit.python.decorators import decorators
 from mcp_bindgen.emit.python.inheritance import Inheritance
 from mcp_bindgen.emit.python.methods import constant_views, error_views, lookup, method_views
 from mcp_bindgen.emit.python.modules import assign_modules
@@ -23,6 +24,9 @@ BINDING_FORMAT = 2
 
 TYPED = {"py.typed": ""}
 """The file that tells type checkers to read the types of a package; one at its top covers all of it."""
+
+_APP = "app"
+"""The module of servers that are made of decorated functions, where the revision lists what they can be."""
 
 _STUBS = {
     "client": ("Client", "ClientHandlers", "ClientContext"),
@@ -60,10 +64,12 @@ def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: D
     speller = Speller(protocol, names, modules)
     classes = ClassViews(protocol, names, speller, inheritance, modules)
     stubs = StubViews(protocol, names, speller)
+    decorated = tuple(decorators(protocol, stubs))
     constants = constant_views(protocol, names)
     errors = tuple(error_views(protocol, names))
     exports = {names.classes[name]: module for name, module in modules.items()}
     exports |= {name: module for module, members in _STUBS.items() for name in members}
+    exports |= {"App": _APP} if decorated else {}
     exports |= {constant.name: "constants" for constant in constants}
     exports |= {"METHODS": "methods", "BINDING": "binding"}
     exports |= {error.name: "errors" for error in errors}
@@ -81,6 +87,7 @@ def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: D
         errors=errors,
         client=stubs.client(),
         server=stubs.server(),
+        decorators=decorated,
         exports=tuple(views.Export(name=name, module=exports[name]) for name in sorted(exports)),
     )
 
@@ -100,6 +107,7 @@ def package_pages(package: views.Package) -> Iterator[Page]:
         "client": (package.client,),
         "server": (package.server,),
         "binding": (),
+        **({_APP: (package.decorators,)} if package.decorators else {}),
     }.items():
         yield Page(
             path=f"{name}.py",

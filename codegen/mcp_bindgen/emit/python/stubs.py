@@ -1,6 +1,6 @@
 """Views of client.py and server.py: how each side calls the other, and what each side answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_bindgen.emit.python import views
@@ -274,6 +274,13 @@ class StubViews:
             default=NONE,
             doc=field.doc,
         )
+
+    def described(self, struct: Struct, left_out: Collection[str]) -> tuple[views.Parameter, ...]:
+        """Return the properties of what a server lists as parameters, but for some of them."""
+        chosen = tuple(field for field in struct.fields if field.wire_name not in left_out)
+        meta = struct.field(_META)
+        plain = self._parameters(replace(struct, fields=chosen), keep_constants=False)
+        return (*plain, self._meta(struct, meta)) if meta else plain
 
     def _parameters(self, struct: Struct, *, keep_constants: bool) -> tuple[views.Parameter, ...]:
         """Return the properties of params as parameters, the required ones first."""

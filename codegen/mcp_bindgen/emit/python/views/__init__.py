@@ -5,7 +5,7 @@ These classes are the documented context of user templates (docs/templates.md is
 
 from mcp_bindgen.emit.python.views.models import Alias, Class, Field, Module
 from mcp_bindgen.emit.python.views.package import Export, Import, Imported, Package, Sibling
-from mcp_bindgen.emit.python.views.stubs import Argument, Function, Parameter, Params, Side, Signature
+from mcp_bindgen.emit.python.views.stubs import Argument, Decorator, Function, Parameter, Params, Side, Signature
 from mcp_bindgen.emit.python.views.tables import Bridge, Call, Constant, Error, Lookup, Method
 from mcp_bindgen.emit.python.views.tools import Tool, ToolClient
 
@@ -16,6 +16,7 @@ __all__ = [
     "Call",
     "Class",
     "Constant",
+    "Decorator",
     "Error",
     "Export",
     "Field",

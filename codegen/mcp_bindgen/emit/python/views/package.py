@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mcp_bindgen.emit.python.views.models import Module
-from mcp_bindgen.emit.python.views.stubs import Side
+from mcp_bindgen.emit.python.views.stubs import Decorator, Side
 from mcp_bindgen.emit.python.views.tables import Constant, Error, Lookup, Method
 
 
@@ -38,6 +38,7 @@ class Package:
         errors: an exception for each error code.
         client: what a client sends and answers.
         server: what a server sends and answers.
+        decorators: what makes functions parts of a server; none if the revision lists nothing that they could be.
         exports: everything that the package exports, by name.
     """
 
@@ -54,6 +55,7 @@ class Package:
     errors: tuple[Error, ...]
     client: Side
     server: Side
+    decorators: tuple[Decorator, ...]
     exports: tuple[Export, ...]
 
     @property

@@ -140,3 +140,16 @@ class Side:
 
     calls: tuple[Function, ...]
     handlers: tuple[Function, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decorator:
+    """A decorator that makes a function part of a server.
+
+    Attributes:
+        name: what it makes of the function: ``tool``, ``resource`` or ``prompt``.
+        parameters: what may be said of that, the name or the URI first.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]

@@ -1,0 +1,81 @@
+"""Views of app.py: what the decorators of a revision may say of a tool, a resource or a prompt."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from mcp_bindgen.emit.python import views
+from mcp_bindgen.emit.python.expressions import Symbol, expression
+from mcp_bindgen.emit.python.spelling import NONE, STR, either
+from mcp_bindgen.emit.python.stubs import StubViews
+from mcp_bindgen.ir.facts import page_items
+from mcp_bindgen.ir.nodes import Protocol, Ref, Struct
+
+_LISTS: Mapping[str, tuple[str, ...]] = {
+    "tool": ("tools/list",),
+    "resource": ("resources/list", "resources/templates/list"),
+    "prompt": ("prompts/list",),
+}
+"""What is decorated, and the methods that list it; where one is missing, there is no decorator."""
+_READ_FROM_FUNCTION = frozenset(
+    ("name", "description", "uri", "uriTemplate", "size", "arguments", "inputSchema", "outputSchema")
+)
+"""Properties that every decorator takes, and those that a function says by itself."""
+_OUTPUT = "outputSchema"
+
+_NAME = views.Parameter(
+    name="name",
+    field="name",
+    type=either(STR, NONE),
+    schema_type=None,
+    default=NONE,
+    doc="The name; by default that of the function.",
+)
+_URI = views.Parameter(
+    name="uri",
+    field="uri",
+    type=STR,
+    schema_type=None,
+    default=None,
+    doc="The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.",
+)
+_DESCRIPTION = replace(
+    _NAME,
+    name="description",
+    field="description",
+    doc="What it is good for; by default the first paragraph of the docstring.",
+)
+_STRUCTURED = views.Parameter(
+    name="structured",
+    field="structured",
+    type=expression(Symbol("builtins.bool")),
+    schema_type=None,
+    default=expression("True"),
+    doc="Whether the return type becomes an output schema.",
+)
+
+
+def decorators(protocol: Protocol, stubs: StubViews) -> Iterator[views.Decorator]:
+    """Iterate over the decorators of a revision."""
+    for name, lists in _LISTS.items():
+        listed = [struct for method in lists if (struct := _item(protocol, method)) is not None]
+        if len(listed) < len(lists):
+            continue
+        first = listed[0]
+        shared = {field.wire_name for field in first.fields}.intersection(
+            *({field.wire_name for field in other.fields} for other in listed)
+        )
+        left_out = _READ_FROM_FUNCTION | {field.wire_name for field in first.fields if field.wire_name not in shared}
+        known = stubs.described(first, left_out)
+        structured = (_STRUCTURED,) if first.field(_OUTPUT) else ()
+        key = (_URI, _NAME) if name == "resource" else (_NAME,)
+        yield views.Decorator(name=name, parameters=(*key, _DESCRIPTION, *known, *structured))
+
+
+def _item(protocol: Protocol, method: str) -> Struct | None:
+    """Return what a method lists; None if the revision has no such method."""
+    for found in protocol.methods:
+        paged = page_items(protocol, found) if found.name == method else None
+        if paged is not None and isinstance(paged[1].item, Ref):
+            definition = protocol.definitions[paged[1].item.name]
+            return definition if isinstance(definition, Struct) else None
+    return None

@@ -1,0 +1,7 @@
+"""Servers that are made of decorated functions: what the generated `App` of each revision stands on."""
+
+from mcp_runtime.app.application import Application, F
+from mcp_runtime.app.dependencies import Depends
+from mcp_runtime.app.errors import DefinitionError, ToolFailure
+
+__all__ = ["Application", "DefinitionError", "Depends", "F", "ToolFailure"]

@@ -1,0 +1,23 @@
+"""Clients are told that a list has changed, from whatever thread it was changed in."""
+
+import asyncio
+
+from mcp_runtime.features.subscriptions import list_changed
+from mcp_runtime.handlers import ServerHandlers, connections_of
+
+
+def tell(server: ServerHandlers, loop: asyncio.AbstractEventLoop, area: str) -> None:
+    """Let the clients of a server be told soon.
+
+    Args:
+        server: the server.
+        loop: the event loop that serves them.
+        area: the list: ``tools``, ``prompts``, ``resources``.
+    """
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(_spawn, server, area)
+
+
+def _spawn(server: ServerHandlers, area: str) -> None:
+    for connection in connections_of(server)[:1]:
+        connection.spawn(list_changed(server, area))

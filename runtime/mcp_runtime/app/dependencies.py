@@ -1,0 +1,134 @@
+"""Parameters that no client passes: the context, roots, and what a function of the server's own provides."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Annotated, Any, Final, get_args, get_origin
+
+from mcp_runtime.app.signature import MISSING, Parameter, Signature, name_of, read_signature
+from mcp_runtime.handlers import Context
+
+_ASYNC_GENERATOR: Final = 0x200
+"""The flag of code that is an asynchronous generator (`inspect.CO_ASYNC_GENERATOR`)."""
+_GENERATOR: Final = 0x20
+_MAX_DEPTH: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Depends:
+    """Marks a parameter that another function of the server provides: ``db: Annotated[Database, Depends(connect)]``.
+
+    It is called once per call of the tool, resource or prompt, however many parameters it provides.
+
+    Attributes:
+        function: returns the value, or yields it if it is an asynchronous generator, which goes on after the call. It
+            may be a plain function, which runs in a thread, and may depend on others.
+    """
+
+    function: Callable[..., Any]
+
+
+class Injected:
+    """The parameters of a function that no client passes.
+
+    Args:
+        signature: the function.
+
+    Attributes:
+        names: their names.
+
+    Raises:
+        DefinitionError: a function that provides one has parameters that nothing provides.
+    """
+
+    def __init__(self, signature: Signature) -> None:
+        self._ways = {parameter.name: found for parameter in signature.parameters if (found := _way(parameter, 0))}
+        self.names = frozenset(self._ways)
+        self._context = [name for name, way in self._ways.items() if way is _context]
+        self._others = {name: way for name, way in self._ways.items() if way is not _context}
+
+    async def call(self, run: Callable[..., Any], values: dict[str, Any], ctx: Context[Any]) -> Any:
+        """Call a function with what the client passed, and with what is provided."""
+        for name in self._context:
+            values[name] = ctx
+        if not self._others:
+            return await run(**values)
+        async with AsyncExitStack() as stack:
+            call = _Call(ctx, stack, {})
+            for name, way in self._others.items():
+                values[name] = await way(call)
+            return await run(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What is provided within one call.
+
+    Attributes:
+        ctx: the context of the call.
+        stack: ends what was begun for it.
+        made: what was provided so far, by function.
+    """
+
+    ctx: Context[Any]
+    stack: AsyncExitStack
+    made: dict[Callable[..., Any], Any]
+
+
+def _way(parameter: Parameter, depth: int) -> Any:
+    """Return what provides a parameter, None if the client does."""
+    bare, *marks = get_args(parameter.annotation) if get_origin(parameter.annotation) is Annotated else [None]
+    for mark in marks:
+        if isinstance(mark, Depends):
+            return _provider(mark.function, depth)
+    kind: Any = bare or parameter.annotation
+    kind = get_origin(kind) or kind
+    if not isinstance(kind, type):
+        return None
+    if issubclass(kind, Context):
+        return _context
+    return _roots if (kind.__module__, kind.__name__) == _ROOTS else None
+
+
+_ROOTS: Final = ("mcp_runtime.features.roots", "Roots")
+"""The class of the client's roots; its import would load the connection."""
+
+
+async def _context(call: _Call) -> Any:
+    return call.ctx
+
+
+async def _roots(call: _Call) -> Any:
+    from mcp_runtime.features.roots import Roots
+
+    return Roots.of(call.ctx.connection)
+
+
+def _provider(function: Callable[..., Any], depth: int) -> Any:
+    signature = read_signature(function, f"dependency {name_of(function)}")
+    if depth > _MAX_DEPTH:
+        raise signature.error("dependencies depend on each other in a circle")
+    ways: Mapping[str, Any] = {parameter.name: _way(parameter, depth + 1) for parameter in signature.parameters}
+    unknown = [p.name for p in signature.parameters if not ways[p.name] and p.default is MISSING]
+    if unknown:
+        raise signature.error(
+            f"nothing provides {', '.join(unknown)}: a dependency takes a Context or other dependencies"
+        )
+    flags = function.__code__.co_flags if isinstance(function, FunctionType) else 0
+    if flags & _GENERATOR:
+        raise signature.error("a dependency that yields is an asynchronous generator: async def")
+
+    async def provide(call: _Call) -> Any:
+        from mcp_runtime.threads import unblocked  # Importing a server must not import asyncio.
+
+        if function not in call.made:
+            values = {name: await way(call) for name, way in ways.items() if way is not None}
+            if flags & _ASYNC_GENERATOR:
+                enter: Callable[..., Any] = asynccontextmanager(function)
+                call.made[function] = await call.stack.enter_async_context(enter(**values))
+            else:
+                call.made[function] = await unblocked(function)(**values)
+        return call.made[function]
+
+    return provide

@@ -1,0 +1,177 @@
+"""JSON Schemas of signatures, and the values that they describe; this is where pydantic is loaded."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field, TypeAdapter, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import SchemaError, ValidationError, to_json
+from pydantic_core.core_schema import SetSchema
+
+from mcp_runtime.app.signature import MISSING, Parameter, Signature
+from mcp_runtime.constants import EXACT_CONSTANTS
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
+
+RESULT: Final = "result"
+"""The property that holds a structured result which is not an object, where a revision wants objects."""
+
+_CLOSED: Final = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class _Generate(GenerateJsonSchema):
+    """Leaves out titles that only repeat names, and that the items of a set differ: a set takes what comes twice."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def set_schema(self, schema: SetSchema) -> JsonSchemaValue:
+        made = super().set_schema(schema)
+        made.pop("uniqueItems", None)
+        return made
+
+
+class Arguments:
+    """What a client passes to a function, by name.
+
+    Args:
+        signature: the function.
+        parameters: its parameters that clients pass.
+
+    Attributes:
+        schema: the JSON Schema (2020-12) of the arguments.
+
+    Raises:
+        DefinitionError: a parameter has no JSON Schema.
+    """
+
+    def __init__(self, signature: Signature, parameters: Sequence[Parameter]) -> None:
+        # Fields are numbered, so that a parameter may have the name of a method of pydantic.
+        self._names = tuple(parameter.name for parameter in parameters)
+        fields = {f"p{place}": _field(parameter) for place, parameter in enumerate(parameters)}
+        try:
+            make: Any = create_model
+            model = make("Arguments", __config__=_CLOSED, **fields)
+            self.schema: dict[str, Any] = model.model_json_schema(schema_generator=_Generate)
+        except (PydanticUserError, SchemaError) as error:
+            guilty = next((p for p in parameters if not _has_schema(p.annotation)), None)
+            named = f"parameter {guilty.name}" if guilty else "its parameters"
+            raise signature.error(f"{named}: there is no JSON Schema for it: {_first_line(error)}") from None
+        self.schema.pop("title", None)
+        self._fields = tuple(fields)
+        self._validator = model.__pydantic_validator__
+
+    def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the function takes them, defaults included.
+
+        Raises:
+            ValidationError: they are not what the schema says.
+        """
+        try:
+            model = self._validator.validate_json(to_json(arguments), strict=True)
+        except ValidationError:
+            # To JSON Schema 1.0 is an integer. That costs those only who write it so.
+            whole = with_whole_numbers(arguments)
+            model = self._validator.validate_json(to_json(whole), strict=True)
+        return self._values(model)
+
+    def read_strings(self, arguments: Mapping[str, str]) -> dict[str, Any]:
+        """Return arguments that come as text: parameters of prompts, variables of templates.
+
+        Raises:
+            ValidationError: a text does not spell a value of the type of its parameter.
+        """
+        return self._values(self._validator.validate_strings(dict(arguments)))
+
+    def _values(self, model: Any) -> dict[str, Any]:
+        values = model.__dict__
+        return {name: values[field] for name, field in zip(self._names, self._fields, strict=True)}
+
+
+class Output:
+    """What a function returns.
+
+    Args:
+        signature: the function.
+        any_json: whether structured content may be any JSON value; otherwise what is not an object is wrapped in one.
+
+    Attributes:
+        schema: the JSON Schema (2020-12) of the structured content.
+
+    Raises:
+        DefinitionError: the return type has no JSON Schema.
+    """
+
+    def __init__(self, signature: Signature, any_json: bool) -> None:
+        try:
+            self._adapter: TypeAdapter[Any] = TypeAdapter(signature.returns)
+            made = self._adapter.json_schema(mode="serialization", schema_generator=_Generate)
+        except (PydanticUserError, SchemaError) as error:
+            reason = f"there is no JSON Schema for what it returns: {_first_line(error)}; structured=False goes without"
+            raise signature.error(reason) from None
+        is_object = _is_object(made)
+        if is_object:
+            made = {**made, "type": "object"}
+        self._is_wrapped = not (is_object or any_json)
+        self.schema = _wrapped(made) if self._is_wrapped else made
+
+    def write(self, value: Any) -> tuple[Any, str]:
+        """Return the structured content for a value, and its text.
+
+        Raises:
+            ValueError: it is not of the return type, or JSON cannot say it.
+        """
+        checked = self._adapter.validate_python(value)
+        content = self._adapter.dump_python(checked, mode="json", by_alias=True)
+        text = content if isinstance(content, str) else text_of(content)
+        return {RESULT: content} if self._is_wrapped else content, text
+
+
+def text_of(value: Any) -> str:
+    """Return a value as JSON text.
+
+    Raises:
+        ValueError: JSON cannot say it.
+    """
+    return to_json(value, inf_nan_mode="constants").decode()
+
+
+def with_whole_numbers(value: Any) -> Any:
+    """Return a JSON value in which numbers without a fraction are integers."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if is_object(value):
+        return {name: with_whole_numbers(inner) for name, inner in value.items()}
+    if is_array(value):
+        return [with_whole_numbers(inner) for inner in value]
+    return value
+
+
+def _field(parameter: Parameter) -> tuple[Any, Any]:
+    default: Any = ... if parameter.default is MISSING else parameter.default
+    return (Annotated[parameter.annotation, EXACT_CONSTANTS, Field(alias=parameter.name)], default)
+
+
+def _has_schema(annotation: Any) -> bool:
+    try:
+        TypeAdapter(annotation).json_schema()
+    except (PydanticUserError, SchemaError):
+        return False
+    return True
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+def _is_object(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema describes objects; one that refers to itself is a reference at the top."""
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    target: Mapping[str, Any] = schema.get("$defs", {}).get(name, {}) if name else schema
+    return target.get("type") == "object"
+
+
+def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
+    inner = {name: part for name, part in schema.items() if name != "$defs"}
+    made: dict[str, Any] = {"type": "object", "properties": {RESULT: inner}, "required": [RESULT]}
+    return {**made, "$defs": schema["$defs"]} if "$defs" in schema else made

@@ -1,0 +1,117 @@
+"""The signature of a decorated function, read without pydantic and `inspect`: an import of a server should be cheap."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import CodeType, MethodType
+from typing import Any, Final, get_type_hints
+
+from mcp_runtime.app.errors import DefinitionError
+
+MISSING: Final[Any] = object()
+"""The default of a parameter that has none, and the return type of a function that states none."""
+
+_VARIABLE: Final = 0x04 | 0x08
+"""The flags of code with ``*args`` or ``**kwargs`` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function.
+
+    Attributes:
+        name: its name.
+        annotation: its type.
+        default: its default, `MISSING` if it must be passed.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a function is called.
+
+    Attributes:
+        function: the function.
+        what: what it becomes: ``tool add``.
+        where: its file and line.
+        parameters: its parameters; all of them can be passed by name.
+        returns: its return type, `MISSING` if it states none.
+    """
+
+    function: Callable[..., Any]
+    what: str
+    where: str
+    parameters: tuple[Parameter, ...]
+    returns: Any
+
+    def error(self, reason: str) -> DefinitionError:
+        """Return the error for a function that cannot be what it is to be."""
+        return DefinitionError(self.where, self.what, reason)
+
+
+def name_of(function: object) -> str:
+    """Return the name of a function; empty if it has none to show, such as a lambda."""
+    name = str(getattr(function, "__name__", ""))
+    return "" if name == "<lambda>" else name
+
+
+def read_signature(function: Callable[..., Any], what: str) -> Signature:
+    """Return the signature of a function.
+
+    Args:
+        function: a function or a method, coroutine function or not; decorated ones are what they wrap.
+        what: what it is to become: ``tool add``.
+
+    Raises:
+        DefinitionError: it is not a function, or has parameters that cannot be passed by name, or without a type.
+    """
+    code, plain, skipped = _code(function)
+    if code is None:
+        where = "this program"
+        raise DefinitionError(where, what, f"a function is needed, not {function!r:.60}; write the decorator with ()")
+    where = f"{code.co_filename}:{code.co_firstlineno}"
+    bare = Signature(function, what, where, (), MISSING)
+    if code.co_flags & _VARIABLE or code.co_posonlyargcount:
+        raise bare.error("a client passes arguments by name: *args, **kwargs and positional-only parameters have none")
+    hints = _hints(plain, bare)
+    parameters = tuple(_parameters(code, plain, skipped, hints, bare))
+    return Signature(function, what, where, parameters, hints.get("return", MISSING))
+
+
+def _code(function: Any) -> tuple[CodeType | None, Any, int]:
+    """Return the code of a callable, the function that has it, and how many parameters are bound already."""
+    skipped = 0
+    while True:
+        if isinstance(function, MethodType):
+            function, skipped = function.__func__, 1
+        elif (inner := getattr(function, "__wrapped__", None)) is not None:
+            function = inner
+        else:
+            return getattr(function, "__code__", None), function, skipped
+
+
+def _hints(function: Any, signature: Signature) -> Mapping[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except NameError as error:
+        reason = f"its annotations name {error.name}, which its module does not have; define it there"
+        raise signature.error(reason) from None
+    except Exception as error:
+        raise signature.error(f"its annotations cannot be read: {error}") from None
+
+
+def _parameters(
+    code: CodeType, function: Any, skipped: int, hints: Mapping[str, Any], signature: Signature
+) -> Iterator[Parameter]:
+    count = code.co_argcount
+    names = code.co_varnames[skipped : count + code.co_kwonlyargcount]
+    given: tuple[Any, ...] = function.__defaults__ or ()
+    defaults = dict(zip(code.co_varnames[count - len(given) : count], given, strict=True))
+    defaults |= function.__kwdefaults__ or {}
+    for name in names:
+        if name not in hints:
+            raise signature.error(f"parameter {name} has no type; write {name}: str, or whatever it is")
+        yield Parameter(name, hints[name], defaults.get(name, MISSING))

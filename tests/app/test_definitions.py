@@ -1,0 +1,98 @@
+"""Functions that cannot be tools, and servers that are only partly made of decorated functions."""
+
+import asyncio
+from typing import Annotated, Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as mcp
+from mcp_runtime.app import DefinitionError, Depends
+from support.apps import opened
+
+
+class TestDefinitions:
+    def refused(self, function: Any) -> str:
+        with pytest.raises(DefinitionError) as caught:
+            mcp.App("test").tool()(function)
+        assert f"test_definitions.py:{function.__code__.co_firstlineno}: tool " in str(caught.value)
+        return str(caught.value)
+
+    def test_what_has_no_schema_is_refused_with_file_and_line(self) -> None:
+        class Opaque: ...
+
+        def bare(x): ...  # type: ignore[no-untyped-def] # pyright: ignore
+
+        def opaque(x: Opaque) -> None: ...
+
+        def gives() -> Opaque: ...  # type: ignore[empty-body] # pyright: ignore[reportReturnType]
+
+        def many(*args: int) -> None: ...
+
+        def named(**more: int) -> None: ...
+
+        def positional(x: int, /) -> None: ...
+
+        def missing(x: "Nowhere") -> None: ...  # type: ignore[name-defined] # noqa: F821 # pyright: ignore
+
+        assert "parameter x has no type" in self.refused(bare)
+        assert "parameter x: there is no JSON Schema" in self.refused(opaque)
+        assert "what it returns" in self.refused(gives)
+        for function in (many, named, positional):
+            assert "by name" in self.refused(function)
+        assert "its annotations name Nowhere" in self.refused(missing)
+        assert "it has no name" in self.refused(lambda: None)
+
+    def test_a_decorator_without_brackets_is_told_so(self) -> None:
+        with pytest.raises(TypeError, match=r"@app.tool\(\)"):
+            mcp.App("test").tool(print)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+
+    def test_two_tools_of_one_name_are_refused(self) -> None:
+        app = mcp.App("test")
+        app.tool("one")(lambda: None)
+        with pytest.raises(DefinitionError, match=r"tool one: there is one already \(.*test_definitions.py:\d+\)"):
+            app.tool("one")(lambda: None)
+
+    def test_a_dependency_that_nothing_provides_is_refused(self) -> None:
+        app = mcp.App("test")
+
+        def needs(number: int) -> int:
+            return number
+
+        def tool(value: Annotated[int, Depends(needs)]) -> None: ...
+
+        with pytest.raises(DefinitionError, match="dependency needs: nothing provides number"):
+            app.tool()(tool)
+
+
+def test_decorators_and_handlers_mix_in_one_server() -> None:
+    class Mixed(mcp.App):
+        async def list_prompts(
+            self, params: mcp.PaginatedRequestParams | None, ctx: mcp.Context
+        ) -> mcp.ListPromptsResult:
+            return mcp.ListPromptsResult(prompts=[mcp.Prompt(name="low")])
+
+        async def list_tools(self, params: mcp.PaginatedRequestParams | None, ctx: mcp.Context) -> mcp.ListToolsResult:
+            listed: mcp.ListToolsResult = await super().list_tools(params, ctx)
+            listed.tools[0].title = "Changed"
+            return listed
+
+    app = Mixed("test")
+    app.tool("one")(lambda: None)
+
+    async def main() -> None:
+        async with opened(app) as client:
+            assert sorted(client.capabilities) == ["logging", "prompts", "tools"]
+            assert (await client.list_tools()).tools[0].title == "Changed"
+            assert (await client.list_prompts()).prompts[0].name == "low"
+
+    asyncio.run(main())
+
+
+def test_a_server_declares_only_what_it_has() -> None:
+    async def main() -> None:
+        async with opened(mcp.App("test")) as client:
+            assert sorted(client.capabilities) == ["logging"]
+            info = client.connection.peer_info
+            assert info["name"] == "test"
+
+    asyncio.run(main())

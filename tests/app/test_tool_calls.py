@@ -1,0 +1,218 @@
+"""How tools run: failures, threads, what is provided, and what changes meanwhile."""
+
+import asyncio
+import contextvars
+import logging
+import threading
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as mcp
+from mcp_bindings import v2026_07_28 as modern
+from mcp_runtime.app import Depends, ToolFailure
+from mcp_runtime.errors import PeerError
+from mcp_runtime.features.roots import Roots
+from mcp_runtime.server import connections_of
+from mcp_runtime.transports.memory import connect_memory
+from support.apps import call, listed, opened, text_of
+
+
+class TestFailures:
+    def test_what_a_tool_says_of_its_failure_is_for_the_model(self) -> None:
+        app = mcp.App("test")
+
+        @app.tool()
+        def close(number: int) -> str:
+            raise ToolFailure(f"issue {number} is closed already")
+
+        result = asyncio.run(call(app, "close", number=7))
+        assert (result.is_error, text_of(result)) == (True, "issue 7 is closed already")
+
+    def test_any_other_exception_is_for_the_author(self, caplog: pytest.LogCaptureFixture) -> None:
+        app = mcp.App("test")
+
+        @app.tool()
+        async def leak() -> str:
+            raise RuntimeError("password: hunter2")
+
+        with caplog.at_level(logging.ERROR, "mcp_runtime.app"):
+            result = asyncio.run(call(app, "leak"))
+        assert result.is_error and "hunter2" not in result.model_dump_json()
+        assert "hunter2" in caplog.text and "tool leak failed" in caplog.text
+
+    def test_an_error_of_the_protocol_is_one(self) -> None:
+        app = mcp.App("test")
+
+        @app.tool()
+        def refuse() -> str:
+            raise PeerError(-32000, "not now")
+
+        with pytest.raises(PeerError, match="not now"):
+            asyncio.run(call(app, "refuse"))
+
+
+class TestThreads:
+    def test_a_plain_function_keeps_its_context_variables_and_blocks_nobody(self) -> None:
+        app, who = mcp.App("test"), contextvars.ContextVar("who", default="nobody")
+        begun, go_on = threading.Event(), threading.Event()
+
+        class Guarded(mcp.App):
+            async def call_tool(self, params: Any, ctx: Any) -> Any:
+                who.set("alice")
+                return await super().call_tool(params, ctx)
+
+        app = Guarded("test")
+
+        @app.tool()
+        def wait() -> str:
+            begun.set()
+            go_on.wait(10)
+            return who.get()
+
+        async def main() -> None:
+            async with opened(app) as client:
+                waiting = asyncio.create_task(client.call_tool(name="wait"))
+                await asyncio.to_thread(begun.wait, 10)
+                await client.ping()
+                go_on.set()
+                assert text_of(await waiting) == "alice"
+
+        asyncio.run(main())
+
+    def test_nobody_waits_for_a_cancelled_one(self) -> None:
+        app, begun, go_on = mcp.App("test"), threading.Event(), threading.Event()
+
+        @app.tool()
+        def wait() -> None:
+            begun.set()
+            go_on.wait(10)
+
+        async def main() -> None:
+            async with opened(app) as client:
+                waiting = asyncio.create_task(client.call_tool(name="wait"))
+                await asyncio.to_thread(begun.wait, 10)
+                waiting.cancel()
+                await asyncio.wait([waiting], timeout=5)
+                await client.ping()
+                assert connections_of(app)[0].open_requests == 0
+                go_on.set()
+
+        asyncio.run(main())
+
+
+class TestProvided:
+    def test_the_context_and_dependencies_are_no_arguments(self) -> None:
+        app, log = mcp.App("test"), list[str]()
+
+        def settings() -> str:
+            log.append("settings")
+            return "db"
+
+        async def database(name: Annotated[str, Depends(settings)], ctx: mcp.Context) -> AsyncIterator[str]:
+            log.append("open")
+            yield f"{name} of {ctx.requester.info['name']}"
+            log.append("close")
+
+        @app.tool()
+        async def query(
+            sql: str,
+            ctx: mcp.Context,
+            db: Annotated[str, Depends(database)],
+            again: Annotated[str, Depends(settings)],
+        ) -> str:
+            log.append("query")
+            return f"{sql} in {db}, {again}, {ctx.request_id is not None}"
+
+        assert list(asyncio.run(listed(app))["query"]["inputSchema"]["properties"]) == ["sql"]
+        assert text_of(asyncio.run(call(app, "query", sql="x"))) == "x in db of mcp-bindgen, db, True"
+        assert log == ["settings", "open", "query", "close"]
+
+    def test_roots_are_those_of_the_client(self) -> None:
+        app = mcp.App("test")
+
+        @app.tool()
+        async def find(path: str, roots: Roots) -> str:
+            return str(await roots.resolve(path))
+
+        async def main() -> None:
+            from mcp_runtime.client import ClientOptions
+
+            async with connect_memory(app) as peer:
+                client = await mcp.Client.open(peer, options=ClientOptions(roots=["file:///srv/tea"]))
+                assert text_of(await client.call_tool(name="find", arguments={"path": "a.txt"})) == "/srv/tea/a.txt"
+
+        asyncio.run(main())
+
+    def test_a_client_is_asked_in_both_eras(self) -> None:
+        from mcp_bindings.v2026_07_28 import Client, ClientContext, ClientHandlers, ElicitRequestParams, ElicitResult
+
+        app = modern.App("test")
+
+        @app.tool()
+        async def ask(ctx: modern.Context) -> str:
+            schema = modern.ElicitRequestFormParamsRequestedSchema(properties={})
+            answer = await ctx.client.elicit(message="Sure?", requested_schema=schema)
+            return answer.action
+
+        class Host(ClientHandlers):
+            async def elicit(self, params: ElicitRequestParams, ctx: ClientContext) -> ElicitResult:
+                return ElicitResult(action="decline")
+
+        async def main() -> None:
+            async with connect_memory(app) as peer:
+                client = await Client.open(peer, handlers=Host())
+                assert text_of(await client.call_tool(name="ask")) == "decline"
+
+        asyncio.run(main())
+
+
+class TestChanges:
+    def test_tools_come_and_go_while_clients_are_there(self) -> None:
+        app = mcp.App("test")
+        changed = asyncio.Event()
+
+        class Watcher(mcp.ClientHandlers):
+            async def on_tool_list_changed(self, params: Any, ctx: mcp.ClientContext) -> None:
+                changed.set()
+
+        async def hears(client: mcp.Client, expected: list[str]) -> None:
+            await asyncio.wait_for(changed.wait(), 5)
+            changed.clear()
+            assert [tool.name async for tool in client.iter_tools()] == expected
+
+        @app.tool()
+        def plain() -> None:
+            app.tool("third")(plain)
+
+        async def main() -> None:
+            async with opened(app, Watcher()) as client:
+                app.tool("second")(plain)
+                await hears(client, ["plain", "second"])
+                await client.call_tool(name="plain")
+                await hears(client, ["plain", "second", "third"])
+                assert app.remove_tool("second") and not app.remove_tool("second")
+                await hears(client, ["plain", "third"])
+
+        asyncio.run(main())
+
+    def test_pages_are_stable_while_tools_come_and_go(self) -> None:
+        app = mcp.App("test", page_size=2)
+        for number in range(5):
+            app.tool(f"t{number}")(lambda: None)
+
+        async def main() -> None:
+            async with opened(app) as client:
+                page = await client.list_tools()
+                assert [tool.name for tool in page.tools] == ["t0", "t1"]
+                app.remove_tool("t0")
+                app.remove_tool("t3")
+                page = await client.list_tools(cursor=page.next_cursor)
+                assert ([tool.name for tool in page.tools], page.next_cursor) == (["t2", "t4"], None)
+                for cursor in ("", "x", "-1", "1.0", "9" * 100, "٣"):
+                    with pytest.raises(PeerError) as caught:
+                        await client.list_tools(cursor=cursor)
+                    assert caught.value.code == -32602
+
+        asyncio.run(main())
