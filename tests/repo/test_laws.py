@@ -58,7 +58,7 @@ PARSERS = {
 """The files that parse Python, and why: the code of a user."""
 OUR_PACKAGES = {"mcp_bindgen", "mcp_bindings", "mcp_runtime"}
 LEANING = {
-    "live": "talks to a server, so it loads the runtime and the bindings when it is used",
+    "live": "talks to a server or judges messages, so it loads the runtime and the bindings when it is used",
 }
 """The folders of the generator that do not work while the generated tree is broken, and why; all others must."""
 

@@ -14,6 +14,7 @@ from mcp_bindgen.cli.revisions import list_revisions
 from mcp_bindgen.cli.rules import rules
 from mcp_bindgen.cli.show import show
 from mcp_bindgen.cli.tools import tools
+from mcp_bindgen.cli.validate import validate
 from mcp_bindgen.cli.verify import verify
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ app.command("impact")(impact)
 app.command("migrate")(migrate)
 app.command("rules")(rules)
 app.command("bridge")(bridge)
+app.command("validate")(validate)
 app.add_typer(tools, name="tools")
 
 

@@ -10,12 +10,22 @@ MAX_BATCH: Final = 1_000
 """How many messages a batch may have: an error for each costs its sender two bytes."""
 
 
-def check_length(values: list[Any]) -> None:
-    """Check that a batch is not too long.
+def check_batch(values: list[Any], revision: str, *, accepts: bool) -> None:
+    """Check that several messages may come as one array.
+
+    Args:
+        values: the array.
+        revision: the revision that is spoken, empty before one is agreed upon.
+        accepts: whether it has batches.
 
     Raises:
-        MalformedMessage: it is.
+        MalformedMessage: the array as a whole is refused.
     """
+    if not accepts:
+        reason = f"revision {revision} has no batches" if revision else "a message is an object"
+        raise MalformedMessage(INVALID_REQUEST, reason)
+    if not values:
+        raise MalformedMessage(INVALID_REQUEST, "a batch is not empty")
     if len(values) > MAX_BATCH:
         raise MalformedMessage(INVALID_REQUEST, f"a batch has at most {MAX_BATCH:,} messages")
 

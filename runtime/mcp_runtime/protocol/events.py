@@ -50,9 +50,10 @@ class Violation:
         failed: the id of the request of ours that it spoiled the answer to, None if it did not.
         code: the JSON-RPC error code that it deserves.
         is_malformed: whether it sent something that is not a message.
+        pointer: where in the message, as a JSON pointer.
     """
 
-    __slots__ = ("answer", "code", "failed", "is_malformed", "method", "reason")
+    __slots__ = ("answer", "code", "failed", "is_malformed", "method", "pointer", "reason")
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class Violation:
         failed: Id | None = None,
         code: int = INVALID_REQUEST,
         is_malformed: bool = False,
+        pointer: str = "/method",
     ) -> None:
         self.reason = reason
         self.code = code
@@ -70,6 +72,7 @@ class Violation:
         self.answer = answer
         self.method = method
         self.failed = failed
+        self.pointer = pointer
 
 
 Event: TypeAlias = Request | Notification | Result | Failure | Cancelled | Progressed | Violation

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 
 from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.protocol import jsonrpc
-from mcp_runtime.protocol.batches import check_length, receive_all
+from mcp_runtime.protocol.batches import check_batch, receive_all
 from mcp_runtime.protocol.events import Batch, Cancelled, Event, Incoming, Outgoing, Progressed, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Key, MalformedMessage, Notification, Request, Result
 from mcp_runtime.protocol.legacy import STEPS, Side, State, Step, may_begin
@@ -182,12 +182,7 @@ class Session:
         Raises:
             MalformedMessage: the array as a whole is refused.
         """
-        if not self.accepts_batches:
-            reason = f"revision {self.revision} has no batches" if self.revision else "a message is an object"
-            raise MalformedMessage(jsonrpc.INVALID_REQUEST, reason)
-        if not values:
-            raise MalformedMessage(jsonrpc.INVALID_REQUEST, "a batch is not empty")
-        check_length(values)
+        check_batch(values, self.revision, accepts=self.accepts_batches)
         batch = Batch()
         # Held open until all of it is read, so that nothing leaves before the last of it is known.
         batch.open = 1
@@ -277,21 +272,28 @@ class Session:
         total: Any = params.get("total")
         message: Any = params.get("message")
         if not jsonrpc.is_number(progress) or not (total is None or jsonrpc.is_number(total)):
-            return Violation("progress and total are numbers", method=NOTIFICATIONS_PROGRESS)
-        outgoing = (self.outgoing.get(token) or self.lasting.get(token)) if jsonrpc.is_id(token) else None
+            return Violation("progress and total are numbers", method=NOTIFICATIONS_PROGRESS, pointer="/params")
+        outgoing = self.reported(token) if jsonrpc.is_id(token) else None
         if outgoing is None or outgoing.progress is None:
-            if type(token) is int and 0 < token < self._next_id:
+            if jsonrpc.is_id(token) and self.may_be_over(token):
                 # The report may have crossed the end of the request.
                 return notification
-            return Violation(
-                f"the progress token {token!r} is not that of an open request", method=NOTIFICATIONS_PROGRESS
-            )
+            reason = f"the progress token {token!r} is not that of an open request"
+            return Violation(reason, method=NOTIFICATIONS_PROGRESS, pointer="/params/progressToken")
         if progress <= outgoing.progress:
             # Not as `g`, which no integer of 400 digits can be.
             reason = f"progress must grow: {clipped(repr(progress), 60)} after {clipped(repr(outgoing.progress), 60)}"
-            return Violation(reason, method=NOTIFICATIONS_PROGRESS)
+            return Violation(reason, method=NOTIFICATIONS_PROGRESS, pointer="/params/progress")
         outgoing.progress = progress
         return Progressed(token, progress, total, message if isinstance(message, str) else None)
+
+    def reported(self, token: Id) -> Outgoing | None:
+        """Return what a progress token of this side's is about, None if nothing is open under it."""
+        return self.outgoing.get(token) or self.lasting.get(token)
+
+    def may_be_over(self, token: Id) -> bool:
+        """Whether a token may be that of a request which ended while a report on it was on its way."""
+        return type(token) is int and 0 < token < self._next_id
 
     def _receive_result(self, result: Result) -> Event:
         outgoing = self.outgoing.pop(result.id, None)
@@ -342,13 +344,13 @@ class Session:
         shown = clipped(repr(request.id), 100)
         reason = f"the id {shown} is that of a request that is still open"
         answer = self.unread(jsonrpc.INVALID_REQUEST, reason, None if is_same else request.id)
-        return Violation(reason, answer, method=request.method)
+        return Violation(reason, answer, method=request.method, pointer="/id")
 
     def _unexpected(self, id_: Id) -> Event:
         if id_ in self._given_up:
             del self._given_up[id_]
             return Notification("", None)
-        return Violation(f"an answer came for {id_!r}, which is no open request")
+        return Violation(f"an answer came for {id_!r}, which is no open request", pointer="/id")
 
     def _close(self, key: Key) -> Incoming:
         incoming = self.incoming.pop(key, None)

@@ -10,6 +10,7 @@ from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.method import WireType
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.places import Path, judged, locate, spell_pointer
+from mcp_runtime.protocol.rules import Broken
 from mcp_runtime.protocol.text import clipped
 
 T = TypeVar("T")
@@ -96,13 +97,29 @@ class Reader:
         self, error: ValidationError, found: list[ErrorDetails], value: Any, method: str
     ) -> RemoteProtocolError:
         if not found:
-            reason = f"{error.error_count():,} values are not what the schema says"
-            return RemoteProtocolError(revision=self._revision, method=method, pointer="", reason=reason)
+            return RemoteProtocolError(revision=self._revision, method=method, pointer="", reason=_too_many(error))
         places = [(_shown(details, value), details["msg"]) for details in found[:MAX_ERRORS]]
         reason = places[0][1] + "".join(f"; {pointer or '/'}: {text}" for pointer, text in places[1:])
         if len(found) > MAX_ERRORS:
             reason += f"; and {len(found) - MAX_ERRORS} more"
         return RemoteProtocolError(revision=self._revision, method=method, pointer=places[0][0], reason=clipped(reason))
+
+
+def faults(type_: WireType[Any], value: Any) -> list[Broken]:
+    """Return where a value is not of a type, read strictly: at most `MAX_ERRORS` places, none if it is."""
+    try:
+        type_.validate(value)
+    except ValidationError as error:
+        found = _judged(error, value, type_)
+        if not found:
+            return [Broken("", _too_many(error))]
+        places = {_shown(details, value): clipped(details["msg"]) for details in reversed(found)}
+        return [Broken(pointer, reason) for pointer, reason in reversed(places.items())][:MAX_ERRORS]
+    return []
+
+
+def _too_many(error: ValidationError) -> str:
+    return f"{error.error_count():,} values are not what the schema says"
 
 
 def _shown(details: ErrorDetails, value: Any) -> str:

@@ -1,0 +1,156 @@
+"""The two ends of a conversation that is watched from between: sessions that are told what each side sent."""
+
+from collections import OrderedDict
+from typing import Any, Final
+
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.observe.judge import Judge
+from mcp_runtime.protocol.events import Outgoing
+from mcp_runtime.protocol.jsonrpc import Id, Message, Notification, Request, is_id, is_object
+from mcp_runtime.protocol.legacy import STEPS, Side, State, Step
+from mcp_runtime.protocol.modern import CLIENT_CAPABILITIES, LOG_LEVEL
+from mcp_runtime.protocol.names import INITIALIZE, NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED
+from mcp_runtime.protocol.rules import Broken
+from mcp_runtime.protocol.session import Session, progress_token
+
+MAX_OPEN: Final = 10_000
+"""How many requests are remembered that are not answered yet, and how many ids that were used; of each end."""
+_NEVER: Final = float("-inf")
+_NOBODY: Final[frozenset[str]] = frozenset()
+
+
+class Asked(Outgoing):
+    """A request of an end that is not answered yet: what its answer is judged by, since params may be large.
+
+    Attributes:
+        judge: judges its answer; None if its revision is not known.
+        token: its progress token, None if it has none.
+        wants_task: whether it may be turned into a task.
+        log_level: whether it names a level of log messages (2026-07-28).
+        may_be_asked: the methods that its answer may ask, by what its sender declared (2026-07-28).
+    """
+
+    __slots__ = ("judge", "log_level", "may_be_asked", "token", "wants_task")
+
+    def __init__(self, request: Request, judge: Judge | None) -> None:
+        super().__init__(request.method, None)
+        params = request.params or {}
+        self.judge = judge
+        self.token = progress_token(params)
+        self.wants_task = "task" in params
+        meta: Any = params.get("_meta")
+        self.log_level = is_object(meta) and LOG_LEVEL in meta
+        declared: Any = meta.get(CLIENT_CAPABILITIES) if is_object(meta) else None
+        self.may_be_asked = judge.may_be_asked(declared) if judge is not None and is_object(declared) else _NOBODY
+
+    @property
+    def record(self) -> RequestMethod[Any, Any] | None:
+        """The record of its method, None if its revision has none."""
+        return self.judge.request(self.method) if self.judge is not None else None
+
+
+class End(Session):
+    """One end of a conversation: it receives what the other end sends, and is told what it sends itself.
+
+    Args:
+        side: which end.
+
+    Attributes:
+        asked: its requests that are not answered yet.
+        has_forgotten: whether there were so many that not all are remembered, so that less is judged.
+    """
+
+    def __init__(self, side: Side) -> None:
+        super().__init__(side)
+        self.asked: dict[Id, Asked] = {}
+        self.has_forgotten = False
+        self._tokens: dict[Id, Outgoing] = {}
+        self._over: OrderedDict[Id, None] = OrderedDict()
+        self._used: OrderedDict[Id, None] = OrderedDict()
+
+    def sent(self, message: Message, judge: Judge | None, *, may_reuse: bool = False) -> Broken | None:
+        """Learn what this end has sent; returns what is wrong with that as far as only the sender can know.
+
+        Args:
+            message: what it sent.
+            judge: judges the answer to it.
+            may_reuse: whether the id of a request that was answered may be used again.
+        """
+        if isinstance(message, Request):
+            return self._asked(message, judge, may_reuse=may_reuse)
+        if not isinstance(message, Notification):
+            incoming = self.incoming.pop(message.id, None) if message.id is not None else None
+            if incoming is not None and incoming.method == INITIALIZE:
+                self._step(Step.ACCEPT if hasattr(message, "result") else Step.REFUSE)
+        elif message.method == NOTIFICATIONS_INITIALIZED:
+            self._step(Step.CONFIRM)
+        elif message.method == NOTIFICATIONS_CANCELLED:
+            return self._cancelled((message.params or {}).get("requestId"))
+        return None
+
+    def _asked(self, request: Request, judge: Judge | None, *, may_reuse: bool) -> Broken | None:
+        id_, asked = request.id, Asked(request, judge)
+        broken = None
+        if id_ in self._used and not may_reuse:
+            broken = Broken("/id", "the id was used before in this session")
+        elif asked.token is not None and asked.token in self._tokens:
+            broken = Broken("/params/_meta/progressToken", "the progress token is that of a request that is still open")
+        if request.method == INITIALIZE:
+            self._step(Step.ASK)
+        self.asked[id_] = self.outgoing[id_] = asked
+        self._used[id_] = None
+        if asked.token is not None:
+            self._tokens[asked.token] = Outgoing(request.method, _NEVER)
+            self._over.pop(asked.token, None)
+        if len(self.outgoing) > MAX_OPEN:
+            self.has_forgotten = True
+            self.answered(next(iter(self.outgoing)))
+        if len(self._used) > MAX_OPEN:
+            self._used.popitem(last=False)
+        return broken
+
+    def _cancelled(self, id_: Any) -> Broken | None:
+        if not is_id(id_):
+            return None
+        asked = self.asked.get(id_)
+        if asked is None:
+            is_known = id_ in self._used or len(self._used) >= MAX_OPEN
+            return None if is_known else Broken("/params/requestId", "no request with this id was sent")
+        if asked.method != INITIALIZE:
+            self.cancel(id_)
+            self.answered(id_, is_cancelled=True)
+        return None
+
+    def answered(self, id_: Id, *, is_cancelled: bool = False, goes_on: bool = False) -> None:
+        """Learn that a request of this end is over.
+
+        Args:
+            id_: its id.
+            is_cancelled: whether this end cancelled it: reports on it may be on their way.
+            goes_on: whether it became a task, on which there may be more reports.
+        """
+        asked = self.asked.pop(id_, None)
+        self.outgoing.pop(id_, None)
+        if asked is None or asked.token is None or goes_on:
+            return
+        self._tokens.pop(asked.token, None)
+        if is_cancelled:
+            self._over[asked.token] = None
+            if len(self._over) > MAX_OPEN:
+                self._over.popitem(last=False)
+
+    def reported(self, token: Id) -> Outgoing | None:
+        """Return what a progress token of this end's is about."""
+        return self._tokens.get(token)
+
+    def may_be_over(self, token: Id) -> bool:
+        """Whether a token is that of a request which this end cancelled."""
+        return token in self._over or self.has_forgotten
+
+    def begin_modern(self) -> None:
+        """Speak without a handshake."""
+        self.state = State.READY
+
+    def _step(self, step: Step) -> None:
+        """Go on as far as the lifecycle has it so: what breaks it was told by whoever received it."""
+        self.state = STEPS.get((self.state, step), self.state)

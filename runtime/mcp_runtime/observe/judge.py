@@ -1,0 +1,197 @@
+"""Judges single messages of one revision: its methods and directions, types, and the rules beyond the schema."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.connection.answers import Answers
+from mcp_runtime.connection.params import check_gated
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.results import Results
+from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError
+from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
+from mcp_runtime.protocol.capabilities import is_open
+from mcp_runtime.protocol.jsonrpc import Failure, is_object
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.rules import ARRIVING, Broken, broken_error, broken_inputs
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.protocol.validation import Reader, faults
+
+_SENDS: Final[Mapping[Direction, frozenset[Side]]] = {
+    Direction.CLIENT_TO_SERVER: frozenset((Side.CLIENT,)),
+    Direction.SERVER_TO_CLIENT: frozenset((Side.SERVER,)),
+    Direction.BOTH: frozenset(Side),
+    Direction.EMBEDDED: frozenset(),
+}
+_NOTHING: Final[Mapping[str, Any]] = {}
+_OF_EARLIER: Final = frozenset((-32002, -32042))
+"""Error codes of the legacy era that the modern era does not have (2026-07-28, basic/index, "Error Codes")."""
+_RESERVED: Final = range(-32099, -32019)
+"""Error codes that only the specification gives a meaning (the same section)."""
+
+
+class Judge:
+    """Judges messages of one revision, each by itself. The places that it names are JSON pointers in the whole message.
+
+    Args:
+        binding: the revision.
+    """
+
+    def __init__(self, binding: Binding) -> None:
+        self.binding = binding
+        self._results = Results(_ignore)
+        reader = Reader(binding.revision, lenient=False, report=_ignore)
+        self._base = Requester(side=Side.SERVER, reader=reader, answers=Answers(), binding=binding)
+
+    def requester(self, receiver: Side, declared: Mapping[Side, Mapping[str, Any]]) -> Requester:
+        """Return what a receiver knows of a sender, once both have declared their capabilities."""
+        return self._base._replace(side=receiver).declaring(declared[receiver], declared[receiver.other])
+
+    def method(self, name: str) -> AnyMethod | None:
+        """Return the record of a method, None if the revision has none of that name."""
+        return self.binding.methods.get(name)
+
+    def may_be_asked(self, capabilities: Mapping[str, Any]) -> frozenset[str]:
+        """Return the methods that results may ask a client which declares these capabilities."""
+        declared = {Side.CLIENT: capabilities, Side.SERVER: _NOTHING}
+        return frozenset(
+            method.name
+            for method in self.binding.methods.values()
+            if method.direction is Direction.EMBEDDED
+            and (not method.capability or is_open(method.capability, Side.SERVER, declared))
+        )
+
+    def call(self, message: Mapping[str, Any], sender: Side | None = None) -> list[Broken]:
+        """Judge a request or a notification.
+
+        Args:
+            message: the message, which `jsonrpc.classify` takes.
+            sender: who sent it; None if that is not known.
+        """
+        name: str = message["method"]
+        method = self.method(name)
+        if method is None:
+            return self.unknown(name)
+        is_request = isinstance(method, RequestMethod)
+        if is_request != ("id" in message):
+            reason = "is a request, which has an id" if is_request else "is a notification, which has no id"
+            return [Broken("" if is_request else "/id", f"{name} {reason}")]
+        if method.direction is Direction.EMBEDDED:
+            return [Broken("/method", f"{name} is asked inside results only")]
+        if sender is not None and sender not in _SENDS[method.direction]:
+            return [Broken("/method", f"a {sender} does not send {name}")]
+        return self._params(method, message)
+
+    def _params(self, method: AnyMethod, message: Mapping[str, Any]) -> list[Broken]:
+        given: Any = message.get("params")
+        if given is None and "params" in message:
+            return [Broken("/params", "null is not an object: leave it out, or send {}")]
+        if method.params is None or (given is None and not method.params_required):
+            return []
+        if given is None:
+            return [Broken("", f"{method.name} needs params")]
+        found = faults(method.params, given)
+        if not found and method.name in ARRIVING and (broken := ARRIVING[method.name](given)) is not None:
+            found = [broken]
+        return _below("/params", found)
+
+    def result(
+        self, method: RequestMethod[Any, Any], result: dict[str, Any], *, wants_task: bool = True
+    ) -> list[Broken]:
+        """Judge the result of a request.
+
+        Args:
+            method: the method of the request.
+            result: the result.
+            wants_task: whether the request may have been turned into a task.
+        """
+        try:
+            types = self._types(method, result)
+        except LocalProtocolError as error:
+            return [Broken(f"/result{error.pointer}", error.reason)]
+        if not (wants_task or method.results):
+            types = types[:1]
+        judged = [faults(type_, result) for type_ in types]
+        if all(judged):
+            return _below("/result", min(judged, key=len))
+        asks = types[0] is not method.result and method.multi_round_trip
+        if asks and not result.keys() & {"inputRequests", "requestState"}:
+            return [Broken("/result", "asks for nothing: it has neither inputRequests nor requestState")]
+        broken = broken_inputs(result)
+        return [] if broken is None else _below("/result", [broken])
+
+    def _types(self, method: RequestMethod[Any, Any], result: dict[str, Any]) -> tuple[WireType[Any], ...]:
+        tag = result.get(self.binding.result_tag)
+        if method.results and tag is not None and not isinstance(tag, str):
+            pointer = f"/{self.binding.result_tag}"
+            raise LocalProtocolError(
+                revision=self.binding.revision, method=method.name, pointer=pointer, reason="must be a string"
+            )
+        return self._results.sent(method, result, self._base)
+
+    def failure(self, failure: Failure) -> list[Broken]:
+        """Judge an error response."""
+        code = failure.code
+        if self.binding.era == "modern" and (
+            code in _OF_EARLIER or (code in _RESERVED and code not in self.binding.errors)
+        ):
+            return [Broken("/error/code", f"there is no error {code}")]
+        broken = broken_error(code, failure.data)
+        return [] if broken is None else _below("/error/data", [broken])
+
+    def request(self, name: str) -> RequestMethod[Any, Any] | None:
+        """Return the record of a request, None if the revision has none of that name."""
+        found: Any = self.method(name)
+        return cast("RequestMethod[Any, Any]", found) if isinstance(found, RequestMethod) else None
+
+    @staticmethod
+    def unknown(name: str) -> list[Broken]:
+        """Tell that the revision does not have a method."""
+        return [Broken("/method", f"there is no method {clipped(name, 100)}")]
+
+    def any_result(self, result: dict[str, Any]) -> tuple[list[Broken], str]:
+        """Judge a result whose request is not known; returns what is wrong, and the type that says most of it."""
+        methods = [
+            method
+            for method in self.binding.methods.values()
+            if isinstance(method, RequestMethod) and method.direction is not Direction.EMBEDDED
+        ]
+        judged = [(self.result(method, result), method) for method in methods]
+        fitting = [method.result for broken, method in judged if not broken]
+        if fitting:
+            return [], max(fitting, key=lambda type_: len(_required(type_))).name
+        every = set(judged[0][0]).intersection(*(broken for broken, _ in judged))
+        return sorted(every) or [Broken("/result", "no request has such a result")], ""
+
+
+def undeclared(method: AnyMethod, message: Mapping[str, Any], requester: Requester) -> Broken | None:
+    """Judge whether what a message needs was declared.
+
+    Args:
+        method: its method.
+        message: the message.
+        requester: what its receiver knows of its sender.
+    """
+    if method.capability and method.name not in requester.may_receive:
+        return Broken("/method", f"needs the capability {method.capability}, which was not declared")
+    params: Any = message.get("params")
+    if method.gated and is_object(params):
+        try:
+            check_gated(method, params, requester)
+        except RemoteProtocolError as error:
+            return Broken(f"/params{error.pointer}", error.reason)
+    return None
+
+
+def _below(place: str, found: list[Broken]) -> list[Broken]:
+    return [Broken(place + pointer, reason) for pointer, reason in found]
+
+
+def _required(type_: WireType[Any]) -> list[str]:
+    loaded = type_.load()
+    fields: Mapping[str, Any] = getattr(loaded, "model_fields", {})
+    return [name for name, field in fields.items() if field.is_required()]
+
+
+def _ignore(_: object) -> None:
+    """Take no report: a strict reader repairs nothing."""

@@ -1,0 +1,284 @@
+"""A conversation of one era as it passes: what each message means to both ends, and what is wrong with it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.observe.ends import MAX_OPEN, Asked, End
+from mcp_runtime.observe.judge import Judge, undeclared
+from mcp_runtime.protocol import modern
+from mcp_runtime.protocol.events import Batch, Violation
+from mcp_runtime.protocol.jsonrpc import Failure, Message, Notification, Request, Result, is_object
+from mcp_runtime.protocol.legacy import Side, State
+from mcp_runtime.protocol.names import (
+    INITIALIZE,
+    NOTIFICATIONS_CANCELLED,
+    NOTIFICATIONS_MESSAGE,
+    NOTIFICATIONS_PROGRESS,
+    PING,
+    SERVER_DISCOVER,
+    SUBSCRIPTIONS_LISTEN,
+    UNRELATED,
+)
+from mcp_runtime.protocol.places import spell_pointer
+from mcp_runtime.protocol.rules import Broken
+from mcp_runtime.protocol.text import clipped
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+@dataclass(slots=True, kw_only=True)
+class Told:
+    """What was found out about a message.
+
+    Attributes:
+        method: its method; of an answer, that of the request; None if it is not known.
+        judge: the revision by which it was judged; None if that is not known.
+        broken: what is wrong with it.
+    """
+
+    method: str | None
+    judge: Judge | None
+    broken: list[Broken] = field(default_factory=list[Broken])
+
+
+class Talk(ABC):
+    """A conversation of one era.
+
+    Args:
+        judges: the revisions of the era, by name.
+
+    Attributes:
+        ends: the sessions of both sides.
+        revision: the revision that is spoken, empty before one is.
+    """
+
+    is_modern = False
+
+    def __init__(self, judges: Mapping[str, Judge]) -> None:
+        self.judges = judges
+        self.ends = {side: End(side) for side in Side}
+        self.revision = ""
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether a revision is spoken that is not known here."""
+        return bool(self.revision) and self.revision not in self.judges
+
+    def take(self, sender: Side, value: dict[str, Any], message: Message, *, in_batch: bool) -> Told:
+        """Take a message that passes.
+
+        Args:
+            sender: who sent it.
+            value: the message as it is.
+            message: the same, classified.
+            in_batch: whether it came in a batch.
+        """
+        asked = self._asked(sender, message)
+        told = Told(method=self._method(message, asked), judge=self._judge(message, asked))
+        receiver = self.ends[sender.other]
+        event = receiver.receive_message(value, None, Batch() if in_batch else None)
+        if isinstance(event, Violation):
+            if not (isinstance(message, Failure) and message.id is None):
+                told.broken.append(Broken(event.pointer, event.reason))
+        else:
+            told.broken += self._judged(sender, value, message, asked, told.judge)
+        broken = self.ends[sender].sent(message, told.judge, may_reuse=self.is_modern)
+        if broken is not None and not told.broken:
+            told.broken.append(broken)
+        if asked is not None and isinstance(message, Result | Failure) and message.id is not None:
+            goes_on = isinstance(message, Result) and "task" in message.result
+            receiver.answered(message.id, goes_on=goes_on)
+        self._dropped(sender, message)
+        if len(receiver.incoming) > MAX_OPEN:
+            receiver.incoming.pop(next(iter(receiver.incoming)))
+        self._learn(sender, message, asked)
+        return told
+
+    def _judged(
+        self, sender: Side, value: dict[str, Any], message: Message, asked: Asked | None, judge: Judge | None
+    ) -> Iterator[Broken]:
+        if judge is None:
+            return
+        if isinstance(message, Request | Notification):
+            found = judge.call(value, sender)
+            yield from found
+            if not found or found[0].pointer != "/method":
+                yield from self._judged_call(sender, value, message, judge)
+        elif isinstance(message, Failure):
+            yield from judge.failure(message)
+        elif asked is not None and asked.record is not None:
+            yield from judge.result(asked.record, message.result, wants_task=asked.wants_task)
+            yield from self._judged_result(message, asked, judge)
+
+    @abstractmethod
+    def _judge(self, message: Message, asked: Asked | None) -> Judge | None:
+        """Return the judge of a message, None if its revision is not known."""
+
+    @abstractmethod
+    def _judged_call(
+        self, sender: Side, value: dict[str, Any], message: Request | Notification, judge: Judge
+    ) -> Iterator[Broken]:
+        """Judge a call by what was declared and asked before."""
+
+    def _judged_result(self, message: Result, asked: Asked, judge: Judge) -> Iterator[Broken]:
+        """Judge a result by what its request says."""
+        yield from ()
+
+    @abstractmethod
+    def _learn(self, sender: Side, message: Message, asked: Asked | None) -> None:
+        """Learn what a message says of the conversation."""
+
+    def _asked(self, sender: Side, message: Message) -> Asked | None:
+        """Return the request that a message answers."""
+        if isinstance(message, Result | Failure) and message.id is not None:
+            return self.ends[sender.other].asked.get(message.id)
+        return None
+
+    @staticmethod
+    def _method(message: Message, asked: Asked | None) -> str | None:
+        if isinstance(message, Request | Notification):
+            return message.method
+        return asked.method if asked is not None else None
+
+    def _dropped(self, sender: Side, message: Message) -> None:
+        """Forget a request at the end that received it, when its sender cancels it."""
+        if isinstance(message, Notification) and message.method == NOTIFICATIONS_CANCELLED:
+            id_: Any = (message.params or {}).get("requestId")
+            receiver = self.ends[sender.other]
+            if type(id_) in (int, str) and id_ in receiver.incoming and receiver.incoming[id_].method != INITIALIZE:
+                receiver.drop(id_)
+
+
+class LegacyTalk(Talk):
+    """A session: a handshake, and what follows from it."""
+
+    def __init__(self, judges: Mapping[str, Judge]) -> None:
+        super().__init__(judges)
+        self._wanted: Judge | None = None
+        self._capabilities = _NOTHING
+        self._requesters: Mapping[Side, Requester] = {}
+        self._is_late = False
+
+    def _judge(self, message: Message, asked: Asked | None) -> Judge | None:
+        if isinstance(message, Request) and message.method == INITIALIZE:
+            wanted: Any = (message.params or {}).get("protocolVersion")
+            return self.judges.get(wanted if isinstance(wanted, str) else "") or self.judges[max(self.judges)]
+        if asked is not None and asked.method == INITIALIZE and isinstance(message, Result):
+            chosen: Any = message.result.get("protocolVersion")
+            return self.judges.get(chosen) if isinstance(chosen, str) else asked.judge
+        return self.judges.get(self.revision) if self.revision else self._wanted
+
+    def _judged_call(
+        self, sender: Side, value: dict[str, Any], message: Request | Notification, judge: Judge
+    ) -> Iterator[Broken]:
+        method = judge.method(message.method)
+        if method is not None and (requester := self._requesters.get(sender.other)) is not None:
+            broken = undeclared(method, value, requester)
+            if broken is not None:
+                yield broken
+        is_early = sender is Side.CLIENT and self.ends[Side.CLIENT].state is State.INITIALIZED
+        if is_early and isinstance(message, Request) and message.method != PING and not self._is_late:
+            self._is_late = True  # told once
+            yield Broken("/method", "the client did not send notifications/initialized before")
+
+    def _learn(self, sender: Side, message: Message, asked: Asked | None) -> None:
+        if isinstance(message, Request) and message.method == INITIALIZE:
+            self._wanted = self._wanted or self._judge(message, None)
+            self._capabilities = _object((message.params or {}).get("capabilities"))
+        if asked is None or asked.method != INITIALIZE or not isinstance(message, Result) or self.revision:
+            return
+        revision: Any = message.result.get("protocolVersion")
+        if not isinstance(revision, str):
+            return
+        self.revision = revision
+        judge = self.judges.get(revision)
+        for end in self.ends.values():
+            end.revision = revision
+            end.accepts_batches = judge is not None and judge.binding.has_batches
+        if judge is not None:
+            declared = {
+                Side.CLIENT: self._capabilities,
+                Side.SERVER: _object(message.result.get("capabilities")),
+            }
+            self._requesters = {side: judge.requester(side, declared) for side in Side}
+
+
+class ModernTalk(Talk):
+    """Requests that stand alone."""
+
+    is_modern = True
+
+    def __init__(self, judges: Mapping[str, Judge]) -> None:
+        super().__init__(judges)
+        self._server: Mapping[str, Any] | None = None
+        for end in self.ends.values():
+            end.begin_modern()
+
+    def knows(self, sender: Side, value: Mapping[str, Any]) -> bool:
+        """Whether a notification is about a request of this conversation."""
+        params = _object(value.get("params"))
+        asks = self.ends[sender].asked, self.ends[sender.other].asked
+        id_: Any = params.get("requestId")
+        token: Any = params.get("progressToken")
+        if value.get("method") == NOTIFICATIONS_CANCELLED:
+            return type(id_) in (int, str) and any(id_ in asked for asked in asks)
+        if value.get("method") == NOTIFICATIONS_PROGRESS:
+            return type(token) in (int, str) and self.ends[sender.other].reported(token) is not None
+        return modern.SUBSCRIPTION_ID in _object(params.get("_meta"))
+
+    def _judge(self, message: Message, asked: Asked | None) -> Judge | None:
+        if asked is not None:
+            return asked.judge
+        if isinstance(message, Request):
+            revision: Any = _meta(message.params).get(modern.VERSION)
+            return self.judges.get(revision) if isinstance(revision, str) else self.judges[max(self.judges)]
+        return self.judges.get(self.revision)
+
+    def _judged_call(
+        self, sender: Side, value: dict[str, Any], message: Request | Notification, judge: Judge
+    ) -> Iterator[Broken]:
+        method, open_ = judge.method(message.method), self.ends[Side.CLIENT].asked
+        meta = _meta(message.params)
+        if sender is Side.CLIENT:
+            if method is not None and self._server is not None and isinstance(message, Request):
+                declared = {Side.CLIENT: _object(meta.get(modern.CLIENT_CAPABILITIES)), Side.SERVER: self._server}
+                if (broken := undeclared(method, value, judge.requester(Side.SERVER, declared))) is not None:
+                    yield broken
+        elif isinstance(message, Request):
+            yield Broken("/method", "a server asks nothing of its client but in its results")
+        elif message.method == NOTIFICATIONS_MESSAGE:
+            if not any(asked.log_level for asked in open_.values()):
+                yield Broken("/method", "no open request names a log level")
+        elif message.method in UNRELATED:
+            id_: Any = meta.get(modern.SUBSCRIPTION_ID)
+            asked = open_.get(id_) if type(id_) in (int, str) else None
+            if asked is None or asked.method != SUBSCRIPTIONS_LISTEN:
+                yield Broken("/params/_meta", "it names no open subscription that it belongs to")
+
+    def _judged_result(self, message: Result, asked: Asked, judge: Judge) -> Iterator[Broken]:
+        requests: Any = message.result.get("inputRequests")
+        for key, request in requests.items() if is_object(requests) else ():
+            name: Any = request.get("method") if is_object(request) else None
+            method = judge.method(name) if isinstance(name, str) else None
+            if method is not None and method.name not in asked.may_be_asked:
+                place = spell_pointer(("result", "inputRequests", clipped(key, 64), "method"))
+                yield Broken(place, f"needs the capability {method.capability}, which the request did not declare")
+
+    def _learn(self, sender: Side, message: Message, asked: Asked | None) -> None:
+        if isinstance(message, Request) and sender is Side.CLIENT:
+            revision: Any = _meta(message.params).get(modern.VERSION)
+            if isinstance(revision, str):
+                self.revision = revision
+        elif asked is not None and asked.method == SERVER_DISCOVER and isinstance(message, Result):
+            self._server = _object(message.result.get("capabilities"))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if is_object(value) else _NOTHING
+
+
+def _meta(params: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return _object((params or _NOTHING).get("_meta"))

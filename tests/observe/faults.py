@@ -1,0 +1,100 @@
+"""Conversations with one fault each: what a client and a server say, what breaks the protocol, and where.
+
+`python -m observe.faults LINES` plays the server of one, so that a program can stand between it and a client.
+"""
+
+import json
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+Said: TypeAlias = tuple[str, bytes]
+"""Who says something, ``>`` for the client and ``<`` for the server, and the line."""
+
+CLIENT, SERVER = ">", "<"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A conversation that breaks the protocol once.
+
+    Attributes:
+        name: what the fault is.
+        requirement: the id of the requirement that it breaks (tests/requirements/rows).
+        said: all that is said, in order; the fault is in the last line.
+        at: where in the message it is, as a JSON pointer.
+        why: words of what is told.
+    """
+
+    name: str
+    requirement: str
+    said: tuple[Said, ...]
+    at: str
+    why: str
+
+
+def call(id_: Any, method: str, params: dict[str, Any] | None = None) -> bytes:
+    """Return a request."""
+    return _line({"jsonrpc": "2.0", "id": id_, "method": method, **({} if params is None else {"params": params})})
+
+
+def note(method: str, params: dict[str, Any] | None = None) -> bytes:
+    """Return a notification."""
+    return _line({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
+
+
+def result(id_: Any, value: dict[str, Any]) -> bytes:
+    """Return a result."""
+    return _line({"jsonrpc": "2.0", "id": id_, "result": value})
+
+
+def hello(revision: str = "2025-11-25") -> tuple[Said, ...]:
+    """Return the handshake of a revision, with roots, tools and logging."""
+    info = {"name": "x", "version": "1"}
+    common = {"protocolVersion": revision}
+    asked = {**common, "capabilities": {"roots": {"listChanged": True}}, "clientInfo": info}
+    told: dict[str, Any] = {**common, "capabilities": {"tools": {}, "logging": {}}, "serverInfo": info}
+    return (
+        (CLIENT, call("hello", "initialize", asked)),
+        (SERVER, result("hello", told)),
+        (CLIENT, note("notifications/initialized")),
+    )
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode()
+
+
+OPENINGS: Final = {
+    "2025-11-25": hello(),
+    "2025-03-26": hello("2025-03-26"),
+    "unconfirmed": hello()[:2],
+    "asked": hello()[:1],
+    "nothing": (),
+}
+
+
+def _fault(row: dict[str, Any]) -> Fault:
+    lines = [(line[0], line[2:].encode()) for line in row["said"].splitlines() if line]
+    said = (*OPENINGS[row["after"]], *lines)
+    return Fault(name=row["name"], requirement=row["requirement"], said=said, at=row["at"], why=row["why"])
+
+
+FAULTS: Final = tuple(map(_fault, tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))["fault"]))
+
+
+def play(said: list[list[str]]) -> None:
+    """Play the server of a conversation: wait for each thing that the client says, and say the rest."""
+    for who, line in said:
+        if who == SERVER:
+            sys.stdout.buffer.write(line.encode() + b"\n")
+            sys.stdout.buffer.flush()
+        elif not sys.stdin.buffer.readline():
+            return
+    sys.stdin.buffer.read()
+
+
+if __name__ == "__main__":
+    play(json.loads(sys.argv[1]))

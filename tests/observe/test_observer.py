@@ -1,0 +1,143 @@
+"""A conversation that is watched from between its two sides."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from mcp_bindgen.live.bindings import package_of, packages_of
+from mcp_bindgen.live.bindings import revisions as released
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.observe.observer import MAX_JUDGED, Finding, Observer
+from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.memory import connect_memory
+from observe.faults import CLIENT, FAULTS, SERVER, Fault, Said, call, hello, note, result
+from support.requirement_table import rows
+
+SIDES = {CLIENT: Side.CLIENT, SERVER: Side.SERVER}
+ASKED = (CLIENT, call(1, "tools/list"))
+CALLED = (CLIENT, call(1, "tools/call", {"name": "x", "_meta": {"progressToken": "t"}}))
+PROGRESS = (SERVER, note("notifications/progress", {"progressToken": "t", "progress": 2}))
+WAYS = {"sent": Side.CLIENT, "received": Side.SERVER}
+
+
+def observer() -> Observer:
+    return Observer(package.BINDING for package in packages_of(released()))
+
+
+def watch(*said: Said, by: Observer | None = None) -> list[list[Finding]]:
+    watching = by or observer()
+    return [watching.take(SIDES[who], line) for who, line in said]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_it_finds_a_fault_and_nothing_before_it(fault: Fault) -> None:
+    *before, last = watch(*fault.said)
+    assert not any(before), before
+    (found,) = [finding for finding in last if finding.pointer == fault.at]
+    assert found.sender is SIDES[fault.said[-1][0]]
+    assert fault.why in found.reason
+
+
+def test_each_fault_breaks_a_requirement_that_there_is() -> None:
+    assert {fault.requirement for fault in FAULTS} <= rows().keys()
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+
+
+@pytest.mark.parametrize("revision", released())
+async def test_our_own_client_and_server_break_nothing(revision: str) -> None:
+    package = package_of(revision)
+
+    async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
+        page = {"ttlMs": 0, "cacheScope": "private"} if package.BINDING.era == "modern" else {}
+        return package.ListToolsResult.model_validate(
+            {"tools": [{"name": "x", "inputSchema": {"type": "object"}}], "resultType": "complete", **page}
+        )
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        await ctx.report_progress(1)
+        await ctx.log("info", "halfway")
+        await ctx.report_progress(2)
+        if params.arguments:
+            await asyncio.sleep(60)
+        return package.CallToolResult(content=[])
+
+    handlers = {"list_tools": list_tools, "call_tool": call_tool, "options": ServerOptions(logging=True)}
+    server = type("Served", (package.Server,), handlers)()
+    seen: list[tuple[Side, bytes]] = []
+    options = ClientOptions(trace=lambda way, message: seen.append((WAYS[way], message)))
+    async with connect_memory(server) as peer:
+        client = await package.Client.open(peer, options=options)
+        assert len((await client.list_tools()).tools) == 1
+        reported: list[float] = []
+        progress = CallOptions(progress=lambda done, total, message: reported.append(done))
+        await client.call_tool(name="x", options=progress)
+        with pytest.raises(TimeoutError):
+            await client.call_tool(name="x", arguments={"slow": 1}, options=CallOptions(timeout=0.05))
+        await client.list_tools()
+        assert reported == [1, 2]
+    watching = observer()
+    found = [finding for sender, text in seen for finding in watching.take(sender, text)]
+    assert not found
+    assert len(seen) > 8
+    assert watching.revision == revision
+
+
+class TestCrossing:
+    """What crosses on its way is not held against its sender."""
+
+    def test_an_answer_to_a_request_that_was_cancelled(self) -> None:
+        cancelled = (CLIENT, note("notifications/cancelled", {"requestId": 1}))
+        told = watch(*hello(), CALLED, cancelled, PROGRESS, (SERVER, result(1, {"content": []})))
+        assert not any(told)
+
+    def test_a_cancellation_of_what_was_answered(self) -> None:
+        cancelled = (CLIENT, note("notifications/cancelled", {"requestId": 1}))
+        assert not any(watch(*hello(), ASKED, (SERVER, result(1, {"tools": []})), cancelled))
+
+    def test_both_sides_use_the_same_ids(self) -> None:
+        asks = (SERVER, call(1, "roots/list"))
+        told = watch(*hello(), ASKED, asks, (CLIENT, result(1, {"roots": []})), (SERVER, result(1, {"tools": []})))
+        assert not any(told)
+
+
+class TestAfterAFault:
+    """One fault is told once: what follows from it is not."""
+
+    def test_the_answer_to_a_request_that_came_too_early(self) -> None:
+        assert [len(found) for found in watch(ASKED, (SERVER, result(1, {"tools": []})))] == [1, 0]
+
+    def test_the_rest_of_a_request_whose_answer_could_not_be_read(self) -> None:
+        told = watch(*hello(), ASKED, (SERVER, b'{"id": 1, "result": {}, oops'), (SERVER, result(1, {"tools": []})))
+        assert [len(found) for found in told[-2:]] == [1, 1]
+        assert told[-2][0].method == "tools/list"
+        assert "no open request" in told[-1][0].reason
+
+
+class TestLimits:
+    def test_a_message_that_is_too_long_is_not_judged_but_answered(self) -> None:
+        watching = observer()
+        watch(*hello(), ASKED, by=watching)
+        long: dict[str, Any] = {"tools": [], "more": "x" * MAX_JUDGED}
+        assert watch((SERVER, result(1, long)), (SERVER, result(1, {"tools": []})), by=watching)[0] == []
+        assert watching.unjudged == 1
+        assert "no open request" in watch((SERVER, result(1, {"tools": []})), by=watching)[0][0].reason
+
+    def test_names_of_any_length_are_told_in_a_few_characters(self) -> None:
+        name = "\x1b[31m" * 100_000
+        for found in watch(*hello(), (CLIENT, call(name, name)), (SERVER, result(name + "x", {})))[-2:]:
+            (finding,) = found
+            assert len(json.dumps([finding.reason, finding.id, finding.method, finding.pointer])) < 1000
+            assert "\x1b" not in f"{finding.reason}{finding.method}{finding.id}"
+
+    def test_requests_without_answers_are_forgotten_in_the_end(self) -> None:
+        watching = observer()
+        watch(*hello(), by=watching)
+        for id_ in range(20_001):
+            assert watching.take(Side.CLIENT, call(id_, "ping")) == []
+        assert watch((SERVER, result(20_000, {})), by=watching) == [[]]
+        ends = watching._legacy.ends.values()  # pyright: ignore[reportPrivateUsage]
+        assert all(len(end.incoming) + len(end.asked) <= 20_000 for end in ends)
