@@ -1,7 +1,7 @@
 """Judges single messages of one revision: its methods and directions, types, and the rules beyond the schema."""
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.connection.answers import Answers
@@ -141,8 +141,8 @@ class Judge:
 
     def request(self, name: str) -> RequestMethod[Any, Any] | None:
         """Return the record of a request, None if the revision has none of that name."""
-        found: Any = self.method(name)
-        return cast("RequestMethod[Any, Any]", found) if isinstance(found, RequestMethod) else None
+        found = self.method(name)
+        return found if isinstance(found, RequestMethod) else None
 
     @staticmethod
     def unknown(name: str) -> list[Broken]:
