@@ -1,4 +1,7 @@
-"""Our server of 2026-07-28 for `peers/sdk_modern_client.py`; with ``--both`` it is beside one of 2025-11-25."""
+"""Our server of 2026-07-28 for `peers/sdk_modern_client.py`.
+
+With ``--both`` it is beside one of 2025-11-25, with ``--sealed`` its handlers begin anew with each answer.
+"""
 
 import asyncio
 import sys
@@ -7,6 +10,7 @@ from typing import Any
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.errors import PeerError
+from mcp_runtime.inputs import InputState, Suspended
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from mcp_runtime.transports.stdio import serve_stdio
@@ -18,7 +22,13 @@ class Modern(v.Server):
     """What the official SDK's server of `peers/sdk_modern_server.py` does, and under the same names."""
 
     options = ServerOptions(
-        name="modern", version="1", instructions="Ask.", list_changed=True, resource_updates=True, progress_rate=None
+        name="modern",
+        version="1",
+        instructions="Ask.",
+        list_changed=True,
+        resource_updates=True,
+        progress_rate=None,
+        inputs=InputState(keys=[bytes(32)]) if "--sealed" in sys.argv else Suspended(),
     )
 
     def __init__(self) -> None:

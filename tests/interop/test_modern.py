@@ -54,7 +54,9 @@ class Host(v.ClientHandlers):
         self.logged.append([params.level, params.data])
 
 
-@pytest.mark.parametrize("options", [(), ("--both",)], ids=["alone", "beside a legacy one"])
+@pytest.mark.parametrize(
+    "options", [(), ("--both",), ("--sealed",)], ids=["alone", "beside a legacy one", "with sealed states"]
+)
 def test_their_client_at_our_server(options: tuple[str, ...]) -> None:
     client = (interpreter(SDK2.runs), str(TESTS / "interop" / "peers" / "sdk_modern_client.py"))
     server = (interpreter(OURS.runs), "-m", "interop.modern_server", *options)
