@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 import time
+from base64 import b64decode
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,9 @@ class Till(v.Server):
 
     async def list_tools(self, params: v.PaginatedRequestParams, ctx: v.Context) -> v.ListToolsResult:
         return v.ListToolsResult(tools=[])
+
+    async def list_prompts(self, params: v.PaginatedRequestParams, ctx: v.Context) -> v.ListPromptsResult:
+        return v.ListPromptsResult(prompts=[])
 
     async def ask(self, ctx: v.Context, message: str, key: str | None = None) -> str:
         found = await ctx.client.elicit(message=message, requested_schema=FORM, options=CallOptions(key=key))
@@ -140,8 +144,9 @@ class TestReplay:
     async def test_a_state_says_nothing_to_the_client(self) -> None:
         message = await again(Till(), "thrice")
         message = await again(Till(), "thrice", **answered(message))
-        _, state = asked(message)
-        assert "charge" not in state and "q0" not in state and "accept" not in state
+        state = asked(message)[1].encode()
+        readable = state + b64decode(state + b"==", altchars=b"-_")
+        assert not [word for word in (b"charge", b"accept", b"elicitation") if word in readable]
 
     @pytest.mark.requirement("input.missing")
     async def test_what_is_missing_is_asked_again_and_what_was_not_asked_is_ignored(self) -> None:
