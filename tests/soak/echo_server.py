@@ -1,37 +1,35 @@
-"""A server for faults and load: a process of its own, over stdio."""
+"""A server for faults and load, of both eras: a process of its own, over stdio."""
 
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
 
 
-class EchoServer(v.Server):
+class Echo:
     """Answers with what it was told; counts how many calls it works on at once."""
-
-    options = ServerOptions(name="echo", version="1")
 
     def __init__(self) -> None:
         self.running = 0
         self.most = 0
 
-    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
-        return v.ListToolsResult(tools=[])
-
-    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+    async def answer(
+        self, params: v.CallToolRequestParams | modern.CallToolRequestParams, ctx: v.Context | modern.Context
+    ) -> str:
         self.running += 1
         self.most = max(self.most, self.running)
         try:
-            return v.CallToolResult(content=[v.TextContent(text=await self._answer(params, ctx))])
+            return await self._answer(params.name, params.arguments or {}, ctx)
         finally:
             self.running -= 1
 
-    async def _answer(self, params: v.CallToolRequestParams, ctx: v.Context) -> str:
-        arguments = params.arguments or {}
-        match params.name:
+    async def _answer(self, name: str, arguments: dict[str, Any], ctx: v.Context | modern.Context) -> str:
+        match name:
             case "echo":
                 return str(arguments["text"])
             case "wait":
@@ -45,9 +43,41 @@ class EchoServer(v.Server):
                 print("this must not get among the messages")
                 return "printed"
             case "ask":
-                return str(len((await ctx.client.list_roots()).roots))
-            case name:
+                client: Any = ctx.client
+                return str(len((await client.list_roots()).roots))
+            case _:
                 raise ValueError(name)
+
+
+class EchoServer(v.Server):
+    options = ServerOptions(name="echo", version="1")
+
+    def __init__(self, echo: Echo | None = None) -> None:
+        self.echo = echo or Echo()
+
+    async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
+        return v.ListToolsResult(tools=[])
+
+    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
+        return v.CallToolResult(content=[v.TextContent(text=await self.echo.answer(params, ctx))])
+
+
+class ModernEchoServer(modern.Server):
+    options = ServerOptions(name="echo", version="1")
+
+    def __init__(self, echo: Echo | None = None) -> None:
+        self.echo = echo or Echo()
+
+    async def list_tools(self, params: modern.PaginatedRequestParams, ctx: modern.Context) -> modern.ListToolsResult:
+        return modern.ListToolsResult(tools=[])
+
+    async def call_tool(self, params: modern.CallToolRequestParams, ctx: modern.Context) -> modern.CallToolResult:
+        return modern.CallToolResult(content=[modern.TextContent(text=await self.echo.answer(params, ctx))])
+
+
+SERVERS = {"legacy": EchoServer, "modern": ModernEchoServer}
+CLIENTS: dict[str, type[v.Client | modern.Client]] = {"legacy": v.Client, "modern": modern.Client}
+"""By era."""
 
 
 def memory() -> str:
@@ -60,4 +90,5 @@ def memory() -> str:
 
 if __name__ == "__main__":
     sys.stderr = open("/dev/null", "w")  # noqa: SIM115
-    serve_stdio(EchoServer())
+    echo = Echo()
+    serve_stdio(EchoServer(echo), ModernEchoServer(echo))

@@ -118,17 +118,25 @@ class Fire:
                 await asyncio.sleep(0)
         await self._until_quiet(patience)
         owed = {id_ for line in lines for id_ in valid_ids(line)}
+        assert self.connection.closed_because is None, f"closed: {self.connection.closed_because}"
+        assert not self.peer.wrong, self.peer.wrong[:3]
+        await self.is_alive()
+        answers = self.peer.answers
+        assert not owed - answers.keys(), f"not answered: {sorted(owed - answers.keys())[:5]}"
+        assert max(answers.values(), default=1) == 1, f"answered more than once: {answers.most_common(3)}"
+        assert len(asyncio.all_tasks()) <= self._tasks, "tasks are left"
+
+    async def is_alive(self) -> None:
+        """Check that the connection still works.
+
+        Raises:
+            AssertionError: it does not.
+        """
         self._pings += 1
         ping = f"ping-{self._pings}"
         self.peer.transport.send(request(ping, "ping"))
         await asyncio.sleep(0)
-        answers = self.peer.answers
-        assert self.connection.closed_because is None, f"closed: {self.connection.closed_because}"
-        assert not self.peer.wrong, self.peer.wrong[:3]
-        assert answers[ping] == 1, "ping is not answered"
-        assert not owed - answers.keys(), f"not answered: {sorted(owed - answers.keys())[:5]}"
-        assert max(answers.values()) == 1, f"answered more than once: {answers.most_common(3)}"
-        assert len(asyncio.all_tasks()) <= self._tasks, "tasks are left"
+        assert self.peer.answers[ping] == 1, "ping is not answered"
 
     async def _until_quiet(self, patience: float) -> None:
         deadline = asyncio.get_running_loop().time() + patience

@@ -11,11 +11,13 @@ from random import Random
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.errors import ConnectionClosed, McpError, RequestTimeout
 from mcp_runtime.peer import Peer
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
 from soak.bad_server import GOOD
+from soak.echo_server import CLIENTS
 from soak.fire import resident
 from soak.scale import SEED, scaled
 from support.stdio_peers import eventually, is_running
@@ -27,11 +29,11 @@ CALLS = 1000
 
 
 async def _outcomes(
-    client: v.Client, name: str, options: CallOptions | None = None
-) -> list[v.CallToolResult | McpError]:
+    client: v.Client | modern.Client, name: str, options: CallOptions | None = None
+) -> list[v.CallToolResult | modern.CallToolResult | McpError]:
     """Call a tool a thousand times at once; returns how each call ended."""
 
-    async def call(number: int) -> v.CallToolResult | McpError:
+    async def call(number: int) -> v.CallToolResult | modern.CallToolResult | McpError:
         arguments = {"text": "x" * (number % 50), "seconds": 0.001 * (number % 20)}
         try:
             return await client.call_tool(name=name, arguments=arguments, options=options)
@@ -42,12 +44,13 @@ async def _outcomes(
         return await asyncio.gather(*(call(number) for number in range(CALLS)))
 
 
-@pytest.mark.parametrize("number", range(scaled(8, 150)))
-async def test_the_server_is_killed(number: int) -> None:
+@pytest.mark.parametrize("era", CLIENTS)
+@pytest.mark.parametrize("number", range(scaled(5, 150)))
+async def test_the_server_is_killed(number: int, era: str) -> None:
     random = Random(SEED + number)
     transport = StdioClientTransport(sys.executable, HERE / "echo_server.py")
     peer = Peer(transport)
-    client = await v.Client.open(peer)
+    client: v.Client | modern.Client = await CLIENTS[era].open(peer)
     assert transport.pid is not None
     moment = random.choice((0.0, random.random() * 0.05, random.random() * 0.3))
     asyncio.get_running_loop().call_later(moment, os.kill, transport.pid, signal.SIGKILL)
@@ -64,11 +67,13 @@ async def test_the_server_is_killed(number: int) -> None:
     await peer.aclose()
 
 
-@pytest.mark.parametrize("number", range(scaled(3, 50)))
-async def test_the_client_is_killed(number: int) -> None:
+@pytest.mark.parametrize("era", CLIENTS)
+@pytest.mark.parametrize("number", range(scaled(2, 50)))
+async def test_the_client_is_killed(number: int, era: str) -> None:
     random = Random(SEED + number)
     pipe = asyncio.subprocess.PIPE
-    client = await asyncio.create_subprocess_exec(sys.executable, str(HERE / "calling_client.py"), stdout=pipe)
+    command = (sys.executable, "-m", "soak.calling_client", era)
+    client = await asyncio.create_subprocess_exec(*command, cwd=HERE.parent, stdout=pipe)
     assert client.stdout is not None
     server = int(await client.stdout.readline())
     await asyncio.sleep(random.random() * 0.3)

@@ -1,5 +1,6 @@
-"""Hostile lines at a server of both eras on one stream: requests that stand alone, beside a session."""
+"""Hostile lines at a server of both eras on one stream, and at a client of the modern one."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -7,14 +8,18 @@ from typing import Any, Final
 
 import pytest
 
+from mcp_runtime.errors import McpError
 from mcp_runtime.inputs import Suspended
+from mcp_runtime.peer import Peer as Target
 from mcp_runtime.server import start_server
+from mcp_runtime.stub import CallOptions
 from mcp_runtime.transports.memory import memory_pair
 from soak.fire import Fire, Peer, blocks, honest, request
-from soak.hostile import Hostile
+from soak.hostile import RAW, Hostile
 from soak.scale import SEED, scaled
-from soak.targets import make_server
+from soak.targets import client_options, make_handlers, make_server
 from soak.test_hostile import TOOLS, explained, ignore, under_fire
+from support.talk import bindings
 
 pytestmark = [
     pytest.mark.soak,
@@ -88,3 +93,123 @@ def test_server_of_both_eras() -> None:
             return await under_fire(fire, blocks(hostile, valid(hostile), scaled(30, 1000)))
 
     assert explained(seed, run, fresh) >= 30_000
+
+
+class ClientFire(Fire):
+    """A client of the modern era under fire: it answers nothing, and its calls show that it is alive."""
+
+    client: Any
+
+    async def is_alive(self) -> None:
+        assert not self.peer.answers, f"a client answered {self.peer.answers.most_common(3)}"
+        for name in ("well", "ask"):
+            result = await self.client.call_tool(name=name, options=CallOptions(timeout=5))
+            assert result.content[0].text == "well"
+
+
+@asynccontextmanager
+async def client_under_fire(hostile: Hostile) -> AsyncGenerator[ClientFire]:
+    here, there = memory_pair()
+    peer = Peer(there, lambda asked: answers(hostile, asked), batches=False)
+    await there.start(peer)
+    package = bindings(MODERN)
+    client = await package.Client.open(Target(here), handlers=make_handlers(MODERN), options=client_options())
+    client.connection.on_error(ignore)
+    for _ in range(60):  # hostile answers bear the numbers up to 40
+        await client.list_tools()
+    fire = ClientFire(client.connection, peer)
+    fire.client = client
+    yield fire
+    await client.connection.aclose()
+
+
+QUESTION: Final[dict[str, Any]] = {
+    "method": "sampling/createMessage",
+    "params": {"messages": [{"role": "user", "content": {"type": "text", "text": "?"}}], "maxTokens": 1},
+}
+WRONG_QUESTIONS: Final[tuple[Any, ...]] = (
+    None,
+    [],
+    {},
+    {"q": None},
+    {"q": {"method": "no/such/method"}},
+    {"q": {"method": "tools/call", "params": {"name": "x"}}},
+    {"q": {"method": "sampling/createMessage"}},
+    dict.fromkeys((f"q{number}" for number in range(100)), {"method": "elicitation/create"}),
+)
+
+
+def answers(hostile: Hostile, asked: dict[str, Any]) -> Sequence[bytes]:
+    """Answer a client: what its tool call is called decides how."""
+    params: dict[str, Any] = asked["params"]
+    choose = hostile.random.choice
+    match asked["method"], params.get("name"):
+        case "server/discover", _:
+            return [result(asked, supportedVersions=[MODERN], capabilities={"tools": {}, "logging": {}})]
+        case "tools/list", _:
+            return [result(asked, tools=[])]
+        case "tools/call", "ask" if "inputResponses" not in params:
+            return [result(asked, resultType="input_required", inputRequests={"q": QUESTION}, requestState="s")]
+        case "tools/call", "wrong":
+            return [result(asked, resultType="input_required", inputRequests=choose(WRONG_QUESTIONS))]
+        case "tools/call", "ever":
+            return [result(asked, resultType="input_required", inputRequests={"q": QUESTION}, requestState="s")]
+        case "tools/call", "kind":
+            return [result(asked, resultType=choose((5, "", "task", ["complete"])), content=[])]
+        case "tools/call", "junk":
+            return [
+                choose((*RAW, json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": choose((None, 5))}).encode()))
+            ]
+        case _:
+            return [result(asked, content=[{"type": "text", "text": "well"}])] * choose((1, 2))
+
+
+def result(asked: dict[str, Any], **members: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": members}).encode()
+
+
+def tagged(hostile: Hostile) -> Callable[[str], bytes]:
+    """Make notifications of subscriptions, most of which nobody has."""
+    kinds = ("subscriptions/acknowledged", "tools/list_changed", "resources/updated", "message", "cancelled")
+    tags: tuple[Any, ...] = (1, 40, "x", None, {}, [1], 1.5)
+
+    def make(id_: str) -> bytes:
+        choose = hostile.random.choice
+        meta: dict[str, Any] = {"io.modelcontextprotocol/subscriptionId": choose(tags)}
+        params: dict[str, Any] = {"_meta": meta, "uri": choose(("a:/x", 5)), "requestId": choose((1, 40, None))}
+        return json.dumps({"jsonrpc": "2.0", "method": f"notifications/{choose(kinds)}", "params": params}).encode()
+
+    return make
+
+
+async def calls(client: Any) -> None:
+    """Call tools while the lines fly: only a good answer is a result, everything else is an error."""
+
+    async def call(name: str) -> None:
+        good = name in ("well", "ask")
+        try:
+            found = await client.call_tool(name=name, options=CallOptions(timeout=5 if good else 0.05))
+        except McpError as error:
+            assert not good, f"a good answer ended as {error}"
+        else:
+            assert good and found.content[0].text == "well"
+
+    for _ in range(3):
+        await asyncio.gather(*(call(name) for name in ("well", "ask", "wrong", "ever", "kind", "junk", "well", "ask")))
+
+
+def test_client_of_the_modern_era() -> None:
+    seed = SEED + 200
+    asked = honest("2025-11-25", "sampling/", "roots/", "elicitation/", "ping")
+
+    async def fresh(lines: Sequence[bytes]) -> None:
+        async with client_under_fire(Hostile(seed, ())) as fire:
+            await fire.block(lines, patience=1)
+
+    async def run() -> int:
+        hostile = Hostile(seed, [*asked, *honest(MODERN, "notifications/")])
+        async with client_under_fire(hostile) as fire:
+            made = blocks(hostile, tagged(hostile), scaled(25, 1000))
+            return await under_fire(fire, made, lambda: calls(fire.client))
+
+    assert explained(seed, run, fresh) >= 25_000

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.settings import Settings
 from mcp_runtime.transports.memory import connect_memory
 from mcp_runtime.transports.stdio import connect_stdio
-from soak.echo_server import EchoServer, memory
+from soak.echo_server import CLIENTS, SERVERS, EchoServer, memory
 from soak.fire import census, resident
 from soak.scale import scaled
 
@@ -27,10 +28,10 @@ MOST_QUEUED_KB = 30 * 1024
 LARGE = 10_000_000
 
 
-async def _call(client: v.Client, name: str, **arguments: object) -> str:
+async def _call(client: v.Client | modern.Client, name: str, **arguments: object) -> str:
     result = await client.call_tool(name=name, arguments=dict(arguments))
     content = result.content[0]
-    assert isinstance(content, v.TextContent)
+    assert isinstance(content, v.TextContent | modern.TextContent)
     return content.text
 
 
@@ -55,10 +56,11 @@ async def test_idle_sessions_are_small() -> None:
         assert await asyncio.gather(*(_call(client, "echo", text="x") for client in clients)) == ["x"] * len(clients)
 
 
-async def test_memory_is_flat_over_many_calls() -> None:
+@pytest.mark.parametrize("era", CLIENTS)
+async def test_memory_is_flat_over_many_calls(era: str) -> None:
     calls = scaled(100_000, 2_000_000)
-    async with AsyncExitStack() as stack:
-        client = await _open(stack)
+    async with connect_memory(SERVERS[era]()) as peer:
+        client: v.Client | modern.Client = await CLIENTS[era].open(peer)
         for _ in range(calls // 5):
             await _call(client, "echo", text="hello")
         early = census(), resident()
