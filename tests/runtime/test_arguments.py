@@ -7,10 +7,12 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions, open_any
-from mcp_runtime.errors import ConnectionClosed, UnsupportedRevision
+from mcp_runtime.errors import ConnectionClosed, MissingCapability, UnsupportedRevision
 from mcp_runtime.transports.memory import connect_memory
 from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
-from support.talk import talk
+from support.roles import make_server, returns
+from support.samples import REVISIONS
+from support.talk import bindings, talk
 from support.tools_server import Tools
 
 
@@ -35,6 +37,18 @@ async def test_opening(arguments: dict[str, Any], said: str) -> None:
             await v.Client.open(peer, **arguments)
         client = await v.Client.open(peer, require=["tools", "tools.listChanged", "logging"])
         await client.ping()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_a_capability_can_be_required_in_each_revision(revision: str) -> None:
+    server = make_server(revision, list_tools=returns("ListToolsResult", tools=[]))
+    async with connect_memory(server) as peer:
+        with pytest.raises(ValueError, match="no server declares 'tolls'; there are .*prompts, resources.*tools"):
+            await bindings(revision).Client.open(peer, require=["tolls"])
+        assert (await bindings(revision).Client.open(peer, require=["tools"])).connection.revision == revision
+    async with connect_memory(server) as peer:
+        with pytest.raises(MissingCapability, match="prompts"):
+            await bindings(revision).Client.open(peer, require=["prompts"])
 
 
 async def test_a_capability_of_one_of_several_revisions_may_be_required() -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from mcp_runtime.binding import Binding
 from mcp_runtime.connection.link import log
 from mcp_runtime.handlers import Handlers, ServerHandlers
-from mcp_runtime.protocol.names import INITIALIZE, PROMPTS_GET, TOOLS_CALL, listing
+from mcp_runtime.protocol.names import INITIALIZE, PROMPTS_GET, SERVER_DISCOVER, TOOLS_CALL, listing
 from mcp_runtime.settings import ClientOptions
 
 _IS_CHECKED: Final = "_gaps_are_logged"
@@ -72,7 +72,7 @@ def _can_declare(binding: Binding, path: list[str]) -> bool:
 
 
 def _capabilities(binding: Binding) -> dict[str, Any]:
-    method: Any = binding.methods[INITIALIZE]
+    method: Any = binding.methods[SERVER_DISCOVER if binding.era == "modern" else INITIALIZE]
     result: Any = method.result.load()
     model = _model(_properties(result)["capabilities"])
     return _properties(model) if model else {}
