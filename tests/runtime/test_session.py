@@ -238,9 +238,13 @@ class TestCancellation:
         assert session.drop("a") == b""
         assert not session.incoming
 
-    @pytest.mark.parametrize("params", [{"requestId": 7}, {"requestId": [1]}, {}, {"requestId": True}])
-    def test_of_what_is_not_open_is_ignored(self, params: dict[str, Any]) -> None:
-        assert isinstance(one(server(), method="notifications/cancelled", params=params), Notification)
+    def test_of_what_is_not_open_is_ignored(self) -> None:
+        assert isinstance(one(server(), method="notifications/cancelled", params={"requestId": 7}), Notification)
+
+    @pytest.mark.parametrize("params", [{"requestId": [1]}, {}, {"requestId": True}])
+    def test_of_nothing_is_a_violation_without_an_answer(self, params: dict[str, Any]) -> None:
+        reason, answer = violation(server(), method="notifications/cancelled", params=params)
+        assert "requestId names a request" in reason and answer is None
 
 
 class TestProgress:

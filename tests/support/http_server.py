@@ -44,6 +44,9 @@ class Chatty(ServerHandlers):
             await asyncio.sleep(delay)
         return text
 
+    async def tool_large(self, ctx: Any, size: int) -> str:
+        return "x" * size
+
     async def tool_log(self, ctx: Any, count: int = 1, size: int = 1) -> str:
         for number in range(count):
             await ctx.log("info", f"{number}:{'x' * size}")

@@ -250,7 +250,9 @@ class Session:
         params = notification.params or {}
         id_: Any = params.get("requestId")
         reason: Any = params.get("reason")
-        if jsonrpc.is_id(id_) and id_ in self.incoming:
+        if not jsonrpc.is_id(id_):
+            return Violation("requestId names a request: a string or an integer", method=NOTIFICATIONS_CANCELLED)
+        if id_ in self.incoming:
             if self.incoming[id_].method == INITIALIZE:
                 return Violation("initialize must not be cancelled", method=NOTIFICATIONS_CANCELLED)
             # Not closed yet: the holder stops the work and then calls `drop`.

@@ -15,6 +15,7 @@ from mcp_runtime.transports.http.asgi import (
     Refusal,
     Scope,
     Send,
+    TooLarge,
     headers_of,
     read_body,
     respond,
@@ -165,7 +166,14 @@ class HttpApp:
             session = self._session(headers, principal)
         if session is not None and session.open_streams >= limits.max_session_requests:
             raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
-        body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
+        try:
+            body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
+        except TooLarge as refusal:
+            if session is None:
+                raise
+            answer = session.skipped(refusal.reason, headers, refusal.start, refusal.end)
+            await respond(send, refusal.status, answer or refusal.body, headers=refusal.headers)
+            return
         if session is not None and not self.is_stopping:
             await self._take(session, body, headers, receive, send)
             return
@@ -255,9 +263,21 @@ class HttpApp:
         """Answer a POST with what leaves by its stream: as JSON if it is the answer alone."""
         await stream.first(self._delays.first)
         if stream.is_finished and (answer := stream.sole) is not None:
-            await respond(send, 200, answer, headers=headers)
+            await self._answer_whole(answer, send, headers)
         else:
-            await pump(stream, self._delays, receive, send, headers=headers)
+            await pump(stream, self._delays, self.sessions.unread, receive, send, headers=headers)
+
+    async def _answer_whole(self, answer: bytes, send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        unread = self.sessions.unread
+        if not unread.has_room(len(answer)):
+            raise Refusal(503, "too many answers wait to be read; this one was dropped", [(b"retry-after", b"5")])
+        unread.size += len(answer)
+        try:
+            await respond(send, 200, answer, headers=headers, limit=self._delays.write)
+        except TimeoutError:
+            pass  # The server closes the connection, as the answer is not complete.
+        finally:
+            unread.size -= len(answer)
 
     async def _get(self, headers: dict[str, str], principal: str | None, receive: Receive, send: Send) -> None:
         check_accept(headers, EVENTS.decode())
@@ -271,7 +291,7 @@ class HttpApp:
                 raise Refusal(400, "the event that Last-Event-ID names is not kept (any more)") from None
         session.enter()
         try:
-            await pump(stream, self._delays, receive, send, after=after)
+            await pump(stream, self._delays, self.sessions.unread, receive, send, after=after)
         finally:
             session.leave()
 

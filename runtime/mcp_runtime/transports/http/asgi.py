@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMappi
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
+from mcp_runtime.protocol.envelope import ENDS
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, write_error
 from mcp_runtime.transports.http.delays import TimeLimit
+from mcp_runtime.transports.http.unread import HIGH_WATER
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -40,9 +42,30 @@ class Refusal(Exception):
         self.headers = tuple(headers)
 
     async def answer(self, send: Send) -> None:
-        """Answer with the status, and a JSON-RPC error without an id as the body."""
+        """Answer with the status."""
+        await respond(send, self.status, self.body, headers=self.headers)
+
+    @property
+    def body(self) -> bytes:
+        """A JSON-RPC error without an id, as the body of the answer."""
         code = INTERNAL_ERROR if self.status >= 500 else INVALID_REQUEST
-        await respond(send, self.status, write_error(None, code, self.reason, null_id=False), headers=self.headers)
+        return write_error(None, code, self.reason, null_id=False)
+
+
+class TooLarge(Refusal):
+    """A request with too large a body.
+
+    Args:
+        max_bytes: how large it may be.
+        start: how it begins, decompressed, if that was read.
+        end: how it ends, likewise.
+    """
+
+    def __init__(self, max_bytes: int, start: bytes = b"", end: bytes = b"") -> None:
+        # The rest of the body is not read, so the connection cannot be used again.
+        super().__init__(413, f"the body has more than {max_bytes:,} bytes", [(b"connection", b"close")])
+        self.start = start
+        self.end = end
 
 
 class Disconnected(Exception):
@@ -73,14 +96,42 @@ async def respond(
     body: bytes = b"",
     *,
     headers: Iterable[tuple[bytes, bytes]] = (),
-    content_type: bytes = JSON,
+    limit: TimeLimit | None = None,
 ) -> None:
-    """Answer a request with a whole body."""
+    """Answer a request with a whole body.
+
+    Args:
+        send: takes the answer.
+        status: its status.
+        body: its body, which is JSON.
+        headers: more headers.
+        limit: bounds how long the client may take to read a piece of it; None if it is small.
+
+    Raises:
+        TimeoutError: the client did not read it in time.
+    """
     sent = [(b"content-length", b"%d" % len(body)), *headers]
     if body:
-        sent.append((b"content-type", content_type))
+        sent.append((b"content-type", JSON))
     await send({"type": "http.response.start", "status": status, "headers": sent})
-    await send({"type": "http.response.body", "body": body})
+    if limit is None or len(body) <= HIGH_WATER:
+        await send({"type": "http.response.body", "body": body})
+    else:
+        await write(send, body, limit, is_last=True)
+
+
+async def write(send: Send, data: bytes, limit: TimeLimit, *, is_last: bool) -> None:
+    """Send a part of a body, in pieces: servers that run applications take the first one, however large it is.
+
+    Raises:
+        TimeoutError: the client did not read one of them in time.
+    """
+    start = 0
+    while len(data) - start > HIGH_WATER:
+        piece = data[start : start + HIGH_WATER]
+        await limit.within(send({"type": "http.response.body", "body": piece, "more_body": True}))
+        start += HIGH_WATER
+    await limit.within(send({"type": "http.response.body", "body": data[start:], "more_body": not is_last}))
 
 
 async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: int, limit: TimeLimit) -> bytes:
@@ -93,17 +144,22 @@ async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: 
         limit: bounds how long all of it may take.
 
     Raises:
-        Refusal: it is too large, too slow, or compressed in a way that is not known.
+        TooLarge: it is.
+        Refusal: it is too slow, or compressed in a way that is not known.
         Disconnected: the client left.
     """
     length = headers.get("content-length", "")
     if length.isdecimal() and (len(length) > 18 or int(length) > 2 * max_bytes):
-        raise _too_large(max_bytes)
+        raise TooLarge(max_bytes)
     encoding = headers.get("content-encoding", "").strip().lower()
     if encoding and encoding != "identity" and encoding not in _DECODERS:
         raise Refusal(415, f"the content encoding must be one of {', '.join(sorted(_DECODERS))}")
     try:
         body = await limit.within(_all_parts(receive, max_bytes))
+    except TooLarge:
+        if encoding in _DECODERS:
+            raise TooLarge(max_bytes) from None
+        raise
     except TimeoutError:
         raise Refusal(408, f"the body did not arrive within {limit.seconds:g} s") from None
     return _decompressed(body, _DECODERS[encoding], max_bytes) if encoding in _DECODERS else body
@@ -111,7 +167,7 @@ async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: 
 
 async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
     parts: list[bytes] = []
-    size = 0
+    size, start, end = 0, b"", b""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -121,11 +177,13 @@ async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
         is_last = not message.get("more_body", False)
         if size <= max_bytes:
             parts.append(part)
-        elif is_last or size > 2 * max_bytes:
-            # As much again was read and thrown away: clients that are still sending seldom look for an answer.
-            raise _too_large(max_bytes)
         else:
+            start = start or (b"".join(parts) + part)[:ENDS]
+            end = (end + part)[-ENDS:]
             parts.clear()
+            if is_last or size > 2 * max_bytes:
+                # As much again was read and thrown away: clients that are still sending seldom look for an answer.
+                raise TooLarge(max_bytes, start, end if is_last else b"")
         if is_last:
             return b"".join(parts) if len(parts) > 1 else part
 
@@ -137,12 +195,7 @@ def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:
     except zlib.error:
         raise Refusal(400, "the body is not compressed as its Content-Encoding says") from None
     if len(found) > max_bytes:
-        raise _too_large(max_bytes)
+        raise TooLarge(max_bytes, found[:ENDS])
     if not decoder.eof or decoder.unused_data:
         raise Refusal(400, "the body is not compressed as its Content-Encoding says")
     return found
-
-
-def _too_large(max_bytes: int) -> Refusal:
-    # The rest of the body is not read, so the connection cannot be used again.
-    return Refusal(413, f"the body has more than {max_bytes:,} bytes", [(b"connection", b"close")])

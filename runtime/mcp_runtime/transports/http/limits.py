@@ -18,6 +18,8 @@ class HttpLimits:
         max_session_requests: how many POSTs of one session may be open (429).
         max_streams: how many GETs may be open (503).
         max_unread: how many bytes may be queued on a stream that the client does not read, before it is cut.
+        max_unread_total: how many bytes may wait for clients to read them, in all; beyond that, an answer of more than
+            64 KiB is replaced by an error (503), and a stream on which more than that is queued is cut.
         stream_after: seconds without an answer after which a POST is answered by a stream.
         keepalive: seconds without an event after which a comment is sent on a stream.
         retry: seconds after which a client is asked to come back to a stream that was closed.
@@ -33,6 +35,7 @@ class HttpLimits:
     max_session_requests: int = 200
     max_streams: int = 10_000
     max_unread: int = 4 << 20
+    max_unread_total: int = 256 << 20
     stream_after: float = 1.0
     keepalive: float = 15.0
     retry: float = 1.0

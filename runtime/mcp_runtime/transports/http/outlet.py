@@ -2,16 +2,16 @@
 
 import asyncio
 from collections import deque
-from typing import Final
 
 from mcp_runtime.transports.http.delays import Delay, resolve
-
-HIGH_WATER: Final = 64 << 10
-"""How many bytes may be queued before `drained` waits."""
+from mcp_runtime.transports.http.unread import HIGH_WATER, Unread
 
 
 class Outlet:
     """One open HTTP response that the events of a stream leave by.
+
+    Args:
+        unread: counts what waits to leave.
 
     Attributes:
         is_over: whether nothing more will be put in.
@@ -19,13 +19,14 @@ class Outlet:
         queued: how many bytes wait to leave.
     """
 
-    __slots__ = ("_drained", "_queue", "_task", "_waiter", "is_over", "queued", "was_cut")
+    __slots__ = ("_drained", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
 
-    def __init__(self) -> None:
+    def __init__(self, unread: Unread) -> None:
         self._queue: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
         self._drained: asyncio.Future[None] | None = None
         self._task = asyncio.current_task()
+        self._unread = unread
         self.queued = 0
         self.is_over = False
         self.was_cut = False
@@ -35,6 +36,7 @@ class Outlet:
         if not self.is_over:
             self._queue.append(data)
             self.queued += len(data)
+            self._unread.size += len(data)
             self._wake()
 
     def take(self) -> tuple[bytes, bool]:
@@ -52,6 +54,7 @@ class Outlet:
     def written(self, data: bytes) -> None:
         """Learn that bytes have left."""
         self.queued -= len(data)
+        self._unread.size -= len(data)
         if self._drained is not None and self.queued <= HIGH_WATER and not self._drained.done():
             self._drained.set_result(None)
 
@@ -69,6 +72,12 @@ class Outlet:
         self.end()
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
+
+    def close(self) -> None:
+        """Learn that the response is over, and what was queued with it."""
+        self._queue.clear()
+        self._unread.size -= self.queued
+        self.queued = 0
 
     async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:
         """Wait until something is queued or the end has come; returns False after a delay."""

@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Iterable
 
-from mcp_runtime.transports.http.asgi import EVENTS, Receive, Refusal, Send
+from mcp_runtime.transports.http.asgi import EVENTS, Receive, Refusal, Send, write
 from mcp_runtime.transports.http.delays import Delays
 from mcp_runtime.transports.http.outlet import Outlet
 from mcp_runtime.transports.http.stream import Stream
+from mcp_runtime.transports.http.unread import Unread
 
 
 async def pump(
     stream: Stream,
     delays: Delays,
+    unread: Unread,
     receive: Receive,
     send: Send,
     *,
@@ -23,15 +25,18 @@ async def pump(
     Args:
         stream: the stream.
         delays: how slow the client may be.
+        unread: counts what the client has not read yet.
         receive: tells when the client leaves.
         send: takes the answer.
         after: the number of the last event that the client has got; None if it has got none.
         headers: more headers of the answer.
 
     Raises:
-        Refusal: what follows the client's last event is no longer kept.
+        Refusal: what follows the client's last event is no longer kept, or clients have too much to read already.
     """
-    outlet = Outlet()
+    if unread.is_full:
+        raise Refusal(503, "too much waits to be read; try again later", [(b"retry-after", b"5")])
+    outlet = Outlet(unread)
     try:
         stream.attach(outlet, after=after)
     except LookupError:
@@ -42,8 +47,7 @@ async def pump(
         while not outlet.was_cut:
             data, is_last = outlet.take()
             if data or is_last:
-                event = {"type": "http.response.body", "body": data, "more_body": not is_last}
-                await delays.write.within(send(event))
+                await write(send, data, delays.write, is_last=is_last)
                 outlet.written(data)
                 if is_last:
                     break
@@ -61,6 +65,7 @@ async def pump(
         task.uncancel()
     finally:
         stream.detach(outlet)
+        outlet.close()
         if watcher is not None:
             watcher.cancel()
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.connection.transport import Receiver
+from mcp_runtime.connection.transport import Identifying, Receiver
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.stream import CommonStream, ResumableStream, Stream
+from mcp_runtime.transports.http.unread import Unread
 
 PRIMES_SINCE: Final = "2025-11-25"
 """The first revision in which streams begin with an event without data, and may be closed before they have ended."""
@@ -21,6 +22,7 @@ class HttpSession:
         id_: the id of the session.
         limits: how much it may cost.
         events: keeps what was sent; None to keep nothing.
+        unread: counts what clients have not read yet, of all sessions.
         principal: who began it, None if nobody knows.
 
     Attributes:
@@ -45,21 +47,25 @@ class HttpSession:
         "limits",
         "principal",
         "receiver",
+        "unread",
     )
 
     connection: Connection
     receiver: Receiver
 
-    def __init__(self, id_: str, limits: HttpLimits, events: EventStore | None, principal: str | None) -> None:
+    def __init__(
+        self, id_: str, limits: HttpLimits, events: EventStore | None, unread: Unread, principal: str | None
+    ) -> None:
         self.id = id_
         self.limits = limits
         self.events = events
+        self.unread = unread
         self.principal = principal
         self.exchanges = 0
         self.is_closed = False
         self._loop = asyncio.get_running_loop()
         self.last_used = self._loop.time()
-        self.common = CommonStream(self, 0, {})
+        self.common = CommonStream(self)
         self._streams: dict[int, Stream] = {}
         self._next = 1
 
@@ -79,6 +85,24 @@ class HttpSession:
         class_ = ResumableStream if self.primes else Stream
         stream = self._streams[number] = class_(self, number, headers, self.principal)
         return stream
+
+    def skipped(self, reason: str, headers: Mapping[str, str], start: bytes, end: bytes) -> bytes | None:
+        """Learn that a message was too large to read; returns what it is answered with, if anything.
+
+        Args:
+            reason: what is wrong, for people.
+            headers: those of its request.
+            start: its first kilobytes.
+            end: its last kilobytes.
+        """
+        stream = self.stream(headers)
+        if isinstance(self.receiver, Identifying):
+            self.receiver.message_skipped(reason, stream, start, end)
+        else:
+            self.receiver.message_refused(reason, stream)
+        answer = stream.sole
+        stream.finish()
+        return answer
 
     def find(self, event_id: str) -> tuple[Stream, int]:
         """Return the stream that an event is of, and the number of the event there.
@@ -138,6 +162,7 @@ class HttpSession:
                 stream.outlet.end()
             stream.wake()
         self._streams.clear()
+        self.common.close()
         if self.events is not None:
             self.events.forget(self.id)
         self.receiver.connection_lost(None)

@@ -10,6 +10,7 @@ from mcp_runtime.transports.http.asgi import Refusal
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.session import HttpSession
+from mcp_runtime.transports.http.unread import Unread
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
@@ -27,12 +28,16 @@ class Sessions:
         servers: answer the clients, one object per revision.
         limits: how many there may be, and for how long.
         events: keeps what was sent; None to keep nothing.
+
+    Attributes:
+        unread: counts what clients have not read yet, of all of them.
     """
 
     def __init__(self, servers: "Sequence[AnyServer]", limits: HttpLimits, events: EventStore | None) -> None:
         self._servers = servers
         self._limits = limits
         self._events = events
+        self.unread = Unread(limits.max_unread_total)
         self._held: dict[str, HttpSession] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
@@ -48,7 +53,7 @@ class Sessions:
         """
         if len(self._held) >= self._limits.max_sessions:
             raise Refusal(503, "there are too many sessions; try again later", [(b"retry-after", b"30")])
-        session = HttpSession(secrets.token_hex(ID_BYTES), self._limits, self._events, principal)
+        session = HttpSession(secrets.token_hex(ID_BYTES), self._limits, self._events, self.unread, principal)
         session.connection = await start_server(session, *self._servers)
         return session
 

@@ -7,7 +7,8 @@ from typing import Protocol
 from mcp_runtime.transports.http.delays import Delay, resolve
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.outlet import HIGH_WATER, Outlet
+from mcp_runtime.transports.http.outlet import Outlet
+from mcp_runtime.transports.http.unread import HIGH_WATER, Unread
 
 
 class Owner(Protocol):
@@ -17,11 +18,13 @@ class Owner(Protocol):
         id: its id.
         limits: how much it may cost.
         events: keeps what was sent; None to keep nothing.
+        unread: counts what clients have not read yet, of all sessions.
     """
 
     id: str
     limits: HttpLimits
     events: EventStore | None
+    unread: Unread
 
     @property
     def primes(self) -> bool:
@@ -146,7 +149,7 @@ class Stream:
         if self._begun is not None:
             resolve(self._begun)
         for message in early or ():
-            self._put(message)
+            outlet.put(self._event(message))
         if self.is_finished:
             outlet.end()
 
@@ -166,18 +169,23 @@ class Stream:
         return found
 
     def _put(self, message: bytes) -> None:
-        self.last += 1
-        outlet, owner = self.outlet, self._owner
-        if owner.events is not None:
-            owner.events.append(owner.id, self.number, self.last, message)
+        event, outlet, owner = self._event(message), self.outlet, self._owner
         if outlet is None:
             return
-        event = self._encoded(self.last, message)
-        if outlet.queued and outlet.queued + len(event) > owner.limits.max_unread:
+        is_behind = outlet.queued and outlet.queued + len(event) > owner.limits.max_unread
+        if is_behind or not owner.unread.has_room(len(event), outlet.queued):
             self.detach(outlet)
             outlet.cut()
         else:
             outlet.put(event)
+
+    def _event(self, message: bytes) -> bytes:
+        """Make the next event, and keep its message for clients that come back."""
+        self.last += 1
+        owner = self._owner
+        if owner.events is not None:
+            owner.events.append(owner.id, self.number, self.last, message)
+        return self._encoded(self.last, message)
 
     def _encoded(self, number: int, message: bytes) -> bytes:
         # JSON on the wire has no line ends of its own.
@@ -225,14 +233,35 @@ class ResumableStream(Stream):
 class CommonStream(Stream):
     """The stream of what belongs to no request; what is sent while no response is attached waits for the next one."""
 
-    __slots__ = ()
+    __slots__ = ("_kept",)
+
+    def __init__(self, owner: Owner) -> None:
+        super().__init__(owner, 0, {})
+        self._kept = 0
 
     def send(self, message: bytes) -> None:
         """Send a message to the client, now or when it listens again; the oldest are dropped if they are too many."""
         super().send(message)
-        early = self._early
-        while early and len(early) > 1 and sum(map(len, early)) > self._owner.limits.max_unread:
-            del early[0]
+        early, owner = self._early, self._owner
+        if early is None:
+            return
+        self._keep(len(message))
+        while len(early) > 1 and (self._kept > owner.limits.max_unread or owner.unread.is_full):
+            self._keep(-len(early.pop(0)))
+
+    def attach(self, outlet: Outlet, *, after: int | None = None) -> None:
+        """Let events leave by a response, those that have waited first."""
+        super().attach(outlet, after=after)
+        self._keep(-self._kept)
+
+    def close(self) -> None:
+        """Forget what has waited, since the session is over."""
+        self._early = []
+        self._keep(-self._kept)
+
+    def _keep(self, size: int) -> None:
+        self._kept += size
+        self._owner.unread.size += size
 
     async def drain(self) -> None:
         """Wait until the client has read enough; nothing waits for a client that does not listen."""

@@ -45,6 +45,8 @@ REFUSED: dict[str, tuple[Any, dict[str, str], int]] = {
     "an answer to nothing": ({"jsonrpc": "2.0", "id": 7, "result": {}}, {}, 400),
     "a batch where there are none": ([PING], {}, 400),
     "nested too deep": (b"[" * 200 + b"]" * 200, {}, 400),
+    "a cancellation of nothing": ({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}, {}, 400),
+    "a report on nothing": ({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}}, {}, 400),
     "a second initialize": (request("initialize", hello(NEWEST)), {}, 400),
     "no session": (PING, {SESSION: ""}, 404),
     "another session": (PING, {SESSION: "0" * 32}, 404),
@@ -154,6 +156,22 @@ async def test_a_body_that_is_too_large_or_too_slow() -> None:
         slow = await client.http.post("/mcp", content=parts(5, 0.1), headers=headers)
         assert slow.status_code == 408
         assert (await client.post(PING)).status_code == 200
+
+
+@pytest.mark.parametrize("compress", [False, True], ids=["plain", "gzip"])
+async def test_a_request_that_is_too_large_is_answered_with_its_id(compress: bool) -> None:
+    async with raw_client(asgi_app(chatty(NEWEST), limits=HttpLimits(max_message_bytes=10_000))) as client:
+        await client.shake_hands(NEWEST)
+        body = json.dumps(call("echo", "large", text="x" * 15_000)).encode()
+        headers = {"content-encoding": "gzip"} if compress else {}
+        refused = await client.post(gzip.compress(body) if compress else body, **headers)
+        said = refused.json()
+        assert (refused.status_code, said.get("id")) == (413, "large")
+        assert "more than 10,000 bytes" in said["error"]["message"]
+        endless = await client.post(body * 3)
+        assert (endless.status_code, "id" in endless.json()) == (413, False), "it was not even read"
+        answer = {"jsonrpc": "2.0", "id": 99, "result": {"text": "x" * 15_000}}
+        assert (await client.post(answer)).status_code == 413
 
 
 async def test_too_many_of_everything() -> None:

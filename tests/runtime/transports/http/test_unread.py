@@ -1,0 +1,128 @@
+"""What clients do not read is bounded, of each and of all of them together."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from mcp_runtime.subscriptions import resource_updated
+from mcp_runtime.transports.http import HttpLimits, asgi_app
+from support.http import BOTH, RawClient, call, raw_client, request
+from support.http_server import chatty
+
+NEWEST = "2025-11-25"
+MB = 1 << 20
+LARGE = 12 * MB
+"""More than the sockets of a connection hold."""
+
+
+@asynccontextmanager
+async def unread(client: RawClient, message: Any) -> AsyncGenerator[asyncio.StreamReader]:
+    """Post a message over a connection that takes only a little of its answer before it is read."""
+    url = urlsplit(str(client.http.base_url))
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(sock, (url.hostname, url.port))
+    reader, writer = await asyncio.open_connection(sock=sock, limit=4096)
+    body = json.dumps(message).encode()
+    headers = {**BOTH, **client.session, "host": "localhost", "content-type": "application/json"}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    writer.write(f"POST /mcp HTTP/1.1\r\n{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+    try:
+        yield reader
+    finally:
+        writer.transport.abort()
+
+
+async def status_of(reader: asyncio.StreamReader) -> int:
+    async with asyncio.timeout(10):
+        return int((await reader.readline()).split()[1])
+
+
+async def read_all(reader: asyncio.StreamReader) -> int:
+    """Read until the connection or the answer ends; returns how many bytes there were."""
+    size, end = 0, b""
+    async with asyncio.timeout(10):
+        with suppress(ConnectionError):
+            while end != b"\r\n0\r\n\r\n" and (data := await reader.read(MB)):
+                size, end = size + len(data), (end + data)[-7:]
+    return size
+
+
+async def settled(app: Any, size: int) -> None:
+    async with asyncio.timeout(10):
+        while app.sessions.unread.size != size:
+            await asyncio.sleep(0.02)
+
+
+async def test_answers_that_nobody_reads_are_bounded_in_all() -> None:
+    app = asgi_app(chatty(NEWEST), limits=HttpLimits(max_unread_total=3 * LARGE))
+    async with raw_client(app) as client, AsyncExitStack() as stack:
+        await client.shake_hands(NEWEST)
+        one, other = client, RawClient(client.http)
+        await other.shake_hands(NEWEST)
+        readers = [
+            await stack.enter_async_context(unread(who, call("large", number, size=LARGE)))
+            for number, who in enumerate((one, one, other, other))
+        ]
+        statuses = [await status_of(reader) for reader in readers]
+        assert sorted(statuses) == [200, 200, 503, 503], "there is room for two answers and a little"
+        assert 2 * LARGE < app.sessions.unread.size <= 3 * LARGE
+        assert (await other.post(call("echo", text="small"))).status_code == 200
+        assert (await other.post(call("large", size=2 * LARGE))).status_code == 503
+        await stack.aclose()
+        await settled(app, 0)
+        read = await other.post(call("large", size=LARGE))
+        assert len(read.json()["result"]["content"][0]["text"]) == LARGE
+
+
+@pytest.mark.parametrize("tool", ["large", "log"])
+async def test_an_answer_that_is_not_read_in_time_is_cut(tool: str) -> None:
+    arguments = {"size": LARGE} | ({"count": 1} if tool == "log" else {})
+    app = asgi_app(chatty(NEWEST), limits=HttpLimits(write_timeout=0.3))
+    async with raw_client(app) as client:
+        await client.shake_hands(NEWEST)
+        async with unread(client, call(tool, **arguments)) as reader:
+            assert await status_of(reader) == 200
+            await asyncio.sleep(1)
+            await settled(app, 0)
+            assert await read_all(reader) < LARGE, "the connection ended in the middle"
+        assert (await client.post(request("ping"))).status_code == 200
+
+
+async def test_a_stream_is_cut_when_there_is_too_much_in_all() -> None:
+    app = asgi_app(chatty(NEWEST), limits=HttpLimits(max_unread_total=150_000))
+    async with raw_client(app) as client:
+        await client.shake_hands(NEWEST)
+        logs = [call("log", number, count=200, size=100_000) for number in range(2)]
+        async with unread(client, logs[0]) as first, unread(client, logs[1]) as second:
+            await asyncio.sleep(1.5)
+            sizes = await asyncio.gather(read_all(first), read_all(second))
+            assert min(sizes) < 200 * 100_000 < max(sizes), "there is room for one of them"
+        await settled(app, 0)
+
+
+async def test_what_waits_for_clients_that_do_not_listen_is_bounded_in_all() -> None:
+    server = chatty(NEWEST)
+    app = asgi_app(server, limits=HttpLimits(max_unread_total=20_000))
+    uri = "test://" + "x" * 1000
+    async with raw_client(app) as client:
+        clients = [RawClient(client.http) for _ in range(3)]
+        for one in clients:
+            await one.shake_hands(NEWEST)
+            await one.ask("resources/subscribe", {"uri": uri})
+        for _ in range(50):
+            await resource_updated(server, uri)
+        await asyncio.sleep(0.1)
+        assert 15_000 < app.sessions.unread.size <= 21_000 + 3 * 1100
+        async with clients[0].stream() as common:
+            assert (await common.message())["params"]["uri"] == uri, "the newest are kept"
+        for one in clients:
+            assert (await one.http.delete("/mcp", headers=one.session)).status_code == 204
+        await settled(app, 0)
