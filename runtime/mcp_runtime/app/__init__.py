@@ -2,6 +2,6 @@
 
 from mcp_runtime.app.application import Application, F
 from mcp_runtime.app.dependencies import Depends
-from mcp_runtime.app.errors import DefinitionError, ToolFailure
+from mcp_runtime.app.errors import DefinitionError, NotFound, ToolFailure
 
-__all__ = ["Application", "DefinitionError", "Depends", "F", "ToolFailure"]
+__all__ = ["Application", "DefinitionError", "Depends", "F", "NotFound", "ToolFailure"]

@@ -1,15 +1,27 @@
 """A server whose handlers find decorated functions; the generated `App` of a revision adds the decorators."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from mcp_runtime.app.completions import Completion, completed
 from mcp_runtime.app.errors import DefinitionError
+from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
+from mcp_runtime.app.resources import FunctionResource, Resources
 from mcp_runtime.app.signature import name_of
 from mcp_runtime.app.tools import Tool
 from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import ServerHandlers, connections_of
-from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST
+from mcp_runtime.protocol.names import (
+    COMPLETION_COMPLETE,
+    PROMPTS_GET,
+    RESOURCES_READ,
+    RESOURCES_TEMPLATES_LIST,
+    TOOLS_CALL,
+    TOOLS_LIST,
+    listing,
+)
 from mcp_runtime.protocol.text import clipped
 
 if TYPE_CHECKING:
@@ -24,8 +36,14 @@ PAGE_SIZE: Final = 50
 """How many tools, resources or prompts a client is told of at once."""
 
 _INVALID_PARAMS: Final = -32602
-_AREAS: Final[Mapping[str, tuple[str, ...]]] = {"tools": (TOOLS_LIST, TOOLS_CALL)}
-"""What a server lists, and the methods that are answered if there is some of it."""
+_MAX_SHOWN: Final = 100
+_AREAS: Final[Mapping[str, tuple[str, ...]]] = {
+    "tools": (TOOLS_LIST, TOOLS_CALL),
+    "resources": (listing("resources"), RESOURCES_TEMPLATES_LIST, RESOURCES_READ),
+    "prompts": (listing("prompts"), PROMPTS_GET),
+    "completions": (COMPLETION_COMPLETE,),
+}
+"""What a server may have, and the methods that are answered if it has some of it."""
 
 
 class Application(ServerHandlers):
@@ -58,6 +76,15 @@ class Application(ServerHandlers):
         self._page_size = page_size
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tools: Registry[Tool] = Registry()
+        self._resources = Resources()
+        self._prompts: Registry[Prompt] = Registry()
+        self._completions: Registry[Completion] = Registry()
+        self._parts: Mapping[str, Sized] = {
+            "tools": self._tools,
+            "resources": self._resources,
+            "prompts": self._prompts,
+            "completions": self._completions,
+        }
 
     def effective_options(self) -> "ServerOptions":
         """Return the options, with what the constructor was told; clients hear of lists that change."""
@@ -87,9 +114,10 @@ class Application(ServerHandlers):
         Raises:
             TypeError: the decorator was written without brackets.
         """
-        add: Callable[..., None] = {"tool": self._add_tool}[kind]
-        if callable(said["name"]):
-            raise TypeError(f"write @app.{kind}() with brackets above {name_of(said['name'])}")
+        add: Callable[..., None] = getattr(self, f"_add_{kind}")
+        for given in said.values():
+            if isinstance(given, FunctionType | BuiltinFunctionType):
+                raise TypeError(f"write @app.{kind}(...) with brackets above {name_of(given)}")
 
         def decorate(function: F) -> F:
             add(function, **said)
@@ -97,9 +125,41 @@ class Application(ServerHandlers):
 
         return decorate
 
+    def completion(self, argument: str, *, prompt: str | None = None, resource: str | None = None) -> Callable[[F], F]:
+        """Make a function complete an argument: ``(value: str, others: dict[str, str]) -> list[str]``.
+
+        The first hundred values are sent, with their number.
+
+        Args:
+            argument: the argument of the prompt, or the variable of the template.
+            prompt: the name of the prompt.
+            resource: the template, as its decorator has it.
+
+        Raises:
+            TypeError: it is neither an argument of a prompt nor a variable of a template of this server.
+            DefinitionError: the function cannot complete.
+        """
+        self._check_completed(argument, prompt, resource)
+        kind, name = ("prompt", prompt) if prompt is not None else ("resource", str(resource))
+
+        def decorate(function: F) -> F:
+            made = Completion(function, self.__binding__, f"{argument} of {kind} {name}")
+            _add(self._completions, f"{kind} {name} {argument}", made, f"completion of {argument}")
+            return function
+
+        return decorate
+
     def remove_tool(self, name: str) -> bool:
-        """Remove a tool; returns whether there was one. Clients are told, from within the event loop."""
-        return self._changed("tools") if self._tools.remove(name) else False
+        """Remove a tool, of which clients are told; returns whether there was one."""
+        return self._tools.remove(name) and self._changed("tools")
+
+    def remove_resource(self, uri: str) -> bool:
+        """Remove a resource or a template, of which clients are told; returns whether there was one."""
+        return self._resources.remove(uri) and self._changed("resources")
+
+    def remove_prompt(self, name: str) -> bool:
+        """Remove a prompt, of which clients are told; returns whether there was one."""
+        return self._prompts.remove(name) and self._changed("prompts")
 
     def run(self) -> None:
         """Serve the client that started this process, over standard input and output, until it leaves."""
@@ -115,23 +175,82 @@ class Application(ServerHandlers):
         """Answer ``tools/call``."""
         tool = self._tools.get(params.name)
         if tool is None:
-            raise PeerError(_INVALID_PARAMS, f"there is no tool {clipped(params.name, 100)}", {"pointer": "/name"})
+            raise _unknown("tool", params.name)
         return await tool.call(params.arguments or {}, ctx)
+
+    async def list_resources(self, params: Any, ctx: Any) -> Any:
+        """Answer ``resources/list``."""
+        return self._page(listing("resources"), "resources", self._resources.fixed, params)
+
+    async def list_resource_templates(self, params: Any, ctx: Any) -> Any:
+        """Answer ``resources/templates/list``."""
+        return self._page(RESOURCES_TEMPLATES_LIST, "resource_templates", self._resources.templates, params)
+
+    async def read_resource(self, params: Any, ctx: Any) -> Any:
+        """Answer ``resources/read``."""
+        return await self._resources.read(params.uri, ctx)
+
+    async def list_prompts(self, params: Any, ctx: Any) -> Any:
+        """Answer ``prompts/list``."""
+        return self._page(listing("prompts"), "prompts", self._prompts, params)
+
+    async def get_prompt(self, params: Any, ctx: Any) -> Any:
+        """Answer ``prompts/get``."""
+        prompt = self._prompts.get(params.name)
+        if prompt is None:
+            raise _unknown("prompt", params.name)
+        return await prompt.get(params.arguments or {}, ctx)
+
+    async def complete(self, params: Any, ctx: Any) -> Any:
+        """Answer ``completion/complete``."""
+        name = getattr(params.ref, "name", None)
+        kind, key = ("resource", params.ref.uri) if name is None else ("prompt", name)
+        if (self._resources.get(key) if name is None else self._prompts.get(key)) is None:
+            raise _unknown(kind, key)
+        completion = self._completions.get(f"{kind} {key} {params.argument.name}")
+        if completion is None:
+            return completed(self.__binding__, [])
+        context = getattr(params, "context", None)
+        return await completion.complete(params.argument.value, dict((context and context.arguments) or {}), ctx)
 
     def _add_tool(self, function: Callable[..., Any], **said: Any) -> None:
         tool = Tool(function, self.__binding__, **said)
-        _add(self._tools, tool.name, tool, f"tool {tool.name}")
+        _add(self._tools, tool.function.name, tool, f"tool {tool.function.name}")
         self._changed("tools")
 
+    def _add_prompt(self, function: Callable[..., Any], **said: Any) -> None:
+        prompt = Prompt(function, self.__binding__, **said)
+        _add(self._prompts, prompt.function.name, prompt, f"prompt {prompt.function.name}")
+        self._changed("prompts")
+
+    def _add_resource(self, function: Callable[..., Any], *, uri: str, **said: Any) -> None:
+        self._resources.add(uri, FunctionResource(function, self.__binding__, uri=uri, **said))
+        self._changed("resources")
+
+    def _check_completed(self, argument: str, prompt: str | None, resource: str | None) -> None:
+        if (prompt is None) == (resource is None):
+            raise TypeError("a completion is one of a prompt or of a resource: name one of them")
+        if prompt is not None:
+            found = self._prompts.get(prompt)
+            known = [parameter.name for parameter in found.function.parameters] if found else []
+        else:
+            template = self._resources.template(resource or "")
+            known = list(template.names) if template else []
+        if argument not in known:
+            what = f"prompt {prompt}" if prompt is not None else f"template {resource}"
+            raise TypeError(f"{what} of this server has no {argument} to complete; it is defined before its completion")
+
     def _page(self, method: str, items: str, registry: Registry[Any], params: Any) -> Any:
-        listing: Any = self.__binding__.methods[method]
+        found: Any = self.__binding__.methods[method]
         entries, cursor = registry.page(params.cursor if params else None, self._page_size)
-        page: dict[str, Any] = {items: [entry.listed() for entry in entries]}
-        return listing.result.load()(**page, next_cursor=cursor)
+        page: dict[str, Any] = {items: [entry.listed for entry in entries]}
+        return found.result.load()(**page, next_cursor=cursor)
 
     def _has(self, area: str) -> bool:
         promised = self._given.list_changed if self._given else False
-        return bool(len(self._tools)) or (isinstance(promised, frozenset) and area in promised)
+        if isinstance(promised, frozenset) and area in promised:
+            return True
+        return len(self._parts[area]) > 0
 
     def _is_ours(self, method: str) -> bool:
         name = self.__handlers__.get(method, "")
@@ -144,6 +263,10 @@ class Application(ServerHandlers):
 
             tell(self, self._loop, area)
         return True
+
+
+def _unknown(kind: str, name: str) -> PeerError:
+    return PeerError(_INVALID_PARAMS, f"there is no {kind} {clipped(name, _MAX_SHOWN)}", {"pointer": "/name"})
 
 
 def _add(registry: Registry[Any], key: str, entry: Any, what: str) -> None:

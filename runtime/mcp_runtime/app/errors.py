@@ -1,6 +1,11 @@
 """What goes wrong with decorated functions: as they are defined, and as they run."""
 
-from mcp_runtime.errors import McpError
+from typing import Final
+
+from mcp_runtime.errors import McpError, PeerError
+
+_RESOURCE_NOT_FOUND: Final = -32002
+"""The code of the legacy era; the runtime answers with that of the modern era where it is spoken."""
 
 
 class DefinitionError(McpError, TypeError):
@@ -25,3 +30,19 @@ class ToolFailure(McpError):
 
     Any other exception is logged, and the client is told only that the tool failed.
     """
+
+
+class NotFound(PeerError):
+    """There is no such resource: what a function raises for a URI that fits its template and names nothing.
+
+    Args:
+        message: what is missing.
+        uri: the URI, if that is not obvious.
+    """
+
+    def __init__(self, message: str, uri: str | None = None) -> None:
+        super().__init__(_RESOURCE_NOT_FOUND, message, None if uri is None else {"uri": uri})
+        self._given = (message, uri)
+
+    def __reduce__(self) -> tuple[type["NotFound"], tuple[str, str | None]]:
+        return (type(self), self._given)

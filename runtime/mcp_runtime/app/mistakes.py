@@ -17,14 +17,16 @@ _UNKNOWN: Final = "extra_forbidden"
 _MISSING: Final = "missing"
 
 
-def mistakes(error: ValidationError, arguments: Mapping[str, Any], known: Collection[str]) -> str:
+def mistakes(error: ValueError, arguments: Mapping[str, Any], known: Collection[str]) -> str:
     """Say what is wrong with arguments: which one, why, and what it should be.
 
     Args:
-        error: what pydantic says.
+        error: what pydantic says, or why the arguments cannot be written as JSON.
         arguments: what the client passed.
         known: the names of the arguments that there are.
     """
+    if not isinstance(error, ValidationError):
+        return clipped(str(error))
     reasons: dict[str, list[str]] = {}
     for details in error.errors(include_url=False, include_context=False):
         where, reason = _mistake(details, arguments, known)

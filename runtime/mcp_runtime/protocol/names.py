@@ -7,6 +7,7 @@ the generated tables of every revision, and finds the ones that no code uses.
 
 from typing import Final
 
+COMPLETION_COMPLETE: Final = "completion/complete"
 ELICITATION_CREATE: Final = "elicitation/create"
 INITIALIZE: Final = "initialize"
 LOGGING_SET_LEVEL: Final = "logging/setLevel"

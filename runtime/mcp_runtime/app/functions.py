@@ -1,0 +1,85 @@
+"""A decorated function: what clients pass to it, and how it is called."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mcp_runtime.app.annotations import is_plain
+from mcp_runtime.app.dependencies import Injected
+from mcp_runtime.app.docstrings import argument_descriptions, check_parser, summary
+from mcp_runtime.app.signature import MISSING, name_of, read_signature
+from mcp_runtime.handlers import Context
+
+if TYPE_CHECKING:
+    from mcp_runtime.app.schemas import Arguments
+
+
+class Function:
+    """A function as a part of a server.
+
+    Args:
+        function: the function.
+        kind: what it becomes: ``tool``.
+        name: the name that it gets, None for its own.
+
+    Attributes:
+        name: its name.
+        signature: how it is called.
+        parameters: the parameters that clients pass.
+
+    Raises:
+        DefinitionError: it cannot become that.
+    """
+
+    def __init__(self, function: Callable[..., Any], kind: str, name: str | None) -> None:
+        self.name = name or name_of(function)
+        self.signature = read_signature(function, f"{kind} {self.name}".rstrip())
+        if not self.name:
+            raise self.signature.error("it has no name; write name=")
+        check_parser(self.signature)
+        self._injected = Injected(self.signature)
+        self.parameters = tuple(p for p in self.signature.parameters if p.name not in self._injected.names)
+        if not all(is_plain(p.annotation) and _is_simple(p.default) for p in self.parameters):
+            # What has no schema is found now; for the others pydantic can wait.
+            _ = self.arguments
+
+    @property
+    def summary(self) -> str | None:
+        """The first paragraph of its docstring."""
+        return summary(self.signature.function)
+
+    @cached_property
+    def arguments(self) -> "Arguments":
+        """What clients pass to it."""
+        from mcp_runtime.app.schemas import Arguments
+
+        return Arguments(self.signature, self.parameters)
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of what clients pass to it, described as its docstring does."""
+        descriptions = argument_descriptions(self.signature.function)
+        properties = {
+            name: {"description": descriptions[name], **stated} if name in descriptions else stated
+            for name, stated in self.arguments.schema["properties"].items()
+        }
+        return {**self.arguments.schema, "properties": properties}
+
+    async def call(self, values: dict[str, Any], ctx: Context[Any]) -> Any:
+        """Call it with what a client passed, and with what the server provides."""
+        return await self._injected.call(self._run, values, ctx)
+
+    @cached_property
+    def _run(self) -> Callable[..., Any]:
+        from mcp_runtime.threads import unblocked  # Importing a server must not import asyncio.
+
+        return unblocked(self.signature.function)
+
+
+def said_of(**properties: Any) -> dict[str, Any]:
+    """Return what is said of something, without what is not."""
+    return {name: value for name, value in properties.items() if value is not None}
+
+
+def _is_simple(default: Any) -> bool:
+    return default is MISSING or default is None or isinstance(default, str | int | float | bool)

@@ -1,0 +1,93 @@
+"""Functions as prompts."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+from mcp_runtime.app.content import block_of
+from mcp_runtime.app.functions import Function, said_of
+from mcp_runtime.binding import Binding
+from mcp_runtime.errors import PeerError
+from mcp_runtime.handlers import Context
+from mcp_runtime.protocol.jsonrpc import is_array
+from mcp_runtime.protocol.names import PROMPTS_GET
+
+_INVALID_PARAMS: Final = -32602
+
+
+class Prompt:
+    """A function as a prompt, whose arguments are texts that spell what its parameters take.
+
+    Args:
+        function: the function; it returns a text, messages or blocks of content.
+        binding: the revision that is served.
+        name: its name; by default that of the function.
+        description: what it is good for; by default the first paragraph of the docstring.
+        said: the properties of a prompt that the revision has beyond that.
+
+    Attributes:
+        function: the function.
+
+    Raises:
+        DefinitionError: the function cannot be a prompt.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        binding: Binding,
+        *,
+        name: str | None,
+        description: str | None,
+        **said: Any,
+    ) -> None:
+        self.function = Function(function, "prompt", name)
+        self._binding = binding
+        self._description = description or self.function.summary
+        self._said = said_of(name=self.function.name, description=self._description, **said)
+
+    @property
+    def where(self) -> str:
+        """The file and line of the function."""
+        return self.function.signature.where
+
+    @cached_property
+    def listed(self) -> Mapping[str, Any]:
+        """What clients are told of it."""
+        stated = self.function.schema["properties"]
+        arguments = [
+            said_of(
+                name=parameter.name,
+                description=stated[parameter.name].get("description"),
+                required=True if parameter.name in self.function.schema.get("required", ()) else None,
+            )
+            for parameter in self.function.parameters
+        ]
+        return {**self._said, "arguments": arguments} if arguments else self._said
+
+    async def get(self, arguments: Mapping[str, str], ctx: Context[Any]) -> Any:
+        """Return the messages.
+
+        Raises:
+            PeerError: the arguments are wrong.
+        """
+        try:
+            values = self.function.arguments.read_strings(arguments)
+        except ValueError as error:
+            from mcp_runtime.app.mistakes import mistakes
+
+            known = [parameter.name for parameter in self.function.parameters]
+            text = f"invalid arguments for {self.function.name}: {mistakes(error, arguments, known)}"
+            raise PeerError(_INVALID_PARAMS, text, {"pointer": "/arguments"}) from None
+        returned = await self.function.call(values, ctx)
+        method: Any = self._binding.methods[PROMPTS_GET]
+        result: type[Any] = method.result.load()
+        if isinstance(returned, result):
+            return returned
+        messages = returned if is_array(returned) else [returned]
+        return result(messages=[_message(message) for message in messages], description=self._description)
+
+
+def _message(value: Any) -> Any:
+    """Return a message as it is; anything else is what the user says."""
+    return value if hasattr(value, "role") else {"role": "user", "content": block_of(value)}

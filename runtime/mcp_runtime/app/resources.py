@@ -1,0 +1,210 @@
+"""Functions as resources, and as templates of resources."""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from mcp_runtime.app.errors import DefinitionError, NotFound
+from mcp_runtime.app.functions import Function, said_of
+from mcp_runtime.app.registry import Registry
+from mcp_runtime.app.uri_templates import UriTemplate
+from mcp_runtime.binding import Binding
+from mcp_runtime.errors import PeerError
+from mcp_runtime.handlers import Context
+from mcp_runtime.protocol.jsonrpc import is_array
+from mcp_runtime.protocol.names import RESOURCES_READ
+from mcp_runtime.protocol.text import clipped
+
+_INVALID_PARAMS: Final = -32602
+_MAX_SHOWN: Final = 200
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class Entry(Protocol):
+    """A resource, or a template of resources."""
+
+    @property
+    def template(self) -> UriTemplate | None:
+        """The template; None for a single resource."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """The file and line where it is defined."""
+        ...
+
+    @property
+    def listed(self) -> Mapping[str, Any]:
+        """What clients are told of it."""
+        ...
+
+    async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
+        """Return what a URI names.
+
+        Args:
+            uri: the URI.
+            values: the variables of the template.
+            ctx: the context of the request.
+        """
+        ...
+
+
+class FunctionResource:
+    """A function as a resource, or as a template of resources.
+
+    Args:
+        function: the function.
+        binding: the revision that is served.
+        uri: the URI, or a template of URIs.
+        name: its name; by default that of the function.
+        description: what it is good for; by default the first paragraph of the docstring.
+        mime_type: the media type of the contents.
+        said: the properties of a resource that the revision has beyond that.
+
+    Attributes:
+        template: the template; None for a single resource.
+        listed: what clients are told of it.
+
+    Raises:
+        DefinitionError: the function cannot be one.
+        ModuleNotFoundError: templates need the extra ``app``, which is not installed.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        binding: Binding,
+        *,
+        uri: str,
+        name: str | None,
+        description: str | None,
+        mime_type: str | None,
+        **said: Any,
+    ) -> None:
+        self._function = Function(function, f"resource {uri}", name)
+        self._mime_type = mime_type
+        self._binding = binding
+        try:
+            self.template = template = UriTemplate(uri) if "{" in uri or "}" in uri else None
+        except ValueError as error:
+            raise self._function.signature.error(str(error)) from None
+        if not _SCHEME.match(uri):
+            raise self._function.signature.error("a URI begins with its scheme: acme://shelf")
+        given, wanted = {p.name for p in self._function.parameters}, set(template.names if template else ())
+        if given != wanted:
+            odd = ", ".join(sorted(given ^ wanted))
+            raise self._function.signature.error(f"the variables of the URI are the parameters of the function: {odd}")
+        key = {"uri_template": uri} if template else {"uri": uri}
+        description = description or self._function.summary
+        name = self._function.name
+        self.listed: Mapping[str, Any] = said_of(**key, name=name, description=description, mime_type=mime_type, **said)
+
+    @property
+    def where(self) -> str:
+        """The file and line of the function."""
+        return self._function.signature.where
+
+    async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
+        """Return what a URI names; see `Entry`.
+
+        Raises:
+            PeerError: a variable of the template has not the type of its parameter.
+        """
+        try:
+            arguments = self._function.arguments.read_strings(values) if self.template else {}
+        except ValueError as error:
+            from mcp_runtime.app.mistakes import mistakes
+
+            reason = f"{clipped(uri, _MAX_SHOWN)}: {mistakes(error, values, list(values))}"
+            raise PeerError(_INVALID_PARAMS, reason, {"pointer": "/uri"}) from None
+        returned = await self._function.call(arguments, ctx)
+        return contents(self._binding, uri, returned, self._mime_type)
+
+
+class Resources:
+    """What a server has to read.
+
+    Attributes:
+        fixed: resources by URI.
+        templates: templates by their text.
+    """
+
+    def __init__(self) -> None:
+        self.fixed: Registry[Entry] = Registry()
+        self.templates: Registry[Entry] = Registry()
+
+    def __len__(self) -> int:
+        return len(self.fixed) + len(self.templates)
+
+    def add(self, uri: str, entry: Entry) -> None:
+        """Add a resource, or a template.
+
+        Raises:
+            DefinitionError: there is one already.
+        """
+        taken = self.get(uri)
+        if taken is not None:
+            raise DefinitionError(entry.where, f"resource {uri}", f"there is one already ({taken.where})")
+        (self.templates if entry.template else self.fixed).add(uri, entry)
+
+    def get(self, uri: str) -> Entry | None:
+        """Return the entry of a URI or a template as it was defined."""
+        return self.fixed.get(uri) or self.templates.get(uri)
+
+    def template(self, uri: str) -> UriTemplate | None:
+        """Return a template as it was defined."""
+        entry = self.templates.get(uri)
+        return entry.template if entry else None
+
+    def remove(self, uri: str) -> bool:
+        """Remove a resource or a template; returns whether there was one."""
+        return self.fixed.remove(uri) or self.templates.remove(uri)
+
+    async def read(self, uri: str, ctx: Context[Any]) -> Any:
+        """Return what a URI names.
+
+        Raises:
+            NotFound: it names nothing, or several templates fit it.
+        """
+        fixed = self.fixed.get(uri)
+        if fixed is not None:
+            return await fixed.read(uri, {}, ctx)
+        found = [
+            (entry, values)
+            for entry in self.templates
+            if entry.template and (values := entry.template.match(uri)) is not None
+        ]
+        if len(found) != 1:
+            fitting = ", ".join(entry.template.text for entry, _ in found if entry.template)
+            reason = f"several templates fit it ({fitting})" if found else "there is no such resource"
+            raise NotFound(reason, clipped(uri, _MAX_SHOWN))
+        entry, values = found[0]
+        return await entry.read(uri, values, ctx)
+
+
+def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> Any:
+    """Return the result of reading a resource: text, bytes, contents of the revision, or anything JSON can say.
+
+    Raises:
+        ValueError: JSON cannot say it.
+    """
+    from mcp_runtime.app.schemas import text_of
+    from mcp_runtime.model import WireModel
+
+    method: Any = binding.methods[RESOURCES_READ]
+    result: type[Any] = method.result.load()
+    if isinstance(value, result):
+        return value
+    if isinstance(value, WireModel):
+        value = [value]
+    if is_array(value) and value and all(isinstance(item, WireModel) for item in value):
+        return result(contents=value)
+    said: dict[str, Any] = {"uri": uri}
+    if isinstance(value, bytes):
+        said |= {"mimeType": mime_type or "application/octet-stream", "blob": b64encode(value).decode()}
+    elif isinstance(value, str):
+        said |= {"mimeType": mime_type or "text/plain", "text": value}
+    else:
+        said |= {"mimeType": mime_type or "application/json", "text": text_of(value)}
+    return result(contents=[said])

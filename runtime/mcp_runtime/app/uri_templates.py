@@ -1,0 +1,168 @@
+"""Templates of URIs (RFC 6570), read backwards: which values of its variables give a URI.
+
+A URI that several values give, or whose values hide where they lead, is not matched.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+MAX_URI: Final = 8192
+"""How many characters a URI may have."""
+MAX_VARIABLES: Final = 20
+
+_EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
+_HIDDEN: Final = re.compile(r"%(?:2f|5c|0[0-9a-f]|1[0-9a-f]|7f)", re.IGNORECASE)
+"""Separators and control characters, encoded."""
+_BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_ENDS_SEGMENT: Final = "/?#"
+_ENDS_PATH: Final = "?#"
+_QUERY: Final = "?"
+_PREFIXES: Final[Mapping[str, str]] = {"": "", "+": "", "/": "/", ".": "."}
+"""What each operator writes before its variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Variable:
+    """A variable within a path.
+
+    Attributes:
+        name: its name.
+        ends: the characters that no value of it contains.
+    """
+
+    name: str
+    ends: str
+
+
+class UriTemplate:
+    """A template whose variables can be read from a URI.
+
+    Args:
+        text: the template, as in ``tracker://issues/{number}{?details}``.
+
+    Attributes:
+        text: the template.
+        names: its variables.
+
+    Raises:
+        ValueError: it is not a template, or its variables could not be read from a URI; says why.
+        ModuleNotFoundError: the extra ``app`` is not installed.
+    """
+
+    def __init__(self, text: str) -> None:
+        try:
+            from uritemplate import URITemplate
+        except ModuleNotFoundError:
+            reason = "templates of URIs need an extra: pip install 'mcp-bindgen[app]'"
+            raise ModuleNotFoundError(reason, name="uritemplate") from None
+        self.text = text
+        if "{" in _EXPRESSION.sub("", text) or "}" in _EXPRESSION.sub("", text):
+            raise ValueError("its braces do not match")
+        self._parts: list[str | _Variable] = []
+        self._query: tuple[str, ...] = ()
+        expressions = iter(URITemplate(text).variables)
+        for place, piece in enumerate(_EXPRESSION.split(text)):
+            if place % 2:
+                found = next(expressions)
+                self._add(str(found.operator.value), found.variables, piece)
+            elif piece and self._query:
+                raise ValueError("nothing may follow its query")
+            elif piece:
+                self._parts.append(piece)
+        variables = [part.name for part in self._parts if isinstance(part, _Variable)]
+        self.names = (*variables, *self._query)
+        if len(set(self.names)) < len(self.names) or len(self.names) > MAX_VARIABLES:
+            raise ValueError(f"each variable may occur once, and there may be {MAX_VARIABLES}")
+
+    def _add(self, operator: str, variables: Sequence[tuple[str, Mapping[str, object]]], piece: str) -> None:
+        if any(value for _, modifiers in variables for value in modifiers.values()):
+            raise ValueError(f"{{{piece}}}: explode (*) and prefix (:n) cannot be read from a URI")
+        if operator == _QUERY and not self._query:
+            self._query = tuple(name for name, _ in variables)
+            return
+        if operator not in _PREFIXES or len(variables) > 1 or self._query:
+            raise ValueError(f"{{{piece}}} cannot be read from a URI; {{x}}, {{+x}}, {{/x}}, {{.x}} and {{?x,y}} can")
+        if _PREFIXES[operator]:
+            self._parts.append(_PREFIXES[operator])
+        elif self._parts and isinstance(self._parts[-1], _Variable):
+            raise ValueError(f"nothing separates {{{piece}}} from the variable before it")
+        self._parts.append(_Variable(variables[0][0], _ENDS_PATH if operator == "+" else _ENDS_SEGMENT))
+
+    def match(self, uri: str) -> Mapping[str, str] | None:
+        """Return the values of the variables that give a URI; None if none do, or several, or unsafe ones.
+
+        Variables of a query may be absent.
+        """
+        if len(uri) > MAX_URI or not uri.isprintable() or "\\" in uri or _BAD_ESCAPE.search(uri):
+            return None
+        path, mark, query = uri.partition(_QUERY) if self._query else (uri, "", "")
+        read = self._read_path(path)
+        if read is None:
+            return None
+        pairs = list(self._read_query(query)) if mark else []
+        given = dict(pairs)
+        if len(given) < len(pairs) or not given.keys() <= set(self._query):
+            return None
+        raw = {**read, **given}
+        values = {name: _decoded(value) for name, value in raw.items()}
+        safe = {name: value for name, value in values.items() if value is not None}
+        return safe if len(safe) == len(values) else None
+
+    def _read_path(self, path: str) -> dict[str, str] | None:
+        """Read the path, if there is exactly one way to do so."""
+        # For each part: in how many ways (two stand for many) what precedes it can end at each place.
+        ways = [1] + [0] * len(path)
+        steps: list[list[int]] = [ways]
+        for part in self._parts:
+            ways = _after_text(ways, path, part) if isinstance(part, str) else _after_value(ways, path, part.ends)
+            steps.append(ways)
+        if ways[-1] != 1:
+            return None
+        values: dict[str, str] = {}
+        end = len(path)
+        for part, before in zip(reversed(self._parts), reversed(steps[:-1]), strict=True):
+            if isinstance(part, str):
+                end -= len(part)
+                continue
+            begin = next(place for place in range(end - 1, -1, -1) if before[place])
+            values[part.name] = path[begin:end]
+            end = begin
+        return values
+
+    def _read_query(self, query: str) -> Iterator[tuple[str, str]]:
+        for pair in query.split("&"):
+            name, _, value = pair.partition("=")
+            yield name, value
+
+
+def _after_text(ways: list[int], path: str, text: str) -> list[int]:
+    found = [0] * len(ways)
+    place = path.find(text)
+    while place >= 0:
+        found[place + len(text)] = ways[place]
+        place = path.find(text, place + 1)
+    return found
+
+
+def _after_value(ways: list[int], path: str, ends: str) -> list[int]:
+    found = [0] * len(ways)
+    many = 0
+    for place, character in enumerate(path):
+        many = 0 if character in ends else min(2, many + ways[place])
+        found[place + 1] = many
+    return found
+
+
+def _decoded(value: str) -> str | None:
+    """Return a value without its escapes, None if they hide something or it leads upwards."""
+    if _HIDDEN.search(value):
+        return None
+    try:
+        text = unquote(value, errors="strict")
+    except UnicodeDecodeError:
+        return None
+    unsafe = not text.isprintable() or "\\" in text or not {".", ".."}.isdisjoint(text.split("/"))
+    return None if unsafe else text
