@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TYPE_CHECKING
 
 from mcp_runtime import errors, stub
 
 from . import methods, models
 from .binding import BINDING
+
+if TYPE_CHECKING:
+    from .client import Client
 
 
 class ConnectedClient(stub.Stub):
@@ -289,3 +292,10 @@ class Server(stub.ServerHandlers):
 
     async def on_roots_list_changed(self, params: models.NotificationParams | None, ctx: Context) -> None:
         """Says that `roots/list` would now give another answer; a client that declared it must send this."""
+
+    @classmethod
+    def client_class(cls) -> type[Client]:
+        """Return the class of the clients that speak this revision."""
+        from .client import Client
+
+        return Client

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, TYPE_CHECKING, overload
 
 from mcp_runtime import errors, stub
 
 from . import methods, models
 from .binding import BINDING
+
+if TYPE_CHECKING:
+    from .client import Client
 
 
 class ConnectedClient(stub.Stub):
@@ -567,3 +570,10 @@ class Server(stub.ServerHandlers):
 
     async def on_task_status(self, params: models.TaskStatusNotificationParams, ctx: Context) -> None:
         """Reports that a background request has reached another state; optional, so polling stays necessary."""
+
+    @classmethod
+    def client_class(cls) -> type[Client]:
+        """Return the class of the clients that speak this revision."""
+        from .client import Client
+
+        return Client

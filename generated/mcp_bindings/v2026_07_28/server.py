@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, TYPE_CHECKING, overload
 
 from mcp_runtime import errors, stub
 from typing_extensions import deprecated
 
 from . import methods, models
 from .binding import BINDING
+
+if TYPE_CHECKING:
+    from .client import Client
 
 
 class ConnectedClient(stub.Stub):
@@ -304,3 +307,10 @@ class Server(stub.ServerHandlers):
         """Sent by the client to stop one of its requests; servers use it on stdio only, to end a
         `subscriptions/listen` stream.
         """
+
+    @classmethod
+    def client_class(cls) -> type[Client]:
+        """Return the class of the clients that speak this revision."""
+        from .client import Client
+
+        return Client

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TYPE_CHECKING
 
 from mcp_runtime import errors, stub
 
 from . import methods, models
 from .binding import BINDING
+
+if TYPE_CHECKING:
+    from .client import Client
 
 
 class ConnectedClient(stub.Stub):
@@ -52,3 +55,10 @@ class Server(stub.ServerHandlers):
     async def list_moons(self, params: models.PaginatedRequestParams | None, ctx: Context) -> models.ListMoonsResult:
         """Asks for moons."""
         raise errors.MethodNotImplemented("moons/list")
+
+    @classmethod
+    def client_class(cls) -> type[Client]:
+        """Return the class of the clients that speak this revision."""
+        from .client import Client
+
+        return Client

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TYPE_CHECKING
 
 from mcp_runtime import errors, stub
 
 from . import models
 from .binding import BINDING
+
+if TYPE_CHECKING:
+    from .client import Client
 
 
 class ConnectedClient(stub.Stub):
@@ -47,3 +50,10 @@ class Server(stub.ServerHandlers):
     async def ask(self, params: models.AskRequestParams, ctx: Context) -> models.AskResult:
         """Method ``oracle/ask``."""
         raise errors.MethodNotImplemented("oracle/ask")
+
+    @classmethod
+    def client_class(cls) -> type[Client]:
+        """Return the class of the clients that speak this revision."""
+        from .client import Client
+
+        return Client

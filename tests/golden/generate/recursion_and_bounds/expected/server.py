@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TYPE_CHECKING
 
 from mcp_runtime import stub
 
 from .binding import BINDING
+
+if TYPE_CHECKING:
+    from .client import Client
 
 
 class ConnectedClient(stub.Stub):
@@ -38,3 +41,10 @@ class Server(stub.ServerHandlers):
     __context__: ClassVar[type[stub.Context[Any]]] = Context
     __peer__: ClassVar[type[stub.Stub]] = ConnectedClient
     __handlers__: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    @classmethod
+    def client_class(cls) -> type[Client]:
+        """Return the class of the clients that speak this revision."""
+        from .client import Client
+
+        return Client

@@ -1,0 +1,6 @@
+"""Tests of servers: a client in the same process, what it heard, and the answers that it is to give."""
+
+from mcp_runtime.testing.connect import Served, connect
+from mcp_runtime.testing.heard import Heard, heard_by
+
+__all__ = ["Heard", "Served", "connect", "heard_by"]

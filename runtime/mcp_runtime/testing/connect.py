@@ -1,0 +1,131 @@
+"""A client of a server in the same process: ``async with testing.connect(server) as client``."""
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar, overload
+
+from mcp_runtime.connection.connection import Exchange
+from mcp_runtime.connection.work import Way
+from mcp_runtime.handlers import Handlers, ServerHandlers
+from mcp_runtime.handshake.client import Client, open_client
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
+from mcp_runtime.settings import ClientOptions, Proceed
+from mcp_runtime.testing.heard import Heard
+from mcp_runtime.testing.script import Script
+from mcp_runtime.transports.memory import connect_memory
+
+ClientT = TypeVar("ClientT", bound=Client)
+ClientT_co = TypeVar("ClientT_co", bound=Client, covariant=True)
+
+
+class Served(Protocol[ClientT_co]):
+    """An object of a generated `Server`, which knows the client of its revision."""
+
+    @classmethod
+    def client_class(cls) -> type[ClientT_co]:
+        """Return the class of clients of the same revision."""
+        ...
+
+
+@overload
+def connect(
+    server: Served[ClientT],
+    client: None = None,
+    *,
+    elicit: Sequence[Any] | None = None,
+    sample: Sequence[Any] | None = None,
+    roots: Sequence[Any] | None = None,
+    handlers: Handlers | None = None,
+    options: ClientOptions | None = None,
+) -> AbstractAsyncContextManager[ClientT]: ...
+@overload
+def connect(
+    server: ServerHandlers,
+    client: type[ClientT],
+    *,
+    elicit: Sequence[Any] | None = None,
+    sample: Sequence[Any] | None = None,
+    roots: Sequence[Any] | None = None,
+    handlers: Handlers | None = None,
+    options: ClientOptions | None = None,
+) -> AbstractAsyncContextManager[ClientT]: ...
+@asynccontextmanager
+async def connect(
+    server: Any,
+    client: Any = None,
+    *,
+    elicit: Sequence[Any] | None = None,
+    sample: Sequence[Any] | None = None,
+    roots: Sequence[Any] | None = None,
+    handlers: Handlers | None = None,
+    options: ClientOptions | None = None,
+) -> AsyncGenerator[Any]:
+    """Connect a client to a server in the same process, for as long as the context lasts.
+
+    The client wants every log message; `heard_by` returns them, and whatever else the server sent.
+
+    Args:
+        server: an object of a generated `Server` or `App`.
+        client: the class of the client, which is its revision; by default that of the server. A server of another
+            revision is bridged to it.
+        elicit: what the user answers, in order: a dictionary for a form that is filled in, ``"decline"``, ``"cancel"``,
+            a result, an exception, or a function of the params that returns one of these.
+        sample: what the model writes, in order: a text, or what `elicit` takes beside dictionaries.
+        roots: the roots that the server may ask for.
+        handlers: answers what the server asks, in place of a script.
+        options: who the client is, and how its connection behaves.
+
+    Raises:
+        AssertionError: the server asked for more than there were answers, or for fewer.
+        ValueError: there are both answers and handlers, or the revision has no such requests.
+        UnsupportedRevision: the server cannot be bridged to the revision of the client.
+    """
+    wanted = client or server.client_class()
+    binding = wanted.__binding__
+    heard = Heard()
+    given = {ELICITATION_CREATE: elicit, SAMPLING_CREATE_MESSAGE: sample}
+    script = Script(binding, {method: answers for method, answers in given.items() if answers is not None}, heard)
+    scripted = script.handlers()
+    if scripted and handlers:
+        raise ValueError("handlers answer what the server asks, or a script does, not both")
+    chosen = _listening(options or ClientOptions(), heard, roots)
+    async with connect_memory(_bridged(server, binding.revision)) as peer:
+        made = await open_client(wanted, peer, handlers=handlers or scripted, options=chosen)
+        heard.attach(made.connection)
+        yield made
+    script.check()
+
+
+def _bridged(server: ServerHandlers, revision: str) -> Any:
+    if server.__binding__.revision == revision:
+        return server
+    from mcp_runtime.bridge import bridge
+
+    return bridge(server, [revision])
+
+
+def _listening(options: ClientOptions, heard: Heard, roots: Sequence[Any] | None) -> ClientOptions:
+    """Return options with which everything that comes is heard."""
+
+    def trace(way: str, message: bytes) -> None:
+        if way == Way.RECEIVED.value:
+            heard.take(json.loads(message))
+        if options.trace is not None:
+            options.trace(way, message)
+
+    middleware = (*options.middleware, _wants_logs)
+    return replace(options, trace=trace, middleware=middleware, roots=options.roots if roots is None else roots)
+
+
+async def _wants_logs(exchange: Exchange, proceed: Proceed) -> Any:
+    """Ask for log messages, where each request says whether it wants them."""
+    method = exchange.method
+    if exchange.way is Way.SENT and exchange.requester.is_modern and isinstance(method, RequestMethod):
+        params: Any = exchange.params
+        meta = getattr(params, "meta", None)
+        if meta is not None and getattr(meta, "log_level", None) is None:
+            params.meta = meta.model_copy(update={"log_level": "debug"})
+    return await proceed()

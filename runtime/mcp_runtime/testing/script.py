@@ -1,0 +1,92 @@
+"""The answers that a client is to give to what a server asks, one after the other."""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from mcp_runtime.binding import Binding
+from mcp_runtime.errors import PeerError
+from mcp_runtime.handlers import Handlers
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, is_object
+from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
+from mcp_runtime.testing.heard import Heard
+
+_MODEL: Final = "scripted"
+"""The name of the model that a scripted client pretends to have."""
+
+
+class Script:
+    """The answers to each kind of request, in order.
+
+    Args:
+        binding: the revision of the client.
+        answers: what is answered, by method.
+        heard: is told what the server asks.
+    """
+
+    def __init__(self, binding: Binding, answers: Mapping[str, Sequence[Any]], heard: Heard) -> None:
+        self._binding = binding
+        self._left = {method: list(given) for method, given in answers.items()}
+        self._heard = heard
+        self._missing: list[str] = []
+
+    def handlers(self) -> Handlers | None:
+        """Return handlers that give the answers; None if there are none to give."""
+        if not self._left:
+            return None
+        base: Any = import_module(self._binding.package).ClientHandlers
+        unknown = [method for method in self._left if method not in base.__handlers__]
+        if unknown:
+            raise ValueError(f"clients of {self._binding.revision} are not asked {' and '.join(unknown)}")
+        scripted = {base.__handlers__[method]: self._handler(method) for method in self._left}
+        made: Handlers = type("Scripted", (base,), scripted)()
+        return made
+
+    def check(self) -> None:
+        """Check that the server asked for every answer, and for no more than there were.
+
+        Raises:
+            AssertionError: it did not.
+        """
+        reasons = [f"the script has no answer left for {method}" for method in self._missing]
+        reasons += [
+            f"{len(left)} of the answers to {method} not asked for" for method, left in self._left.items() if left
+        ]
+        if reasons:
+            raise AssertionError("; ".join(reasons))
+
+    def _handler(self, name: str) -> Callable[..., Any]:
+        method = self._binding.methods[name]
+        assert isinstance(method, RequestMethod)
+
+        async def handler(handlers: Any, params: Any, ctx: Any) -> Any:
+            self._heard.asked.append(params)
+            if not self._left[name]:
+                self._missing.append(name)
+                raise PeerError(INTERNAL_ERROR, f"the script has no answer left for {name}")
+            answer = self._left[name].pop(0)
+            if callable(answer):
+                answer = answer(params)
+            if isinstance(answer, Exception):
+                raise answer
+            result: type[Any] = method.result.load()
+            return answer if isinstance(answer, result) else result(**_ANSWERS[name](answer))
+
+        return handler
+
+
+def _filled_in(answer: Any) -> Mapping[str, Any]:
+    """Return what a person answered: a form that was filled in, or ``decline`` and ``cancel``."""
+    return {"action": "accept", "content": answer} if is_object(answer) else {"action": answer}
+
+
+def _written(answer: Any) -> Mapping[str, Any]:
+    """Return what a model wrote."""
+    return {"role": "assistant", "model": _MODEL, "content": {"type": "text", "text": answer}}
+
+
+_ANSWERS: Final[Mapping[str, Callable[[Any], Mapping[str, Any]]]] = {
+    ELICITATION_CREATE: _filled_in,
+    SAMPLING_CREATE_MESSAGE: _written,
+}
