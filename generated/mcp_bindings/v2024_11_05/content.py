@@ -9,6 +9,7 @@
 from typing import Annotated as _Annotated, Literal
 
 from mcp_runtime.model import JsonNumber, LEFT_TO_RIGHT, WireModel
+from mcp_runtime.protocol.binary import Bytes, decoded
 
 from .common import Role
 
@@ -43,6 +44,15 @@ class BlobResourceContents(ResourceContents):
 
     blob: str
     """The binary data, encoded as base64."""
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes that `blob` spells.
+
+        Raises:
+            ValueError: It is not base64.
+        """
+        return decoded(self.blob)
 
 
 class AnnotatedAnnotations(WireModel):
@@ -103,3 +113,12 @@ class ImageContent(Annotated):
     """The picture itself, encoded as base64."""
     mime_type: str
     """Media type of the picture, like "image/png"."""
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes that `data` spells.
+
+        Raises:
+            ValueError: It is not base64.
+        """
+        return decoded(self.data)

@@ -9,6 +9,7 @@
 from typing import Annotated, Literal
 
 from mcp_runtime.model import LEFT_TO_RIGHT, WireModel
+from mcp_runtime.protocol.binary import Bytes, decoded
 
 from .common import Annotations
 
@@ -43,6 +44,15 @@ class BlobResourceContents(ResourceContents):
 
     blob: str
     """The binary data, encoded as base64."""
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes that `blob` spells.
+
+        Raises:
+            ValueError: It is not base64.
+        """
+        return decoded(self.blob)
 
 
 class EmbeddedResource(WireModel):
@@ -88,6 +98,15 @@ class ImageContent(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
 
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes that `data` spells.
+
+        Raises:
+            ValueError: It is not base64.
+        """
+        return decoded(self.data)
+
 
 class AudioContent(WireModel):
     """Sound as a content block, base64-encoded.
@@ -103,3 +122,12 @@ class AudioContent(WireModel):
     """Media type of the sound, like "audio/wav"."""
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes that `data` spells.
+
+        Raises:
+            ValueError: It is not base64.
+        """
+        return decoded(self.data)

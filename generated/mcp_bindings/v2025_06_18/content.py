@@ -9,6 +9,7 @@
 from typing import Annotated, Any, Literal, TypeAlias
 
 from mcp_runtime.model import LEFT_TO_RIGHT, Tagged, WireModel
+from mcp_runtime.protocol.binary import Bytes, decoded
 from pydantic import Field
 
 from .common import Annotations
@@ -74,6 +75,15 @@ class ImageContent(WireModel):
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes that `data` spells.
+
+        Raises:
+            ValueError: It is not base64.
+        """
+        return decoded(self.data)
+
 
 class AudioContent(WireModel):
     """Sound as a content block, base64-encoded.
@@ -91,6 +101,15 @@ class AudioContent(WireModel):
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes that `data` spells.
+
+        Raises:
+            ValueError: It is not base64.
+        """
+        return decoded(self.data)
 
 
 ContentBlock: TypeAlias = Annotated[

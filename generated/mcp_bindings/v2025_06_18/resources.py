@@ -9,6 +9,7 @@
 from typing import Annotated, Any, Literal
 
 from mcp_runtime.model import Integer, LEFT_TO_RIGHT, WireModel
+from mcp_runtime.protocol.binary import Bytes, decoded
 from pydantic import Field
 
 from .common import Annotations, BaseMetadata, Cursor, RequestParamsMeta, Result
@@ -174,6 +175,15 @@ class BlobResourceContents(ResourceContents):
 
     blob: str
     """The binary data, encoded as base64."""
+
+    @property
+    def bytes(self) -> Bytes:
+        """The bytes that `blob` spells.
+
+        Raises:
+            ValueError: It is not base64.
+        """
+        return decoded(self.blob)
 
 
 class ReadResourceResult(Result):

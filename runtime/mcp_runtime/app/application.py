@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sized
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from mcp_runtime.app.completions import Completion, completed
+from mcp_runtime.app.completions import Completes, Completion, completed
 from mcp_runtime.app.errors import DefinitionError
 from mcp_runtime.app.prompts import Prompt
 from mcp_runtime.app.registry import Registry
@@ -26,6 +26,7 @@ from mcp_runtime.protocol.text import clipped
 
 if TYPE_CHECKING:
     import asyncio
+    from pathlib import Path
 
     from mcp_runtime.connection.connection import Connection
     from mcp_runtime.settings import ServerOptions
@@ -78,7 +79,7 @@ class Application(ServerHandlers):
         self._tools: Registry[Tool] = Registry()
         self._resources = Resources()
         self._prompts: Registry[Prompt] = Registry()
-        self._completions: Registry[Completion] = Registry()
+        self._completions: Registry[Completes] = Registry()
         self._parts: Mapping[str, Sized] = {
             "tools": self._tools,
             "resources": self._resources,
@@ -148,6 +149,40 @@ class Application(ServerHandlers):
             return function
 
         return decorate
+
+    def files(
+        self,
+        name: str,
+        *,
+        root: "Path",
+        max_bytes: int = 1 << 20,
+        hidden: bool = False,
+        description: str | None = None,
+    ) -> None:
+        """Let clients read the files of a folder: ``docs:///guides/start.md``; ``docs:///`` lists what is in it.
+
+        What leads out of the folder is not found, symbolic links included.
+
+        Args:
+            name: the name of the folder, and the scheme of the URIs.
+            root: the folder.
+            max_bytes: how many bytes a file may have to be sent.
+            hidden: whether files are sent whose name begins with a dot.
+            description: what is in it.
+
+        Raises:
+            ValueError: there is no such folder.
+            DefinitionError: there are files of that name already.
+            ModuleNotFoundError: the extra ``app`` is not installed.
+        """
+        from mcp_runtime.app.files import VARIABLE, Folder
+
+        folder = Folder(self.__binding__, name, root=root, max_bytes=max_bytes, hidden=hidden, description=description)
+        template = str(folder.listed["uri_template"])
+        self._resources.add(folder.uri, folder.itself)
+        self._resources.add(template, folder)
+        self._completions.add(f"resource {template} {VARIABLE}", folder)
+        self._changed("resources")
 
     def remove_tool(self, name: str) -> bool:
         """Remove a tool, of which clients are told; returns whether there was one."""

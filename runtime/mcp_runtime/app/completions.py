@@ -1,7 +1,7 @@
 """Functions as completions of arguments: of a prompt, or of a template of resources."""
 
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from mcp_runtime.app.functions import Function
 from mcp_runtime.binding import Binding
@@ -10,6 +10,25 @@ from mcp_runtime.protocol.names import COMPLETION_COMPLETE
 
 MAX_VALUES: Final = 100
 """How many values an answer may have (server/utilities/completion)."""
+
+
+class Completes(Protocol):
+    """What completes an argument."""
+
+    @property
+    def where(self) -> str:
+        """Where it is defined."""
+        ...
+
+    async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
+        """Return the result for what was typed.
+
+        Args:
+            value: what was typed.
+            others: the other arguments, as far as the client says them.
+            ctx: the context of the request.
+        """
+        ...
 
 
 class Completion:
@@ -40,13 +59,7 @@ class Completion:
         return self._function.signature.where
 
     async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
-        """Return the result for what was typed.
-
-        Args:
-            value: what was typed.
-            others: the other arguments, as far as the client says them.
-            ctx: the context of the request.
-        """
+        """Return the result for what was typed; see `Completes`."""
         values: dict[str, Any] = dict(zip(self._names, (value, others), strict=False))
         returned = await self._function.call(values, ctx)
         return completed(self._binding, [] if returned is None else list(returned))

@@ -3,7 +3,11 @@
 It is checked where it leaves, not where it arrives: our own mistakes must not reach a peer, and a peer's are not ours.
 """
 
-from typing import Any, Final
+from binascii import a2b_base64
+from typing import Any, Final, TypeAlias
+
+Bytes: TypeAlias = bytes
+"""What generated models call bytes, where one of them has a property of that name."""
 
 BINARY: Final = ("data", "blob")
 """The properties that hold base64, in objects where they are strings."""
@@ -23,6 +27,17 @@ def is_base64(text: str) -> bool:
         return False
     rest = text.encode().translate(None, _ALPHABET)
     return rest in _PADDING and text.endswith(rest.decode())
+
+
+def decoded(text: str) -> bytes:
+    """Return the bytes that base64 spells.
+
+    Raises:
+        ValueError: it is not base64.
+    """
+    if not is_base64(text):
+        raise ValueError("this is not base64")
+    return a2b_base64(text)
 
 
 def may_hold_binary(kind: type) -> bool:

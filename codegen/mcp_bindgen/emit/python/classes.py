@@ -8,7 +8,7 @@ from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.emit.python.spelling import ABSENT, ABSENT_TYPE, NONE, Speller, constant, either
 from mcp_bindgen.ir.facts import admits_null, is_constant
 from mcp_bindgen.ir.names import references
-from mcp_bindgen.ir.nodes import Definition, Field, Literal, Protocol, Struct, TypeRef
+from mcp_bindgen.ir.nodes import Definition, Field, Literal, Primitive, Protocol, Struct, TypeRef
 from mcp_bindgen.ir.spell import is_any
 
 SITE = "https://modelcontextprotocol.io/specification"
@@ -26,6 +26,8 @@ class ClassViews:
         self._speller = speller
         self._inheritance = inheritance
         self._modules = modules
+        structs = [definition for definition in protocol.definitions.values() if isinstance(definition, Struct)]
+        self._has_bytes = any(names.attribute(s, field.wire_name) == "bytes" for s in structs for field in s.fields)
 
     def modules(self) -> Iterator[views.Module]:
         """Iterate over the modules by name, the definitions of each in an order in which they find what they need."""
@@ -95,7 +97,14 @@ class ClassViews:
             extra=self._speller.annotation(struct.extra) if struct.extra is not None and states_extra else None,
             fields=tuple(field for field in fields if field.wire_name in own),
             every_field=fields,
+            binary=self._binary(fields, own),
         )
+
+    def _binary(self, fields: Collection[views.Field], own: Collection[str]) -> str:
+        """Return the field that spells bytes as base64, if the model declares it, and nothing has that name already."""
+        spelled = [field.name for field in fields if field.is_required and _is_base64(field.schema_type)]
+        declared = [field.name for field in fields if field.wire_name in own and field.name in spelled]
+        return declared[0] if len(spelled) == len(declared) == 1 and not self._has_bytes else ""
 
     def _field(self, struct: Struct, field: Field, pending: Collection[str]) -> views.Field:
         name = self._names.attribute(struct, field.wire_name)
@@ -142,3 +151,7 @@ class ClassViews:
         if described is not None and described.category:
             return f"{SITE}/{self._protocol.revision}/schema#{name.lower()}"
         return f"{REPOSITORY}/{self._protocol.revision}/schema.ts"
+
+
+def _is_base64(type_: TypeRef) -> bool:
+    return isinstance(type_, Primitive) and type_.format == "byte"

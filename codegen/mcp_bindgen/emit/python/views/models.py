@@ -58,6 +58,7 @@ class Class:
         extra: the type of properties that it does not declare, if they are of one type; else None.
         fields: the fields that it does not inherit, in the order of the schema.
         every_field: all fields, those that it inherits included.
+        binary: the name of the field that spells bytes as base64; empty if there is none, or several.
         kind: ``class``.
     """
 
@@ -71,6 +72,7 @@ class Class:
     extra: Expression | None
     fields: tuple[Field, ...]
     every_field: tuple[Field, ...]
+    binary: str
     kind: str = "class"
 
 
