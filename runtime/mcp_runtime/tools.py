@@ -300,29 +300,45 @@ async def list_tools(client: ClientStub[Any]) -> AsyncIterator[dict[str, Any]]:
     Raises:
         McpError: the list cannot be had, or never ends.
     """
-    method: Any = client.__binding__.methods[TOOLS_LIST]
-    cursor: str | None = None
+    async for tool in list_items(client, TOOLS_LIST, "tools"):
+        yield tool
+
+
+async def list_items(client: ClientStub[Any], name: str, items: str) -> AsyncIterator[dict[str, Any]]:
+    """Iterate over all that a server lists in answer to a request, as plain JSON.
+
+    Args:
+        client: the client.
+        name: the method of the request.
+        items: the property of its result that holds a page.
+
+    Raises:
+        McpError: the list cannot be had, or never ends.
+    """
+    method: Any = client.__binding__.methods[name]
+    required = client.connection.request_meta()
+    given: dict[str, Any] = {"_meta": dict(required)} if required else {}
     seen: set[str] = set()
     count = 0
     while True:
-        params = method.params.build({} if cursor is None else {"cursor": cursor})
+        params = method.params.build(given)
         page = await client.connection.request_as(method, params, dict[str, Any], None)
-        tools = page.get("tools")
-        if not is_array(tools):
-            raise McpError("tools/list: the result has no list of tools")
-        for tool in tools:
+        listed = page.get(items)
+        if not is_array(listed):
+            raise McpError(f"{name}: the result has no list of {items}")
+        for item in listed:
             count += 1
             if count > MAX_TOOLS:
-                raise McpError(f"tools/list: more than {MAX_TOOLS} tools")
-            if is_object(tool):
-                yield tool
+                raise McpError(f"{name}: more than {MAX_TOOLS} {items}")
+            if is_object(item):
+                yield item
         following = page.get("nextCursor")
         if not isinstance(following, str):
             return
         if following in seen:
-            raise McpError("tools/list: a cursor comes again, so the list would never end")
+            raise McpError(f"{name}: a cursor comes again, so the list would never end")
         seen.add(following)
-        cursor = following
+        given["cursor"] = following
 
 
 def digest(value: Any) -> str:

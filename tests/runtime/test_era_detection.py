@@ -31,6 +31,7 @@ async def begun(*how: str, era: Any = "auto", minimum: str = "", timeout: float 
         assert not isinstance(client, v.Client)
         await client.ping()
         assert client.connection.peer_info["version"] == "1", "one initialize"
+        assert not client.connection.request_meta(), "requests of a session say nothing of their sender"
         return client.connection.revision, took
 
 

@@ -9,10 +9,12 @@ from mcp_bindgen.cli.diff import diff
 from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.generate import generate
 from mcp_bindgen.cli.impact import impact
+from mcp_bindgen.cli.inspect import inspect
 from mcp_bindgen.cli.migrate import migrate
 from mcp_bindgen.cli.revisions import list_revisions
 from mcp_bindgen.cli.rules import rules
 from mcp_bindgen.cli.show import show
+from mcp_bindgen.cli.split import StartsCommand
 from mcp_bindgen.cli.tools import tools
 from mcp_bindgen.cli.validate import validate
 from mcp_bindgen.cli.verify import verify
@@ -36,6 +38,7 @@ app.command("impact")(impact)
 app.command("migrate")(migrate)
 app.command("rules")(rules)
 app.command("bridge")(bridge)
+app.command("inspect", cls=StartsCommand)(inspect)
 app.command("validate")(validate)
 app.add_typer(tools, name="tools")
 

@@ -11,6 +11,7 @@ import typer
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
 
 if TYPE_CHECKING:
+    from mcp_bindgen.live.target import Target
     from mcp_bindgen.tool_clients.contract import Contract
     from mcp_bindgen.tool_clients.servers import Server
 
@@ -54,6 +55,7 @@ def described(
     env: Sequence[str] | None = None,
     cwd: Path | None = None,
     header: Sequence[str] | None = None,
+    by: str = "tools",
 ) -> "Server | None":
     """Return the server that the command line describes, None if it describes none.
 
@@ -62,7 +64,7 @@ def described(
     """
     from mcp_bindgen.tool_clients.servers import Server, is_url
 
-    where = Location(source="tools")
+    where = Location(source=by)
     if from_ is not None and command:
         raise InputError.at(where, f"{_ONE_OF}, only one of them")
     url = command[0] if command and is_url(command[0]) else ""
@@ -110,13 +112,10 @@ def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gat
 
     if server.source is not None:
         return read_contract(server.source, diagnostics)
-    from mcp_bindgen.live.listing import Command, Endpoint, list_live, name_of
+    from mcp_bindgen.live.listing import list_live
+    from mcp_bindgen.live.target import name_of
 
-    target: Command | Endpoint
-    if server.url:
-        target = Endpoint(url=server.url, headers=server.headers)
-    else:
-        target = Command(words=server.command, env=server.env, cwd=None if server.cwd is None else str(server.cwd))
+    target = target_of(server)
     listing = list_live(target, timeout=timeout, find_gated=find_gated)
     return make_contract(
         listing.tools,
@@ -126,6 +125,15 @@ def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gat
         diagnostics=diagnostics,
         gated=listing.gated,
     )
+
+
+def target_of(server: "Server") -> "Target":
+    """Return how a server that is live is reached."""
+    from mcp_bindgen.live.target import Command, Endpoint
+
+    if server.url:
+        return Endpoint(url=server.url, headers=server.headers)
+    return Command(words=server.command, env=server.env, cwd=None if server.cwd is None else str(server.cwd))
 
 
 def _headers(given: Sequence[str]) -> dict[str, str]:

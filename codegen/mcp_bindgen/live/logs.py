@@ -6,7 +6,9 @@ Nothing here trusts the log: lines and searches are bounded, and nothing is kept
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final, TypeGuard
+from typing import Any, BinaryIO, Final
+
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 MAX_LINE: Final = 16 << 20
 """The longest line, in bytes, that is read."""
@@ -103,7 +105,7 @@ def _next_bracket(text: str, start: int) -> int:
 
 def _held(value: Any, written: str) -> list[str]:
     """Return the texts of the messages that a value is or holds, as they are written where it is one itself."""
-    if _is_message(value) or (_is_list(value) and value and all(map(_is_message, value))):
+    if _is_message(value) or (is_list(value) and value and all(map(_is_message, value))):
         return [written]
     found: list[str] = []
     level: list[Any] = [value]
@@ -111,7 +113,7 @@ def _held(value: Any, written: str) -> list[str]:
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
         for holder in level:
-            children: list[Any] = list(holder.values()) if _is_object(holder) else holder
+            children: list[Any] = list(holder.values()) if is_object(holder) else holder
             for child in children[:MAX_SEARCHED]:
                 searched += 1
                 if searched > MAX_SEARCHED:
@@ -120,7 +122,7 @@ def _held(value: Any, written: str) -> list[str]:
                     found.append(json.dumps(child, ensure_ascii=False))
                 elif isinstance(child, str) and child.lstrip()[:1] in ("{", "[") and '"jsonrpc"' in child:
                     found.append(child)
-                elif _is_object(child) or _is_list(child):
+                elif is_object(child) or is_list(child):
                     inner.append(child)
         level = inner
     return found
@@ -128,16 +130,8 @@ def _held(value: Any, written: str) -> list[str]:
 
 def _is_message(value: Any) -> bool:
     """Whether an object on a line of its own is meant as a message."""
-    return _has_mark(value) or (_is_object(value) and len(value) > 1 and value.keys() <= _PARTS)
+    return _has_mark(value) or (is_object(value) and len(value) > 1 and value.keys() <= _PARTS)
 
 
 def _has_mark(value: Any) -> bool:
-    return _is_object(value) and "jsonrpc" in value
-
-
-def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict)
-
-
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
+    return is_object(value) and "jsonrpc" in value

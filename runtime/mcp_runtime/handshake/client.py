@@ -201,7 +201,8 @@ class Opening:
             raise UnsupportedRevision(tuple(self._clients), (clipped(str(found)),))
         if self._connection.revision != found:
             self._bind(found)
-        self._offer.settle(result["capabilities"], info=result["serverInfo"], instructions=result.get("instructions"))
+        said = {"info": result["serverInfo"], "instructions": result.get("instructions")}
+        self._offer.settle(result["capabilities"], **said, meta={})
 
     async def _ask(self, revision: str) -> Mapping[str, Any]:
         self._bind(revision)

@@ -1,0 +1,121 @@
+"""`mcp-bindgen inspect`: what a server is and offers, or what comes of one call.
+
+The JSON answer has ``revision``, ``info``, ``capabilities``, ``instructions``, what it lists by wire names (``tools``,
+``resources``, ``resourceTemplates``, ``prompts``) and ``notes``, on what could not be listed. With --call, --read or
+--prompt it is the result by wire names.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mcp_bindgen.cli.inspected import Mask, contents_text, seen_text, traced_text
+from mcp_bindgen.cli.options import FormatOption, complete_revision
+from mcp_bindgen.cli.output import Format, answer, answer_json
+from mcp_bindgen.cli.split import words_behind
+from mcp_bindgen.cli.tool_sources import CwdOption, EnvOption, HeaderOption, TimeoutOption, described, target_of
+from mcp_bindgen.diagnostics import InputError, Location, printable
+
+if TYPE_CHECKING:
+    from mcp_bindgen.live.target import Said
+    from mcp_bindgen.live.visit import Visit
+
+_HERE = Location(source="inspect")
+
+
+def inspect(
+    *,
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE...] URL | -- COMMAND...",
+            help="Arguments for --call or --prompt; the server: a URL, or a program that speaks over stdio.",
+        ),
+    ] = None,
+    call: Annotated[str | None, typer.Option(metavar="TOOL", help="Call a tool with the arguments KEY=VALUE.")] = None,
+    read: Annotated[str | None, typer.Option(metavar="URI", help="Read a resource.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Get a prompt with the arguments KEY=VALUE.")
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Print every message in both directions to stderr.")] = False,
+    revision: Annotated[
+        str | None,
+        typer.Option(help="The revision to speak; by default the newest one.", autocompletion=complete_revision),
+    ] = None,
+    env: EnvOption = None,
+    cwd: CwdOption = None,
+    header: HeaderOption = None,
+    timeout: TimeoutOption = 30,
+    mask: Annotated[bool, typer.Option("--mask/--no-mask", help="Print *** in place of secrets.")] = True,
+    format_: FormatOption = Format.TEXT,
+) -> None:
+    """Show what a server offers, or call a tool, read a resource or get a prompt."""
+    from mcp_bindgen.live.target import talk
+    from mcp_bindgen.live.visit import Visit
+
+    command, pairs = _parted(words or (), words_behind(context))
+    if sum(wish is not None for wish in (call, read, prompt)) > 1:
+        raise InputError.at(_HERE, "one of --call, --read and --prompt at a time")
+    if pairs and call is None and prompt is None:
+        raise InputError.at(Location(source=pairs[0]), "is no URL; a program stands behind --: inspect -- COMMAND...")
+    server = described(command, None, env=env, cwd=cwd, header=header, by="inspect")
+    if server is None:
+        raise InputError.at(_HERE, "give a server: a URL, or a program behind -- (inspect -- COMMAND...)")
+    complaints: list[str] = []
+    masking = Mask.of(server.headers, server.env) if mask else Mask.off()
+
+    async def visit(said: "Said") -> dict[str, Any]:
+        visiting = Visit(
+            target_of(server),
+            said,
+            revision=revision,
+            trace=(lambda record: _tell(traced_text(record, masking))) if trace else None,
+            masked=mask,
+        )
+        try:
+            return await _visited(visiting, call, read, prompt, pairs)
+        finally:
+            complaints.extend(said.complaints)
+
+    found = talk(target_of(server), visit, timeout=timeout, failed="inspecting the server failed")
+    for complaint in complaints:
+        _tell(f"warning: {masking.text(complaint)}")
+    is_done = call is not None or read is not None or prompt is not None
+    shown = masking.result(found) if is_done else masking.listing(found)
+    if format_ is Format.JSON:
+        answer_json(shown)
+    else:
+        answer(contents_text(shown) if is_done else seen_text(shown))
+    if found.get("isError") is True:
+        raise typer.Exit(1)
+
+
+async def _visited(
+    visit: "Visit", call: str | None, read: str | None, prompt: str | None, pairs: Sequence[str]
+) -> dict[str, Any]:
+    if call is not None:
+        return await visit.call(call, pairs)
+    if read is not None:
+        return await visit.read(read)
+    if prompt is not None:
+        return await visit.prompt(prompt, pairs)
+    seen = asdict(await visit.look())
+    return {**seen, **seen.pop("lists"), "notes": seen["notes"]}
+
+
+def _parted(words: Sequence[str], behind: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the server, as its URL or its command, and the arguments for it."""
+    from mcp_bindgen.tool_clients.servers import is_url
+
+    urls = [word for word in words if is_url(word)]
+    if len(urls) + bool(behind) > 1:
+        raise InputError.at(_HERE, "give one server: a URL, or a program behind --")
+    return [*urls, *behind], [word for word in words if not is_url(word)]
+
+
+def _tell(text: str) -> None:
+    print(printable(text), file=sys.stderr)

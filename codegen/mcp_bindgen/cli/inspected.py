@@ -1,0 +1,201 @@
+"""What `mcp-bindgen inspect` prints of a server: tables, contents and messages, clipped and with secrets masked."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcp_bindgen.cli.output import count, table
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
+
+if TYPE_CHECKING:
+    from mcp_runtime.trace import Traced
+
+MAX_ROWS = 200
+"""How many rows of a table are shown; the rest is counted."""
+MAX_NAME = 80
+MAX_LINE = 160
+"""How many characters of a name, and of a description, are shown in a table."""
+MAX_TEXT = 20_000
+"""How many characters of one text are shown."""
+MAX_MESSAGE = 2_000
+"""How many characters of a message are shown in a trace."""
+MASK = "***"
+_MIN_SECRET = 4
+"""How many characters a secret of the command line has at least to be looked for in what is printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Hides secrets: those of the command line wherever they are, others by their names and forms.
+
+    Attributes:
+        secrets: the values of the command line that are secret, longest first; None to hide nothing.
+    """
+
+    secrets: tuple[str, ...] | None
+
+    @classmethod
+    def off(cls) -> "Mask":
+        """Return one that hides nothing."""
+        return cls(None)
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str], env: Mapping[str, str]) -> "Mask":
+        """Return one for a server that is reached with these headers or environment variables."""
+        from mcp_runtime.middleware.masking import Masker
+
+        masker = Masker()
+        values = [*headers.values(), *(value for name, value in env.items() if masker.is_secret(name))]
+        # "Bearer x" is a secret as a whole, and its last word alone.
+        words = [word for value in values for word in (value, value.rpartition(" ")[2]) if len(word) >= _MIN_SECRET]
+        return cls(tuple(sorted(set(words), key=len, reverse=True)))
+
+    def listing(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return what a server lists; its names are kept, since a tool may have an argument ``token``."""
+        return self._masked(value, by_name=False)
+
+    def result(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a request."""
+        return self._masked(value, by_name=True)
+
+    def text(self, text: str) -> str:
+        """Return a text without the secrets of the command line."""
+        for secret in self.secrets or ():
+            text = text.replace(secret, MASK)
+        return text
+
+    def _masked(self, value: dict[str, Any], *, by_name: bool) -> dict[str, Any]:
+        from mcp_runtime.middleware.masking import Masker
+
+        if self.secrets is None:
+            return value
+        masker = Masker() if by_name else Masker(secrets=())
+        masked: dict[str, Any] = masker.mask(self._without(value))
+        return masked
+
+    def _without(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if is_object(value):
+            return {self.text(name): self._without(inner) for name, inner in value.items()}
+        return [self._without(inner) for inner in value] if is_list(value) else value
+
+
+def seen_text(seen: Mapping[str, Any]) -> str:
+    """Spell what a server is and offers."""
+    info: Mapping[str, Any] = seen["info"]
+    title = f" ({_clip(info['title'], MAX_NAME)})" if isinstance(info.get("title"), str) else ""
+    lines = [
+        f"server        {_clip(info.get('name', '?'), MAX_NAME)} {_clip(info.get('version', ''), MAX_NAME)}{title}",
+        f"revision      {seen['revision']}",
+        f"capabilities  {_clip(', '.join(_paths(seen['capabilities'])) or 'none', MAX_TEXT)}",
+    ]
+    if seen["instructions"]:
+        lines += ["", "instructions", *(f"  {line}" for line in _clip(seen["instructions"], MAX_TEXT).splitlines())]
+    for name, (headings, row) in _TABLES.items():
+        listed: list[dict[str, Any]] | None = seen.get(name)
+        if listed is None or (name == "resourceTemplates" and not listed):
+            continue
+        lines += ["", f"{count(len(listed), _NOUNS[name])}"]
+        if listed:
+            lines += [f"  {line}" for line in table(headings, map(row, listed[:MAX_ROWS])).splitlines()]
+        if len(listed) > MAX_ROWS:
+            lines.append(f"  and {len(listed) - MAX_ROWS} more (--format json has all)")
+    lines += [f"\nnote: {_clip(note, MAX_TEXT)}" for note in seen["notes"]]
+    return "\n".join(lines)
+
+
+def contents_text(result: Mapping[str, Any]) -> str:
+    """Spell the result of a call, of reading a resource, or of getting a prompt."""
+    return "\n".join(_parts(result)) or "(nothing)"
+
+
+def traced_text(record: "Traced", mask: Mask) -> str:
+    """Spell a message that passed."""
+    message = "" if record.message is None else json.dumps(record.message, ensure_ascii=False)
+    return mask.text(f"{record}\n    {_clip(message or '(too large to be shown)', MAX_MESSAGE)}")
+
+
+def _parts(result: Mapping[str, Any]) -> Iterator[str]:
+    if result.get("isError") is True:
+        yield "the tool failed:"
+    if isinstance(result.get("description"), str):
+        yield f"{_clip(result['description'], MAX_TEXT)}\n"
+    for message in _objects(result.get("messages")):
+        content = message.get("content")
+        for block in content if is_list(content) else [content]:
+            yield f"{_clip(message.get('role'), MAX_NAME)}: {_block(block)}"
+    for block in (*_objects(result.get("content")), *_objects(result.get("contents"))):
+        yield _block(block)
+    if "structuredContent" in result:
+        text = json.dumps(result["structuredContent"], indent=2, ensure_ascii=False)
+        yield f"structured content:\n{_clip(text, MAX_TEXT)}"
+
+
+def _block(block: Any) -> str:
+    """Spell one content block, or the contents of a resource: texts as they are, others by what they are."""
+    if not is_object(block):
+        return _clip(json.dumps(block), MAX_TEXT)
+    if isinstance(block.get("text"), str):
+        return _clip(block["text"], MAX_TEXT)
+    if is_object(block.get("resource")):
+        inner = block["resource"]
+        return f"[resource {_clip(inner.get('uri'), MAX_LINE)}] {_block(inner)}"
+    kind = _clip(block.get("type", "binary"), MAX_NAME)
+    data = block.get("data", block.get("blob"))
+    size = f", {len(data):,} characters of base64" if isinstance(data, str) else ""
+    place = f" {_clip(block['uri'], MAX_LINE)}" if isinstance(block.get("uri"), str) else ""
+    return f"[{kind}{place} {_clip(block.get('mimeType', ''), MAX_NAME)}{size}]".replace(" ]", "]")
+
+
+def _tool(tool: Mapping[str, Any]) -> tuple[str, ...]:
+    from mcp_bindgen.live.arguments import spell_arguments
+
+    return (_name(tool), _clip(spell_arguments(tool.get("inputSchema")), MAX_LINE), _about(tool))
+
+
+def _resource(resource: Mapping[str, Any]) -> tuple[str, ...]:
+    where = resource.get("uri", resource.get("uriTemplate"))
+    return (_clip(where, MAX_LINE), _name(resource), _clip(resource.get("mimeType", ""), MAX_NAME), _about(resource))
+
+
+def _prompt(prompt: Mapping[str, Any]) -> tuple[str, ...]:
+    arguments = [
+        f"{one.get('name')}{'' if one.get('required') is True else '?'}" for one in _objects(prompt.get("arguments"))
+    ]
+    return (_name(prompt), _clip(", ".join(arguments[:100]), MAX_LINE), _about(prompt))
+
+
+_TABLES = {
+    "tools": (("tool", "arguments", "description"), _tool),
+    "resources": (("uri", "name", "type", "description"), _resource),
+    "resourceTemplates": (("uri", "name", "type", "description"), _resource),
+    "prompts": (("prompt", "arguments", "description"), _prompt),
+}
+_NOUNS = {"tools": "tool", "resources": "resource", "resourceTemplates": "resource template", "prompts": "prompt"}
+
+
+def _paths(capabilities: Mapping[str, Any]) -> Iterator[str]:
+    """Iterate over the capabilities that are declared, by their paths (``tools.listChanged``)."""
+    for name, value in list(capabilities.items())[:MAX_ROWS]:
+        inner = [f"{name}.{flag}" for flag, on in value.items() if on not in (False, None)] if is_object(value) else []
+        yield from (_clip(path, MAX_NAME) for path in [name, *inner[:MAX_ROWS]])
+
+
+def _about(item: Mapping[str, Any]) -> str:
+    text = item.get("description") or item.get("title") or ""
+    return _clip(text.strip().partition("\n")[0] if isinstance(text, str) else text, MAX_LINE)
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return _clip(item.get("name"), MAX_NAME)
+
+
+def _objects(value: Any) -> Iterable[dict[str, Any]]:
+    return (inner for inner in value if is_object(inner)) if is_list(value) else ()
+
+
+def _clip(value: Any, limit: int) -> str:
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."

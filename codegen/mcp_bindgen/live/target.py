@@ -1,0 +1,182 @@
+"""Where a server is, how it is reached, and what becomes of it when that fails."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+from mcp_bindgen.diagnostics import InputError, Location
+
+T = TypeVar("T")
+
+MAX_LINES = 12
+"""How many lines are shown when it fails: of its standard error, and on what was wrong with its messages."""
+_REFUSED = -1
+"""The error code of a user who refuses sampling (specification, client/sampling)."""
+CAPABILITIES: Mapping[str, Any] = {
+    "sampling": {"tools": {}, "context": {}},
+    "elicitation": {"form": {}, "url": {}},
+    "roots": {"listChanged": True},
+}
+"""All that a client can declare, so that a server hides nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """How a server is started.
+
+    Attributes:
+        words: the program and its arguments.
+        env: environment variables to set for it.
+        cwd: its working directory; None for ours.
+    """
+
+    words: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a server is reached over HTTP.
+
+    Attributes:
+        url: its URL.
+        headers: headers of every request, which may be secret.
+    """
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+Target: TypeAlias = Command | Endpoint
+
+
+def name_of(target: Target) -> str:
+    """Return what a server is called in messages: its program, or its URL without what may be secret."""
+    if isinstance(target, Command):
+        return target.words[0]
+    parts = urlsplit(target.url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+class Said:
+    """What a server said, to be shown if it fails: its last lines on standard error, and what broke the protocol.
+
+    Attributes:
+        lines: its last lines, and what broke the protocol among them.
+        complaints: what broke the protocol, the first of it.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.complaints: list[str] = []
+
+    def listen(self, line: str) -> None:
+        """Take a line."""
+        self.lines.append(line.rstrip())
+        del self.lines[:-MAX_LINES]
+
+    def complain(self, text: str) -> None:
+        """Take what was wrong with a message."""
+        self.listen(text)
+        if len(self.complaints) < MAX_LINES and text not in self.complaints:
+            self.complaints.append(text)
+
+
+@contextmanager
+def _heard(said: Said) -> Generator[None]:
+    """Hear what the runtime logs of the server, instead of printing it."""
+
+    class Hearing(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.complain(record.getMessage())
+
+    log, hearing = logging.getLogger("mcp_runtime"), Hearing(logging.WARNING)
+    was_passed_on, log.propagate = log.propagate, False
+    log.addHandler(hearing)
+    try:
+        yield
+    finally:
+        log.removeHandler(hearing)
+        log.propagate = was_passed_on
+
+
+def talk(
+    target: Target,
+    work: Callable[[Said], Coroutine[Any, Any, T]],
+    *,
+    timeout: float,
+    late: str = "did not answer",
+    failed: str = "the server failed",
+) -> T:
+    """Run what talks to a server, and return what it returns.
+
+    Args:
+        target: the server.
+        work: talks to it; gets what its lines go to.
+        timeout: seconds for all of it.
+        late: what the server did not do, if the timeout is over.
+        failed: what cannot be done, if it fails.
+
+    Raises:
+        InputError: the program cannot be run, or the URL not be reached; or the server does not speak the protocol, or
+            does not answer in time.
+    """
+    where = Location(source=name_of(target))
+    try:
+        from mcp_runtime.errors import McpError, UnsupportedRevision
+    except ImportError as error:
+        raise InputError.at(where, f"the runtime cannot be imported: {error}") from None
+    said = Said()
+    try:
+        with _heard(said):
+            return asyncio.run(asyncio.wait_for(work(said), timeout))
+    except TimeoutError:
+        raise InputError.at(where, f"the server {late} within {timeout:g} s", lines=said.lines) from None
+    except ValueError as error:
+        raise InputError.at(where, str(error)) from None
+    except UnsupportedRevision as error:
+        speaks = (
+            f"it speaks {' or '.join(error.offered)}" if error.offered else error.because or "it does not say which"
+        )
+        reason = f"{failed}: it does not speak {' or '.join(error.wanted)}; {speaks}"
+        raise InputError.at(where, reason, lines=said.lines) from None
+    except McpError as error:
+        first, *rest = str(error).splitlines() or [type(error).__name__]
+        lines: Sequence[str] = said.lines or rest
+        # The last words of a server that died are in the message as well.
+        first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
+        raise InputError.at(where, f"{failed}: {first}", lines=lines) from None
+
+
+def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncContextManager[Any]:
+    """Start or reach a server; its lines on standard error are heard."""
+    if isinstance(target, Endpoint):
+        from mcp_runtime.transports.http import connect_http
+
+        return connect_http(target.url, headers=target.headers)
+    from mcp_runtime.transports.stdio import connect_stdio
+
+    return connect_stdio(*target.words, stderr=listen, env=target.env, cwd=target.cwd)
+
+
+def refusing(binding: Any, why: str) -> Any:
+    """Return handlers that declare all they can, and open, show and allow nothing."""
+    from mcp_runtime.errors import PeerError
+
+    async def list_roots(self: Any, params: Any, ctx: Any) -> Any:
+        return binding.ListRootsResult(roots=[])
+
+    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
+        raise PeerError(_REFUSED, f"refused: {why}")
+
+    async def elicit(self: Any, params: Any, ctx: Any) -> Any:
+        return binding.ElicitResult(action="decline")
+
+    known = {"list_roots": list_roots, "create_message": create_message, "elicit": elicit}
+    answers = {name: handler for name, handler in known.items() if hasattr(binding.ClientHandlers, name)}
+    return type("Refusing", (binding.ClientHandlers,), answers)()

@@ -1,0 +1,187 @@
+"""Visit a live server: see what it is and offers, or do one thing there."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.ingest.revisions import legacy_revisions
+from mcp_bindgen.live.arguments import parse_arguments, prompt_arguments
+from mcp_bindgen.live.bindings import packages_of, revisions
+from mcp_bindgen.live.target import CAPABILITIES, Endpoint, Said, Target, connect, refusing
+from mcp_bindgen.tool_clients.kinds import is_object
+
+if TYPE_CHECKING:
+    from mcp_runtime.trace import Traced
+
+LISTS: Final = (
+    ("tools", "tools/list", "tools"),
+    ("resources", "resources/list", "resources"),
+    ("resources", "resources/templates/list", "resourceTemplates"),
+    ("prompts", "prompts/list", "prompts"),
+)
+"""What a server lists: the capability, the request, and the property of its result."""
+MAX_BYTES: Final = 64 << 20
+"""About how much of what a server lists is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a server is, and what it offers, by wire names.
+
+    Attributes:
+        revision: the revision that is spoken with it.
+        info: how it names itself.
+        capabilities: what it declares.
+        instructions: how it wants to be used; None if it does not say.
+        lists: what it lists: tools, resources, resourceTemplates, prompts; only those that it declares.
+        notes: what could not be listed, and why.
+    """
+
+    revision: str
+    info: Mapping[str, Any]
+    capabilities: Mapping[str, Any]
+    instructions: str | None
+    lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+    notes: list[str] = field(default_factory=list[str])
+
+
+class Visit:
+    """A conversation with a server, in the newest revision that it speaks or in one that is wanted.
+
+    Args:
+        target: the server.
+        said: what its lines go to.
+        revision: the revision to speak; None for the newest that it does.
+        trace: is told of every message; None for nobody.
+        masked: whether the messages that it is told of have their secrets masked.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        said: Said,
+        *,
+        revision: str | None = None,
+        trace: "Callable[[Traced], None] | None" = None,
+        masked: bool = True,
+    ) -> None:
+        self._target = target
+        self._said = said
+        wanted = revisions(revision)
+        if isinstance(target, Endpoint) and revision is None:
+            wanted = legacy_revisions()  # The client over HTTP does not ask which era a server is of.
+        self._packages: Sequence[Any] = packages_of(reversed(wanted))
+        self._trace = trace
+        self._masked = masked
+
+    async def look(self) -> Seen:
+        """Return what the server is and offers."""
+        from mcp_runtime.errors import McpError
+        from mcp_runtime.protocol.legacy import Side
+        from mcp_runtime.tools import list_items
+
+        async with self._client() as client:
+            connection = client.connection
+            declared: Mapping[str, Any] = connection.declared[Side.SERVER]
+            seen = Seen(
+                revision=connection.revision,
+                info=connection.peer_info,
+                capabilities=declared,
+                instructions=connection.instructions,
+            )
+            left = MAX_BYTES
+            for capability, method, name in LISTS:
+                if capability not in declared:
+                    continue
+                found = seen.lists[name] = []
+                try:
+                    async for item in list_items(client, method, name):
+                        left -= len(json.dumps(item))
+                        if left < 0:
+                            raise McpError(f"{method}: more than {MAX_BYTES >> 20} MiB; the rest is left out")
+                        found.append(item)
+                except McpError as error:
+                    if name != "resourceTemplates" or found:
+                        seen.notes.append(str(error))
+            return seen
+
+    async def call(self, name: str, pairs: Sequence[str]) -> dict[str, Any]:
+        """Call a tool with arguments that are spelled ``key=value``; returns the result by wire names.
+
+        Raises:
+            InputError: there is no such tool, or the arguments are not what its schema asks for.
+        """
+        from mcp_runtime.tools import list_tools
+
+        async with self._client() as client:
+            names: list[str] = []
+            async for tool in list_tools(client):
+                if tool.get("name") == name:
+                    break
+                names.append(str(tool.get("name")))
+            else:
+                raise _unknown("tool", name, names)
+            arguments = parse_arguments(tool, pairs)
+            execution = tool.get("execution")
+            if is_object(execution) and execution.get("taskSupport") == "required":
+                return _wire(await self._as_task(client, name, arguments))
+            return _wire(await client.call_tool(name=name, arguments=arguments))
+
+    async def _as_task(self, client: Any, name: str, arguments: dict[str, Any]) -> Any:
+        from mcp_runtime.tasks import run_as_task
+
+        method: Any = client.__binding__.methods["tools/call"]
+        return await run_as_task(client, method, method.params.build({"name": name, "arguments": arguments}))
+
+    async def read(self, uri: str) -> dict[str, Any]:
+        """Read a resource; returns the result by wire names."""
+        async with self._client() as client:
+            return _wire(await client.read_resource(uri=uri))
+
+    async def prompt(self, name: str, pairs: Sequence[str]) -> dict[str, Any]:
+        """Get a prompt with arguments that are spelled ``key=value``; returns the result by wire names.
+
+        Raises:
+            InputError: there is no such prompt, or it does not take these arguments.
+        """
+        from mcp_runtime.tools import list_items
+
+        async with self._client() as client:
+            names: list[str] = []
+            async for prompt in list_items(client, "prompts/list", "prompts"):
+                if prompt.get("name") == name:
+                    break
+                names.append(str(prompt.get("name")))
+            else:
+                raise _unknown("prompt", name, names)
+            return _wire(await client.get_prompt(name=name, arguments=prompt_arguments(prompt, pairs) or None))
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncGenerator[Any]:
+        from mcp_runtime.client import ClientOptions, open_any
+        from mcp_runtime.trace import Tracer
+
+        handlers = [refusing(package, "nobody is there to be asked") for package in self._packages]
+        options = ClientOptions(name="mcp-bindgen inspect", capabilities=CAPABILITIES)
+        if self._trace is not None:
+            tracer = Tracer(self._trace, keep=0) if self._masked else Tracer(self._trace, masker=None, keep=0)
+            options = ClientOptions(name="mcp-bindgen inspect", capabilities=CAPABILITIES, trace=tracer)
+        clients = [package.Client for package in self._packages]
+        async with connect(self._target, self._said.listen) as peer:
+            yield await open_any(peer, *clients, handlers=handlers, options=options)
+
+
+def _wire(result: Any) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(result.model_dump_json())
+    return value
+
+
+def _unknown(kind: str, name: str, names: Sequence[str]) -> InputError:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names[:1000], 3)
+    hint = f"; close to it: {', '.join(close)}" if close else f"; inspect the server alone to see its {kind}s"
+    return InputError.at(Location(source=name), f"the server has no {kind} of this name{hint}")

@@ -1,0 +1,289 @@
+"""`mcp-bindgen inspect`: what a server offers, what comes of a call, and how a wrong one is explained."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindgen.cli import inspected
+from support import answering
+from support.command import Cli
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SUM = ("--", sys.executable, str(EXAMPLES / "sum_server.py"))
+SECRET = "Bearer s3cret-value"
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "n": {"type": "integer", "minimum": 1},
+        "on": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "where": {"type": "object"},
+        "any": {},
+        "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "level": {"enum": ["low", "high"]},
+    },
+    "required": ["text"],
+}
+
+
+def served(tmp_path: Path, **answers: Any) -> tuple[str, ...]:
+    """Return the command line of a server that answers so."""
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps({name.replace("_", "/"): answer for name, answer in answers.items()}))
+    return ("--", sys.executable, answering.__file__, str(path))
+
+
+def tools(*names: str, schema: Any = SCHEMA) -> dict[str, Any]:
+    return {"tools": [{"name": name, "inputSchema": schema} for name in names]}
+
+
+class TestLooking:
+    def test_a_server_is_shown_in_tables(self, cli: Cli) -> None:
+        assert cli("inspect", *SUM).out == """\
+server        calculator 1.0
+revision      2025-11-25
+capabilities  logging, tools
+
+instructions
+  Use sum whenever numbers are to be added.
+
+1 tool
+  tool  arguments             description
+  sum   a: number, b: number  Adds two numbers.
+"""
+
+    def test_a_server_of_the_modern_era_is_shown_too(self, cli: Cli) -> None:
+        command = ("--", sys.executable, EXAMPLES / "eras_server.py")
+        printed = cli("inspect", *command).out
+        assert "revision      2026-07-28" in printed
+        assert "1 tool\n  tool    arguments  description\n  delete" in printed
+        assert "revision      2025-11-25" in cli("inspect", "--revision", "2025-11-25", *command).out
+
+    def test_all_that_it_lists_is_in_the_answer_for_programs(self, tmp_path: Path, cli: Cli) -> None:
+        prompts = {"prompts": [{"name": "p", "arguments": [{"name": "a", "required": True}, {"name": "b"}]}]}
+        resources = {"resources": [{"uri": "x://a", "name": "a", "mimeType": "text/plain"}]}
+        templates = {"resourceTemplates": [{"uriTemplate": "x://{n}", "name": "t"}]}
+        lists = {"tools_list": tools("t"), "prompts_list": prompts, "resources_list": resources}
+        command = served(tmp_path, **lists, resources_templates_list=templates)
+        found = cli("inspect", "--format", "json", *command).json
+        assert {"tools": found["tools"], "prompts": found["prompts"]} == {**tools("t"), **prompts}
+        assert {"resources": found["resources"], "resourceTemplates": found["resourceTemplates"]} == {
+            **resources,
+            **templates,
+        }
+        assert (found["revision"], found["info"]["name"], found["notes"]) == ("2025-11-25", "answering", [])
+        printed = cli("inspect", *command).out
+        for line in ("1 tool\n", "1 resource\n", "1 resource template\n", "1 prompt\n", "p       a, b?"):
+            assert line in printed
+
+    def test_a_list_that_fails_does_not_hide_the_others(self, tmp_path: Path, cli: Cli) -> None:
+        printed = cli("inspect", *served(tmp_path, tools_list=tools("t"), resources_list={"resources": 1})).out
+        assert "1 tool\n" in printed
+        assert "note: resources/list: the result has no list of resources" in printed
+        assert "note: no such method (-32601)" in printed
+
+    def test_a_trace_has_every_message_in_both_directions(self, cli: Cli) -> None:
+        printed = cli("inspect", "--trace", "--revision", "2025-11-25", *SUM).err
+        headings = [line.split()[2:5] for line in printed.splitlines() if not line.startswith("    ")]
+        assert headings == [
+            ["->", "request", "initialize"],
+            ["<-", "result", "initialize"],
+            ["->", "notification", "notifications/initialized"],
+            ["->", "request", "tools/list"],
+            ["<-", "result", "tools/list"],
+        ]
+        assert '"protocolVersion": "2025-11-25"' in printed
+        assert '"method": "tools/list", "params": {}' in cli("inspect", "--trace", *SUM).err
+        assert " ms\n" in printed
+
+    def test_what_breaks_the_protocol_is_told(self, tmp_path: Path, cli: Cli) -> None:
+        code = f"print('starting', flush=True); import sys; sys.argv[1:] = [{str(tmp_path / 'answers.json')!r}]\n"
+        served(tmp_path, tools_list=tools("t"))
+        command = ("--", sys.executable, "-c", code + Path(answering.__file__).read_text("utf-8"))
+        assert "warning: a message of 2026-07-28: /: the peer printed text" in cli("inspect", *command).err
+
+
+class TestDoing:
+    def test_a_tool_is_called(self, cli: Cli) -> None:
+        assert cli("inspect", "--call", "sum", "a=1", "b=2.5", *SUM).out == (
+            '3.5\nstructured content:\n{\n  "sum": 3.5\n}\n'
+        )
+        assert cli("inspect", "--call", "sum", "a=1", "b=2", "--format", "json", *SUM).json["structuredContent"] == {
+            "sum": 3
+        }
+
+    @pytest.mark.parametrize(
+        ("pair", "value"),
+        [
+            ("text=1", "1"),
+            ("text=a=b", "a=b"),
+            ("n=3", 3),
+            ("n=3.0", 3.0),
+            ("on=true", True),
+            ("on=False", False),
+            ('tags=["a", "b"]', ["a", "b"]),
+            ('where={"x": null}', {"x": None}),
+            ("any=x y", "x y"),
+            ("any=1", 1),
+            ("maybe=null", None),
+            ("level=low", "low"),
+        ],
+    )
+    def test_arguments_are_read_by_the_schema(self, pair: str, value: Any, tmp_path: Path, cli: Cli) -> None:
+        command = served(tmp_path, tools_list=tools("t"))
+        given = (pair,) if pair.startswith("text") else ("text=x", pair)
+        said = json.loads(cli("inspect", "--call", "t", *given, *command).out)
+        assert said[pair.partition("=")[0]] == value
+
+    @pytest.mark.parametrize(
+        ("pairs", "told"),
+        [
+            (["n=1"], "error: text: t needs it: text=string"),
+            (["text=x", "n=x"], "error: n: must be integer, not 'x'"),
+            (["text=x", "n=1.5"], "error: n: must be integer, not '1.5'"),
+            (["text=x", "n=0"], "error: n: 0 is less than the minimum of 1"),
+            (["text=x", "tags=a"], "error: tags: must be string[] (as JSON), not 'a'"),
+            (["text=x", "tags=[1]"], "error: tags/0: 1 is not of type 'string'"),
+            (["text=x", "level=mid"], "error: level: 'mid' is not one of ['low', 'high']"),
+            (["text=x", "tag=[]"], "error: tag: t has no argument of this name; is tags meant?"),
+            (["text=x", "text=y"], "error: text: is given twice"),
+            (["text"], "error: text: must be key=value; the server stands behind -- or is a URL"),
+        ],
+    )
+    def test_wrong_arguments_are_explained(self, pairs: list[str], told: str, tmp_path: Path, cli: Cli) -> None:
+        command = served(tmp_path, tools_list=tools("t"))
+        assert cli("inspect", "--call", "t", *pairs, *command, expect=2).err == f"{told}\n"
+
+    def test_a_tool_that_fails_exits_with_1(self, tmp_path: Path, cli: Cli) -> None:
+        failed = {"content": [{"type": "text", "text": "no tea"}], "isError": True}
+        command = served(tmp_path, tools_list=tools("t", schema={"type": "object"}), tools_call=failed)
+        assert cli("inspect", "--call", "t", "x=1", *command, expect=1).out == "the tool failed:\nno tea\n"
+
+    def test_a_resource_is_read_and_a_prompt_got(self, tmp_path: Path, cli: Cli) -> None:
+        contents = [{"uri": "x://a", "text": "hello"}, {"uri": "x://b", "blob": "aGk=", "mimeType": "image/png"}]
+        prompt = {"prompts": [{"name": "p", "arguments": [{"name": "a", "required": True}]}]}
+        messages = [{"role": "user", "content": {"type": "text", "text": "hi"}}]
+        command = served(
+            tmp_path,
+            resources_read={"contents": contents},
+            prompts_list=prompt,
+            prompts_get={"description": "Says hi.", "messages": messages},
+        )
+        assert cli("inspect", "--read", "x://a", *command).out == (
+            "hello\n[binary x://b image/png, 4 characters of base64]\n"
+        )
+        assert cli("inspect", "--prompt", "p", "a=1", *command).out == "Says hi.\n\nuser: hi\n"
+        assert cli("inspect", "--prompt", "p", *command, expect=2).err == "error: a: p needs it: a=TEXT\n"
+        assert "error: b: p has no argument" in cli("inspect", "--prompt", "p", "b=1", *command, expect=2).err
+
+    def test_names_that_are_not_there_are_told(self, tmp_path: Path, cli: Cli) -> None:
+        command = served(tmp_path, tools_list=tools("forecast"), prompts_list={"prompts": []})
+        assert "close to it: forecast" in cli("inspect", "--call", "forcast", *command, expect=2).err
+        assert "no prompt of this name" in cli("inspect", "--prompt", "x", *command, expect=2).err
+
+    def test_what_a_tool_asks_for_is_refused(self, cli: Cli) -> None:
+        command = ("--", sys.executable, EXAMPLES / "eras_server.py")
+        for revision in ("2025-11-25", "2026-07-28"):
+            printed = cli("inspect", "--call", "delete", "name=draft", "--revision", revision, *command).out
+            assert printed == "draft is kept\n"
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            ((), "error: inspect: give a server: a URL, or a program behind --"),
+            (("python", "server.py"), "error: python: is no URL; a program stands behind --"),
+            (("http://localhost/mcp", "--", "x"), "error: inspect: give one server"),
+            (("--call", "a", "--read", "b", *SUM), "error: inspect: one of --call, --read and --prompt"),
+            (("--header", "A=env:B", *SUM), "error: inspect: --header is for a server with a URL"),
+            (("--revision", "2020-01-01", *SUM), "error: --revision: '2020-01-01' is not a released revision"),
+            (("--", "no-such-program"), "error: no-such-program: inspecting the server failed: cannot start"),
+            (("--revision", "2024-11-05", *SUM), "it does not speak 2024-11-05; it speaks 2025-11-25"),
+            (("--read", "x://", *SUM), "resources/read needs the capability server.resources"),
+        ],
+    )
+    def test_it_is_explained(self, arguments: tuple[str, ...], told: str, cli: Cli) -> None:
+        assert told in cli("inspect", *arguments, expect=2).err
+
+    def test_a_server_that_says_nothing_is_given_up(self, cli: Cli) -> None:
+        command = ("--", sys.executable, "-c", "input(); input()")
+        told = "the server did not answer within 0.5 s"
+        assert told in cli("inspect", "--timeout", 0.5, *command, expect=2).err
+
+
+@pytest.fixture(scope="module")
+def url() -> Generator[str]:
+    """Serve over HTTP for as long as the tests of this file run."""
+    command = (sys.executable, "-m", "tools.http_served", SECRET)
+    with subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+class TestSecrets:
+    def test_headers_are_sent_and_never_shown(self, url: str, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+        monkeypatch.setenv("TOKEN", SECRET)
+        done = cli("inspect", "--trace", url, "--header", "Authorization=env:TOKEN")
+        assert "1 tool" in done.out
+        assert "s3cret" not in done.out + done.err
+        assert cli("inspect", "--call", "say", url, "--header", "Authorization=env:TOKEN").out == "(nothing)\n"
+
+    def test_what_the_server_says_is_masked(self, tmp_path: Path, cli: Cli) -> None:
+        said = "password: hunter2 and sk-abcdefghijklmnopqrst and my-own-value"
+        answer = {
+            "content": [{"type": "text", "text": said}],
+            "structuredContent": {"apiKey": "k1", "token": {"a": "k2"}},
+        }
+        schema = {"type": "object", "properties": {"token": {"type": "string"}}}
+        command = served(tmp_path, tools_list=tools("t", schema=schema), tools_call=answer)
+        env = ("--env", "API_KEY=my-own-value", "--env", "LEVEL=structured")
+        for format_ in ("text", "json"):
+            done = cli("inspect", "--trace", "--format", format_, "--call", "t", *env, *command)
+            for secret in ("hunter2", "sk-abcdef", "my-own-value", "k1", "k2"):
+                assert secret not in done.out + done.err
+        assert "hunter2" in cli("inspect", "--no-mask", "--call", "t", *command).out
+        assert cli("inspect", "--format", "json", *env, *command).json["tools"][0]["inputSchema"] == schema
+
+
+class TestHostileServers:
+    def test_nothing_is_printed_raw_and_all_is_bounded(self, tmp_path: Path, cli: Cli) -> None:
+        bad = "\x1b[2J\u202e\x07[bold]" * 2_000
+        listed = [
+            {"name": f"{bad}{n}", "description": bad, "inputSchema": {bad: 1, "properties": {bad: {"type": bad}}}}
+            for n in range(20)
+        ]
+        hello = {
+            **answering.INITIALIZED,
+            "instructions": bad,
+            "serverInfo": {"name": bad, "version": bad, "title": bad},
+        }
+        resources = {"resources": [{"uri": bad, "name": bad, "mimeType": bad}]}
+        prompts = {"prompts": [{"name": bad, "arguments": [{"name": bad}] * 1000}]}
+        command = served(
+            tmp_path, initialize=hello, tools_list={"tools": listed}, resources_list=resources, prompts_list=prompts
+        )
+        done = cli("inspect", "--trace", *command)
+        assert (done.out + done.err).replace("\n", "").isprintable()
+        assert len(done.out) < 40 * inspected.MAX_TEXT
+        assert "[bold]" in done.out
+
+    def test_a_long_list_is_cut_in_the_table(self, tmp_path: Path, cli: Cli) -> None:
+        command = served(tmp_path, tools_list=tools(*(f"t{n}" for n in range(1_000)), schema={}))
+        printed = cli("inspect", *command).out
+        assert "and 800 more (--format json has all)" in printed
+        assert len(cli("inspect", "--format", "json", *command).json["tools"]) == 1_000
+
+    def test_a_list_that_never_ends_does(self, tmp_path: Path, cli: Cli) -> None:
+        answer = {**tools("t"), "nextCursor": "again"}
+        assert "note: tools/list: a cursor comes again" in cli("inspect", *served(tmp_path, tools_list=answer)).out
