@@ -43,7 +43,7 @@ async def test_opening(arguments: dict[str, Any], said: str) -> None:
 async def test_a_capability_can_be_required_in_each_revision(revision: str) -> None:
     server = make_server(revision, list_tools=returns("ListToolsResult", tools=[]))
     async with connect_memory(server) as peer:
-        with pytest.raises(ValueError, match="no server declares 'tolls'; there are .*prompts, resources.*tools"):
+        with pytest.raises(ValueError, match=r"no server declares 'tolls'; there are .*prompts, resources.*tools"):
             await bindings(revision).Client.open(peer, require=["tolls"])
         assert (await bindings(revision).Client.open(peer, require=["tools"])).connection.revision == revision
     async with connect_memory(server) as peer:
