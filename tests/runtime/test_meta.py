@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.connection import Connection
 from mcp_runtime.connection.chain import Proceed
 from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.errors import LocalProtocolError
@@ -115,3 +117,29 @@ async def test_what_middleware_adds_to_one_call_is_in_no_other() -> None:
         for _ in range(3):
             await client.call_tool(name="x")
     assert seen == [None, "second", None]
+
+
+class Order(BaseModel):
+    """A vendor's own params."""
+
+    dish: str
+
+
+@pytest.mark.requirement("modern.meta-sent")
+@pytest.mark.parametrize("params", [Order(dish="soup"), {"dish": "soup", "_meta": {"acme/x": 1}}])
+async def test_requests_of_a_vendor_carry_it_too(params: Any) -> None:
+    seen: list[Any] = []
+
+    class Kitchen(modern.Server):
+        def connected(self, connection: Connection) -> None:
+            connection.handle_request("acme/order", Order, self.order)
+
+        async def order(self, params: Order, ctx: modern.Context) -> dict[str, str]:
+            seen.append((params, dict(ctx.meta)))
+            return {"bill": "4.50"}
+
+    options = ClientOptions(name="me", version="1")
+    async with together(modern.Client, Kitchen(), options=options) as client:
+        assert (await client.connection.send_request("acme/order", params, dict))["bill"] == "4.50"
+    more = {"acme/x": 1} if isinstance(params, dict) else {}
+    assert seen == [(Order(dish="soup"), {**EVERY, **more})]

@@ -73,6 +73,10 @@ class VendorMethods(ABC):
         """Send a notification."""
 
     @abstractmethod
+    def request_meta(self) -> Mapping[str, Any]:
+        """Return the `_meta` that every request must carry: none in the legacy era."""
+
+    @abstractmethod
     def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
         """Answer a method with a handler."""
 
@@ -84,6 +88,9 @@ class VendorMethods(ABC):
         options: CallOptions | None = None,
     ) -> T:
         """Send a request that the schema does not know; raises as `request` does."""
+        if required := self.request_meta():
+            given = params.model_dump(mode="json", by_alias=True) if isinstance(params, BaseModel) else params or {}
+            params = {**given, "_meta": {**required, **(given.get("_meta") or {})}}
         record = vendor_request(method, type(params) if params is not None else None, result_type)
         return await self.request(record, params, options)
 
