@@ -34,7 +34,7 @@ async def audit(exchange: Exchange, proceed: Proceed) -> Any:
         outcome = f"error {error.code}"
         raise
     finally:
-        who = exchange.connection.peer_info.get("name", "?")
+        who = exchange.requester.info.get("name", "?")
         milliseconds = (time.perf_counter() - begun) * 1000
         print(f"AUDIT {who} {exchange.way} {exchange.method.name} {outcome} {milliseconds:.1f} ms", file=sys.stderr)
 

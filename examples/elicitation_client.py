@@ -17,7 +17,6 @@ from mcp_bindings.v2025_11_25 import (
     Client,
     ClientContext,
     ClientHandlers,
-    CreateTaskResult,
     ElicitationCompleteNotificationParams,
     ElicitRequestFormParams,
     ElicitRequestParams,
@@ -39,7 +38,7 @@ class Person(ClientHandlers):
     def __init__(self) -> None:
         self.visits = Visits()
 
-    async def elicit(self, params: ElicitRequestParams, ctx: ClientContext) -> ElicitResult | CreateTaskResult:
+    async def elicit(self, params: ElicitRequestParams, ctx: ClientContext) -> ElicitResult:
         who = str(ctx.connection.peer_info.get("name"))
         if isinstance(params, ElicitRequestURLParams):
             agreed = await self.visit(who, params.message, params.url, params.elicitation_id)

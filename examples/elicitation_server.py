@@ -8,7 +8,6 @@ from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
     Context,
-    CreateTaskResult,
     ListToolsResult,
     PaginatedRequestParams,
     Server,
@@ -52,7 +51,7 @@ class Kitchen(Server):
             ]
         )
 
-    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult | CreateTaskResult:
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
         match params.name:
             case "tea":
                 answer = await ask_form(ctx.client, "How do you take your tea?", TEA, options=PATIENCE)

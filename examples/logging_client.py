@@ -1,26 +1,49 @@
-"""A client that shows the log of a server, from a level on."""
+"""A client that shows the log of a server, from a level on.
+
+python examples/logging_client.py [legacy | modern]
+"""
 
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
-from mcp_bindings.v2025_11_25 import Client, ClientContext, ClientHandlers, LoggingMessageNotificationParams
+from mcp_bindings import v2025_11_25 as legacy
+from mcp_bindings import v2026_07_28 as modern
+from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.transports.stdio import connect_stdio
 
 SERVER = Path(__file__).with_name("logging_server.py")
 
 
-class Show(ClientHandlers):
-    async def on_logging_message(self, params: LoggingMessageNotificationParams, ctx: ClientContext) -> None:
-        print(f"{params.level:>7} {params.logger}: {params.data}")
+class Show(legacy.ClientHandlers):
+    async def on_logging_message(
+        self, params: legacy.LoggingMessageNotificationParams, ctx: legacy.ClientContext
+    ) -> None:
+        show(params.level, params.logger, params.data)
 
 
-async def main() -> None:
+class ModernShow(modern.ClientHandlers):
+    async def on_logging_message(
+        self, params: modern.LoggingMessageNotificationParams, ctx: modern.ClientContext
+    ) -> None:
+        show(params.level, params.logger, params.data)
+
+
+def show(level: str, logger: str | None, data: Any) -> None:
+    print(f"{level:>7} {logger}: {data}")
+
+
+async def main(era: Any = "auto") -> None:
+    options = ClientOptions(era=era)
     async with connect_stdio(sys.executable, SERVER) as peer:
-        client = await Client.open(peer, handlers=Show())
-        await client.set_level(level="info")
-        await client.call_tool(name="backup")
+        client = await open_any(peer, legacy.Client, modern.Client, handlers=[Show(), ModernShow()], options=options)
+        if isinstance(client, legacy.Client):
+            await client.set_level(level="info")
+            await client.call_tool(name="backup")
+        else:
+            await client.call_tool(name="backup", meta={"io.modelcontextprotocol/logLevel": "info"})
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(*sys.argv[1:]))

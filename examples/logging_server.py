@@ -1,21 +1,15 @@
-"""A server whose ordinary log reaches the client: from handlers, from threads, exceptions included."""
+"""A server of both eras whose ordinary log reaches the client: from handlers, from threads, exceptions included.
+
+In 2025-11-25 the client sets a level for the session, in 2026-07-28 each request says the level that it wants.
+"""
 
 import asyncio
 import logging
 import time
 from pathlib import Path
 
-from mcp_bindings.v2025_11_25 import (
-    CallToolRequestParams,
-    CallToolResult,
-    Context,
-    ListToolsResult,
-    PaginatedRequestParams,
-    Server,
-    TextContent,
-    Tool,
-    ToolInputSchema,
-)
+from mcp_bindings import v2025_11_25 as legacy
+from mcp_bindings import v2026_07_28 as modern
 from mcp_runtime.logs import McpLogHandler
 from mcp_runtime.transports.stdio import serve_stdio
 
@@ -35,17 +29,31 @@ def copy_files() -> int:
     return 3
 
 
-class Backup(Server):
-    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
-        return ListToolsResult(tools=[Tool(name="backup", input_schema=ToolInputSchema())])
+async def backup() -> str:
+    copied = await asyncio.to_thread(copy_files)
+    log.info("backup of %d files done", copied)
+    return f"{copied} files copied"
 
-    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
-        copied = await asyncio.to_thread(copy_files)
-        log.info("backup of %d files done", copied)
-        return CallToolResult(content=[TextContent(text=f"{copied} files copied")])
+
+class Backup(legacy.Server):
+    async def list_tools(
+        self, params: legacy.PaginatedRequestParams | None, ctx: legacy.Context
+    ) -> legacy.ListToolsResult:
+        return legacy.ListToolsResult(tools=[legacy.Tool(name="backup", input_schema=legacy.ToolInputSchema())])
+
+    async def call_tool(self, params: legacy.CallToolRequestParams, ctx: legacy.Context) -> legacy.CallToolResult:
+        return legacy.CallToolResult(content=[legacy.TextContent(text=await backup())])
+
+
+class ModernBackup(modern.Server):
+    async def list_tools(self, params: modern.PaginatedRequestParams, ctx: modern.Context) -> modern.ListToolsResult:
+        return modern.ListToolsResult(tools=[modern.Tool(name="backup", input_schema=modern.ToolInputSchema())])
+
+    async def call_tool(self, params: modern.CallToolRequestParams, ctx: modern.Context) -> modern.CallToolResult:
+        return modern.CallToolResult(content=[modern.TextContent(text=await backup())])
 
 
 if __name__ == "__main__":
-    server = Backup()
-    logging.basicConfig(level=logging.DEBUG, handlers=[McpLogHandler(server)])
-    serve_stdio(server)
+    servers = (Backup(), ModernBackup())
+    logging.basicConfig(level=logging.DEBUG, handlers=[McpLogHandler(*servers)])
+    serve_stdio(*servers)

@@ -4,7 +4,6 @@ from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
     Context,
-    CreateTaskResult,
     ListToolsResult,
     PaginatedRequestParams,
     Server,
@@ -32,7 +31,7 @@ class Files(Server):
             ]
         )
 
-    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult | CreateTaskResult:
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
         roots = Roots.of(ctx.connection)
         if params.name == "roots":
             found = await roots.list()

@@ -15,10 +15,10 @@ from mcp_bindings.v2025_11_25 import (
     ClientHandlers,
     CreateMessageRequestParams,
     CreateMessageResult,
-    CreateTaskResult,
     SamplingMessage,
     TextContent,
 )
+from mcp_runtime.errors import PeerError
 from mcp_runtime.sampling import Denied, reviewed
 from mcp_runtime.transports.stdio import connect_stdio
 
@@ -62,16 +62,19 @@ async def model(params: CreateMessageRequestParams) -> CreateMessageResult:
 
 
 class Host(ClientHandlers):
-    async def create_message(
-        self, params: CreateMessageRequestParams, ctx: ClientContext
-    ) -> CreateMessageResult | CreateTaskResult:
+    async def create_message(self, params: CreateMessageRequestParams, ctx: ClientContext) -> CreateMessageResult:
         return await reviewed(model, before=before, after=after)(params)
 
 
 async def main(word: str) -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, handlers=Host())
-        result = await client.call_tool(name="explain", arguments={"word": word})
+        try:
+            result = await client.call_tool(name="explain", arguments={"word": word})
+        except PeerError as error:
+            # From 2026-07-28 on a server is not told that somebody refused: the call ends here.
+            print("refused:", error)
+            return
         [said] = result.content
         assert isinstance(said, TextContent)
         print("refused:" if result.is_error else "explained:", said.text)

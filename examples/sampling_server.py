@@ -4,7 +4,6 @@ from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
     Context,
-    CreateTaskResult,
     ListToolsResult,
     PaginatedRequestParams,
     SamplingMessage,
@@ -27,7 +26,7 @@ class Explainer(Server):
         schema = ToolInputSchema(properties={"word": {"type": "string"}}, required=["word"])
         return ListToolsResult(tools=[Tool(name="explain", description="Explains a word.", input_schema=schema)])
 
-    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult | CreateTaskResult:
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
         word = (params.arguments or {}).get("word", "")
         question = SamplingMessage(role="user", content=TextContent(text=f"Explain in one sentence: {word}"))
         try:

@@ -7,17 +7,17 @@ from pathlib import Path
 from support.at_terminal import EXAMPLES
 
 
-def run(client: str, *words: str | Path, stderr: str = "") -> list[str]:
+def run(client: str, *words: str | Path, examples: Path = EXAMPLES, stderr: str = "") -> list[str]:
     """Run the client of an example, which starts its server; returns the lines that it prints."""
-    command = [sys.executable, str(EXAMPLES / f"{client}_client.py"), *map(str, words)]
+    command = [sys.executable, str(examples / f"{client}_client.py"), *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stderr == stderr
     return done.stdout.splitlines()
 
 
-def test_sum() -> None:
-    assert run("sum", "2", "3.5") == [
+def test_sum(examples: Path) -> None:
+    assert run("sum", "2", "3.5", examples=examples) == [
         "calculator says: Use sum whenever numbers are to be added.",
         "sum: Adds two numbers.",
         "result: 5.5 {'sum': 5.5}",
@@ -26,8 +26,8 @@ def test_sum() -> None:
     ]
 
 
-def test_git_commit_and_explain_code() -> None:
-    assert run("prompts") == [
+def test_git_commit_and_explain_code(examples: Path) -> None:
+    assert run("prompts", examples=examples) == [
         "git-commit changes - Writes a commit message.",
         "explain-code code [language] - Explains what code does.",
         "git-commit, user: Write a commit message: one short line in the imperative, then why it was done.",
@@ -41,29 +41,30 @@ def test_git_commit_and_explain_code() -> None:
     ]
 
 
-def test_a_project_as_embedded_resources(tmp_path: Path) -> None:
+def test_a_project_as_embedded_resources(examples: Path, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Tea\n")
     (tmp_path / "tea.py").write_text("print(4)\n")
     (tmp_path / "secret.key").write_text("1234\n")
-    assert run("project", tmp_path) == [
+    code = -32002 if examples == EXAMPLES else -32602
+    assert run("project", tmp_path, examples=examples) == [
         "Here are the 2 files of a project. Tell me which file needs tests.",
         "  README.md (text/markdown): # Tea",
         "  tea.py (text/x-python): print(4)",
         "and again:",
         "  README.md (text/markdown): # Tea",
-        "there is no such file (-32002) {'uri': 'file:///etc/passwd'}",
+        f"there is no such file ({code}) {{'uri': 'file:///etc/passwd'}}",
     ]
 
 
-def test_debugging_in_several_steps() -> None:
-    assert run("debugging", "KeyError: 'tea'", "turned it off; turned it on") == [
+def test_debugging_in_several_steps(examples: Path) -> None:
+    assert run("debugging", "KeyError: 'tea'", "turned it off; turned it on", examples=examples) == [
         "     user: My program stops with this: KeyError: 'tea'",
         "assistant: Let us find the cause before we change anything. What have you tried so far?",
         "     user: These did not help: turned it off, turned it on.",
         "assistant: Good, that rules out 2 of the usual causes. What changed last?",
         "     user: I do not know. Tell me how to find out, one step after the other.",
     ]
-    assert run("debugging")[-1] == "     user: Nothing yet."
+    assert run("debugging", examples=examples)[-1] == "     user: Nothing yet."
 
 
 def test_a_log_file_that_is_followed(tmp_path: Path) -> None:
@@ -72,8 +73,8 @@ def test_a_log_file_that_is_followed(tmp_path: Path) -> None:
     assert run("log_file", path, "one", "two words") == ["app.log: 1 lines so far", "new: one", "new: two words"]
 
 
-def test_completion() -> None:
-    assert run("completion") == [
+def test_completion(examples: Path) -> None:
+    assert run("completion", examples=examples) == [
         "language '': python, perl, pascal, rust",
         "language 'p': python, perl, pascal",
         "language 'py': python",
@@ -83,8 +84,8 @@ def test_completion() -> None:
     ]
 
 
-def test_pagination() -> None:
-    assert run("pagination") == [
+def test_pagination(examples: Path) -> None:
+    assert run("pagination", examples=examples) == [
         "all 25: Note 1 to Note 25",
         "a page of 10, from Note 1",
         "a page of 10, from Note 11",
@@ -93,8 +94,8 @@ def test_pagination() -> None:
     ]
 
 
-def test_progress_and_cancellation() -> None:
-    assert run("progress") == [
+def test_progress_and_cancellation(examples: Path) -> None:
+    assert run("progress", examples=examples) == [
         "  1 of 3: loaf 1",
         "  2 of 3: loaf 2",
         "  3 of 3: loaf 3",
@@ -118,10 +119,11 @@ def test_several_revisions() -> None:
     ]
 
 
-def test_vendor_methods() -> None:
-    page = "https://modelcontextprotocol.io/specification/2025-11-25/schema"
-    complaint = f"acme/order of 2025-11-25: /dish: Field required (see {page})\n"
-    assert run("vendor", stderr=complaint) == [
+def test_vendor_methods(examples: Path) -> None:
+    revision = "2025-11-25" if examples == EXAMPLES else "2026-07-28"
+    page = f"https://modelcontextprotocol.io/specification/{revision}/schema"
+    complaint = f"acme/order of {revision}: /dish: Field required (see {page})\n"
+    assert run("vendor", examples=examples, stderr=complaint) == [
         "it smells of soup",
         "that is 9.00 EUR",
         "/dish: Field required (-32602)",

@@ -5,19 +5,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-def run(name: str) -> subprocess.CompletedProcess[str]:
+def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the client of an example, which starts its server."""
-    command = [sys.executable, str(EXAMPLES / f"{name}_client.py")]
+    command = [sys.executable, str(EXAMPLES / f"{name}_client.py"), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     return done
 
 
-def test_logging() -> None:
-    done = run("logging")
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_logging(era: str) -> None:
+    done = run("logging", era)
     assert done.stdout.splitlines() == [
         "warning backup: {'message': 'the disk is nearly full', 'free_bytes': 1024, 'api_key': '***'}",
         "  error backup: {'message': 'one file could not be read', 'exception': 'FileNotFoundError'}",

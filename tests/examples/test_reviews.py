@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,29 +19,33 @@ urllib.request.urlopen(sys.argv[1], data=b"key=1982").read()
 
 
 class TestSampling:
-    def test_both_reviews_let_it_pass(self) -> None:
-        shown = at_terminal("sampling_client.py", "osmosis", answers=[("Ask the model?", "y"), ("Send this", "yes")])
+    def test_both_reviews_let_it_pass(self, examples: Path) -> None:
+        shown = at_terminal(
+            str(examples / "sampling_client.py"), "osmosis", answers=[("Ask the model?", "y"), ("Send this", "yes")]
+        )
         assert "user: Explain in one sentence: osmosis" in shown
         assert "explained: Nobody knows, though you asked so nicely: 'Explain in one sentence: osmosis'." in shown
 
-    def test_the_question_and_the_answer_can_be_edited(self) -> None:
+    def test_the_question_and_the_answer_can_be_edited(self, examples: Path) -> None:
         answers = [("Ask the model?", "Explain nothing"), ("Send this", "It is nothing.")]
-        shown = at_terminal("sampling_client.py", "osmosis", answers=answers)
+        shown = at_terminal(str(examples / "sampling_client.py"), "osmosis", answers=answers)
         assert "though you asked so nicely: 'Explain nothing'." in shown
         assert shown.rstrip().endswith("explained: It is nothing.")
 
     @pytest.mark.parametrize("answers", [[("Ask the model?", "n")], [("Ask the model?", "y"), ("Send this", "")]])
-    def test_either_can_be_denied(self, answers: list[tuple[str, str]]) -> None:
-        shown = at_terminal("sampling_client.py", "osmosis", answers=answers)
-        assert "refused: The user does not want that." in shown
+    def test_either_can_be_denied(self, examples: Path, answers: list[tuple[str, str]]) -> None:
+        shown = at_terminal(str(examples / "sampling_client.py"), "osmosis", answers=answers)
+        assert "refused: " in shown and ("refused: The user does not want that." in shown) is (examples == EXAMPLES)
 
-    def test_a_server_cannot_play_tricks_with_the_terminal(self) -> None:
-        shown = at_terminal("sampling_client.py", "\x1b[2Jclean\u202e", answers=[("Ask the model?", "n")])
+    def test_a_server_cannot_play_tricks_with_the_terminal(self, examples: Path) -> None:
+        shown = at_terminal(
+            str(examples / "sampling_client.py"), "\x1b[2Jclean\u202e", answers=[("Ask the model?", "n")]
+        )
         assert "\x1b" not in shown and "\u202e" not in shown and "\ufffd[2Jclean\ufffd" in shown
 
-    def test_without_a_terminal_everything_is_denied(self) -> None:
+    def test_without_a_terminal_everything_is_denied(self, examples: Path) -> None:
         done = subprocess.run(
-            [sys.executable, str(EXAMPLES / "sampling_client.py"), "osmosis"],
+            [sys.executable, str(examples / "sampling_client.py"), "osmosis"],
             input="y\ny\n",
             capture_output=True,
             text=True,
@@ -48,7 +53,8 @@ class TestSampling:
             start_new_session=True,
             check=True,
         )
-        assert done.stdout == "refused: The user does not want that.\n"
+        said = "The user does not want that." if examples == EXAMPLES else "the user rejected the sampling request (-1)"
+        assert done.stdout == f"refused: {said}\n"
 
 
 class TestElicitation:

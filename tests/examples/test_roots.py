@@ -4,17 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.at_terminal import EXAMPLES
 
-
-def test_files_are_read_inside_the_roots_of_the_moment(tmp_path: Path) -> None:
+def test_files_are_read_inside_the_roots_of_the_moment(examples: Path, tmp_path: Path) -> None:
     for name in ("front/app.js", "back/app.py", "secret"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"this is {name}")
     front, back = str(tmp_path / "front"), str(tmp_path / "back")
     paths = ["app.js", f"{back}/app.py", "../secret", f"{tmp_path}/secret"]
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "roots_client.py"), front, back, *paths],
+        [sys.executable, str(examples / "roots_client.py"), front, back, *paths],
         capture_output=True,
         text=True,
         timeout=60,

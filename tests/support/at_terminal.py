@@ -14,7 +14,7 @@ def at_terminal(*words: str, answers: list[tuple[str, str]], timeout: float = 60
     """Run an example at a terminal until it ends; returns all that the terminal showed.
 
     Args:
-        words: the example and its arguments.
+        words: the example, by its name or path, and its arguments.
         answers: what to type once a text has been shown, in order.
         timeout: seconds after which the program is killed.
         env: more variables of its environment.
