@@ -167,6 +167,11 @@ class Everything(ServerHandlers):
             raise
         return "slept"
 
+    async def tool_slowly(self, ctx: Any, seconds: float) -> str:
+        await ctx.report_progress(1)
+        await asyncio.sleep(seconds)
+        return "done"
+
     async def tool_touch(self, ctx: Any, uri: str) -> str:
         await resource_updated(self, uri)  # Only subscribers are told.
         return "touched"

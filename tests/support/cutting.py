@@ -16,14 +16,19 @@ class Proxy:
         cut_after: how many bytes of the server's answers pass on a connection before that is cut; None for all.
     """
 
-    def __init__(self, target: tuple[str, int]) -> None:
+    def __init__(self) -> None:
         self.url = ""
         self.accepted = 0
         self.is_refusing = False
         self.cut_after: int | None = None
-        self._target = target
+        self._target = ("", 0)
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def lead_to(self, url: str) -> None:
+        """Connect clients to another server from now on."""
+        parts = urlsplit(url)
+        self._target = (parts.hostname or "", parts.port or 0)
 
     def cut(self) -> None:
         """Cut all connections now."""
@@ -36,7 +41,11 @@ class Proxy:
         if self.is_refusing:
             writer.transport.abort()
             return
-        there, back = await asyncio.open_connection(*self._target)
+        try:
+            there, back = await asyncio.open_connection(*self._target)
+        except OSError:
+            writer.transport.abort()
+            return
         self._open |= {writer, back}
         await asyncio.gather(self._pass_on(reader, back, None), self._pass_on(there, writer, self.cut_after))
         self._open -= {writer, back}
@@ -56,8 +65,8 @@ class Proxy:
 @asynccontextmanager
 async def cutting(url: str) -> AsyncGenerator[Proxy]:
     """Put a proxy in front of a server."""
-    parts = urlsplit(url)
-    proxy = Proxy((parts.hostname or "", parts.port or 0))
+    proxy = Proxy()
+    proxy.lead_to(url)
     server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)
     proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:

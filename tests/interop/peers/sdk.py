@@ -62,10 +62,12 @@ class Client:
     Args:
         session: the SDK's session.
         revision: what was negotiated.
+        request: the id of its request.
     """
 
-    def __init__(self, session: Any, revision: str) -> None:
+    def __init__(self, session: Any, revision: str, request: Any) -> None:
         self._session = session
+        self._request = request
         self.revision = revision
 
     @property
@@ -80,10 +82,11 @@ class Client:
         answer = getattr(types, result) if result else result_type(method)
         return plain(await self._session.send_request(asked, answer))
 
-    async def notify(self, method: str, params: Json | None = None) -> None:
-        """Tell the client something."""
+    async def notify(self, method: str, params: Json | None = None, *, on_its_stream: bool = False) -> None:
+        """Tell the client something, over HTTP on the stream of its request if that is wanted."""
         notification = message(NOTIFICATIONS, method, params)
-        await self._session.send_notification(types.ServerNotification(notification) if MAJOR == 1 else notification)
+        told = types.ServerNotification(notification) if MAJOR == 1 else notification
+        await self._session.send_notification(told, related_request_id=self._request if on_its_stream else None)
 
 
 Handler = Callable[[Client, Json], Awaitable[Any]]
@@ -101,9 +104,10 @@ class Server1:
     def _client(self) -> Client:
         from mcp.server.session import SUPPORTED_PROTOCOL_VERSIONS  # `allow_only` changes it there
 
-        session = self.server.request_context.session
-        asked = session.client_params.protocolVersion
-        return Client(session, asked if asked in SUPPORTED_PROTOCOL_VERSIONS else types.LATEST_PROTOCOL_VERSION)
+        context = self.server.request_context
+        asked = context.session.client_params.protocolVersion
+        revision = asked if asked in SUPPORTED_PROTOCOL_VERSIONS else types.LATEST_PROTOCOL_VERSION
+        return Client(context.session, revision, context.request_id)
 
     def answer(self, method: str, handler: Handler) -> None:
         """Register the handler of a request."""
@@ -165,7 +169,7 @@ class Server2:
         """Register the handler of a request."""
 
         async def handle(ctx: Any, params: Any) -> Any:
-            answer = await handler(Client(ctx.session, ctx.protocol_version), plain(params))
+            answer = await handler(Client(ctx.session, ctx.protocol_version, ctx.request_id), plain(params))
             return result_type(method).model_validate(answer)
 
         self.server.add_request_handler(method, _params_type(method), handle)

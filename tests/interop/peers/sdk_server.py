@@ -136,6 +136,12 @@ class Interop:
             raise
         return "slept"
 
+    async def tool_slowly(self, client: sdk.Client, arguments: Json, meta: Json) -> str:
+        report = {"progressToken": meta["progressToken"], "progress": 1}
+        await client.notify("notifications/progress", report, on_its_stream=True)
+        await asyncio.sleep(arguments["seconds"])
+        return "done"
+
     async def tool_touch(self, client: sdk.Client, arguments: Json, meta: Json) -> str:
         if arguments["uri"] in self.subscribed:
             await client.notify("notifications/resources/updated", {"uri": arguments["uri"]})

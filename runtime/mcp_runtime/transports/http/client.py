@@ -315,7 +315,10 @@ class HttpClientTransport:
             except TransportError as error:
                 self._end(error)
                 raise
-            if self._listener is not None and self._listener.done():
+            listener = self._listener
+            if listener is not None and listener is not asyncio.current_task():
+                # At once, whatever it waits for to come back to the old session.
+                listener.cancel()
                 self._listener = asyncio.create_task(self._listen())
 
     async def _deliver(self, message: bytes) -> bool:

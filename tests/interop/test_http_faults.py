@@ -1,0 +1,134 @@
+"""Streams that are cut and servers that are restarted: ours and the official Python SDK's, both ways, over HTTP."""
+
+import asyncio
+import json
+import os
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from interop.peers import offer
+from interop.processes import OURS, PEERS, SDK1, SDK2, TESTS, Side, interpreter
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.transports.http import connect_http
+from support.cutting import Proxy, cutting
+from support.talk import bindings
+
+pytestmark = pytest.mark.interop
+
+URI = "memo://readme"
+REVISIONS = [revision for revision in offer.LEGACY if revision >= "2025-03-26"]
+"""Those that have Streamable HTTP."""
+
+
+@asynccontextmanager
+async def running(*command: str) -> AsyncGenerator[Process]:
+    process = await asyncio.create_subprocess_exec(*command, cwd=TESTS, stdin=PIPE, stdout=PIPE, env=os.environ)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def line_of(process: Process) -> str:
+    assert process.stdout is not None
+    async with asyncio.timeout(30):
+        return (await process.stdout.readline()).decode().strip()
+
+
+class Site:
+    """A server that can be restarted, and a proxy in front of it that can be cut."""
+
+    def __init__(self, stack: AsyncExitStack, server: Side) -> None:
+        self._stack = stack
+        self._server = server
+        self._process: Process | None = None
+        self.proxy: Proxy
+
+    async def open(self) -> str:
+        """Start the server; returns the URL of the proxy."""
+        self.proxy = await self._stack.enter_async_context(cutting(await self._start()))
+        return f"{self.proxy.url}/mcp"
+
+    async def restart(self) -> None:
+        """Kill the server, and start another that knows nothing of the first."""
+        assert self._process is not None
+        self._process.kill()
+        await self._process.wait()
+        self.proxy.lead_to(await self._start())
+        self.proxy.cut()
+
+    async def _start(self) -> str:
+        self._process = await self._stack.enter_async_context(running(*self._server.server_command("--http")))
+        return await line_of(self._process)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("server", [SDK1, SDK2, OURS], ids=lambda side: side.name)
+@pytest.mark.requirement("http.resume", "http.session-again")
+async def test_our_client_resumes_a_stream_and_renews_a_session(server: Side, revision: str) -> None:
+    package = bindings(revision)
+    async with AsyncExitStack() as stack:
+        site = Site(stack, server)
+        peer = await stack.enter_async_context(connect_http(await site.open()))
+        client = await package.Client.open(peer, options=ClientOptions(timeout=15))
+        assert client.connection.revision == revision
+        updates = client.connection.notifications(package.METHODS["notifications/resources/updated"])
+        await client.subscribe(uri=URI)
+        begun = asyncio.Event()
+
+        def report(progress: float, total: float | None, message: str | None) -> None:
+            begun.set()
+
+        slow = asyncio.create_task(
+            client.call_tool(name="slowly", arguments={"seconds": 1}, options=CallOptions(progress=report))
+        )
+        await asyncio.wait_for(begun.wait(), 10)
+        site.proxy.cut()
+        assert (await slow).content[0].text == "done"
+
+        await site.restart()
+        assert (await client.call_tool(name="add", arguments={"a": 1, "b": 2})).content[0].text == "3"
+        # Subscribed in the new session too, which the caller knows nothing of.
+        assert (await heard(client, updates)).uri == URI
+
+
+async def heard(client: Any, updates: Any) -> Any:
+    """Let a resource change until that is heard of: the peers' servers keep nothing for who does not listen yet."""
+    for _ in range(10):
+        await client.call_tool(name="touch", arguments={"uri": URI})
+        with suppress(TimeoutError):
+            return await updates.next(1)
+    pytest.fail("no change was heard of")
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("client", [SDK1, SDK2], ids=lambda side: side.name)
+async def test_our_server_is_come_back_to(client: Side, revision: str) -> None:
+    async with AsyncExitStack() as stack:
+        site = Site(stack, OURS)
+        program = str(PEERS / "sdk_unlucky_client.py")
+        process = await stack.enter_async_context(
+            running(interpreter(client.runs), program, revision, await site.open())
+        )
+
+        async def said() -> Mapping[str, Any]:
+            found: Mapping[str, Any] = json.loads(await line_of(process))
+            return found
+
+        assert await said() == {"heard": [URI]}
+        assert await said() == {"begun": True}
+        site.proxy.cut()
+        assert await said() == {"cut": "done"}
+        await site.restart()
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        restarted = (await said())["restarted"]
+        assert restarted.startswith("failed: "), "it begins no new session by itself, but is told that it has none"
+        assert await said() == {"again": [URI]}
