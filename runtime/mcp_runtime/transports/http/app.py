@@ -286,7 +286,7 @@ class HttpApp:
         after: int | None = None
         if last := headers.get("last-event-id"):
             try:
-                stream, after = session.find(last)
+                stream, after = await session.find(last)
             except LookupError:
                 raise Refusal(400, "the event that Last-Event-ID names is not kept (any more)") from None
         session.enter()

@@ -7,20 +7,23 @@ from typing import Protocol
 
 
 class EventStore(Protocol):
-    """Keeps the messages of streams. Calls come from the event loop's thread and must not wait.
+    """Keeps the messages of streams. Calls come from the event loop's thread.
 
     A stream belongs to one session, and its messages are numbered from 1 without gaps.
     """
 
     def append(self, session: str, stream: int, number: int, message: bytes) -> None:
-        """Keep one message."""
+        """Keep one message. A store that is elsewhere writes it later: messages leave without waiting for it."""
         ...
 
-    def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
-        """Return the messages of a stream that follow a number; None if some of them are no longer kept."""
+    async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
+        """Return the messages of a stream that follow a number, all that were appended before this was called.
+
+        None if some of them are no longer kept.
+        """
         ...
 
-    def forget(self, session: str) -> None:
+    async def forget(self, session: str) -> None:
         """Forget a session, which has ended."""
         ...
 
@@ -81,7 +84,7 @@ class MemoryEventStore:
             self._bytes -= held.drop_oldest()
         self._drop(now)
 
-    def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
+    async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
         """Return the messages of a stream that follow a number; None if some of them are no longer kept."""
         self._drop(self._clock())
         held = self._sessions.get(session)
@@ -90,7 +93,7 @@ class MemoryEventStore:
             return None
         return [entry for entry in kept.messages if entry[0] > number] if number >= kept.gone else None
 
-    def forget(self, session: str) -> None:
+    async def forget(self, session: str) -> None:
         """Forget a session, which has ended."""
         if (held := self._sessions.pop(session, None)) is not None:
             self._bytes -= held.size

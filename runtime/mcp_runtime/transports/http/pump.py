@@ -36,11 +36,12 @@ async def pump(
     """
     if unread.is_full:
         raise Refusal(503, "too much waits to be read; try again later", [(b"retry-after", b"5")])
-    outlet = Outlet(unread)
     try:
-        stream.attach(outlet, after=after)
+        missed = None if after is None else await stream.missed(after)
     except LookupError:
         raise Refusal(400, "the events after Last-Event-ID are no longer kept") from None
+    outlet = Outlet(unread)
+    stream.attach(outlet, missed)
     watcher: asyncio.Task[None] | None = None
     try:
         await delays.write.within(_begin(send, headers))

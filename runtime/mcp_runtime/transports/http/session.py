@@ -104,7 +104,7 @@ class HttpSession:
         stream.finish()
         return answer
 
-    def find(self, event_id: str) -> tuple[Stream, int]:
+    async def find(self, event_id: str) -> tuple[Stream, int]:
         """Return the stream that an event is of, and the number of the event there.
 
         Raises:
@@ -115,7 +115,7 @@ class HttpSession:
             raise LookupError(event_id)
         found = self.common if stream == "0" else self._streams.get(int(stream))
         if found is None:
-            found = self._ended(int(stream), int(number))
+            found = await self._ended(int(stream), int(number))
         return found, int(number)
 
     def finished(self, stream: Stream) -> None:
@@ -163,16 +163,15 @@ class HttpSession:
             stream.wake()
         self._streams.clear()
         self.common.close()
-        if self.events is not None:
-            self.events.forget(self.id)
         self.receiver.connection_lost(None)
+        if self.events is not None:
+            await self.events.forget(self.id)
 
-    def _ended(self, number: int, after: int) -> Stream:
+    async def _ended(self, number: int, after: int) -> Stream:
         """Return a stream that has ended, with what is kept of it."""
-        kept = (
-            self.events.after(self.id, number, after) if self.events is not None and 0 < number < self._next else None
-        )
-        if not kept:
+        if self.events is None or not 0 < number < self._next:
+            raise LookupError(number)
+        if not (kept := await self.events.after(self.id, number, after)):
             raise LookupError(number)
         stream = Stream(self, number, {}, self.principal)
         stream.last = kept[-1][0]

@@ -126,24 +126,39 @@ class Stream:
             self._waiter = None
             delay.end(waiter)
 
-    def attach(self, outlet: Outlet, *, after: int | None = None) -> None:
+    async def missed(self, after: int) -> Sequence[tuple[int, bytes]]:
+        """Return the messages that followed an event, with their numbers.
+
+        Raises:
+            LookupError: there was no such event, or what followed it is no longer kept.
+        """
+        if after > self.last:
+            raise LookupError(after)
+        found: list[tuple[int, bytes]] = []
+        events = self._owner.events
+        # More may be sent while a store looks for what was.
+        while after < self.last:
+            more = await events.after(self._owner.id, self.number, after) if events is not None else None
+            if not more:
+                raise LookupError(after)
+            found += more
+            after = more[-1][0]
+        return found
+
+    def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
         """Let events leave by a response; one that was attached before ends.
 
         Args:
             outlet: the response.
-            after: the number of the last event that the client has got; None for a client that has got none.
-
-        Raises:
-            LookupError: what follows that event is no longer kept.
+            missed: what a client that comes back has missed; None for a client that has got nothing yet.
         """
-        missed = self._missed(after) if after is not None else ()
         if self.outlet is not None:
             self.outlet.end()
         self.outlet = outlet
-        if after is None and self._owner.primes:
+        if missed is None and self._owner.primes:
             retry = self._owner.limits.retry * 1000
             outlet.put(b"id: %b\nretry: %d\ndata: \n\n" % (self._event_id(self.last), retry))
-        for number, message in missed:
+        for number, message in missed or ():
             outlet.put(self._encoded(number, message))
         early, self._early = self._early, None
         if self._begun is not None:
@@ -158,15 +173,6 @@ class Stream:
         if self.outlet is outlet:
             self.outlet = None
         outlet.end()
-
-    def _missed(self, after: int) -> Sequence[tuple[int, bytes]]:
-        events = self._owner.events
-        if after == self.last:
-            return ()
-        found = events.after(self._owner.id, self.number, after) if events is not None and after < self.last else None
-        if found is None:
-            raise LookupError(after)
-        return found
 
     def _put(self, message: bytes) -> None:
         event, outlet, owner = self._event(message), self.outlet, self._owner
@@ -222,9 +228,9 @@ class ResumableStream(Stream):
         elif self.outlet is not None:
             self.detach(self.outlet)
 
-    def attach(self, outlet: Outlet, *, after: int | None = None) -> None:
+    def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
         """Let events leave by a response, which ends at once if it was closed before it began."""
-        super().attach(outlet, after=after)
+        super().attach(outlet, missed)
         if self._is_closing:
             self._is_closing = False
             self.detach(outlet)
@@ -249,9 +255,9 @@ class CommonStream(Stream):
         while len(early) > 1 and (self._kept > owner.limits.max_unread or owner.unread.is_full):
             self._keep(-len(early.pop(0)))
 
-    def attach(self, outlet: Outlet, *, after: int | None = None) -> None:
+    def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
         """Let events leave by a response, those that have waited first."""
-        super().attach(outlet, after=after)
+        super().attach(outlet, missed)
         self._keep(-self._kept)
 
     def close(self) -> None:

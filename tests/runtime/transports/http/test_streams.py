@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
@@ -239,24 +240,80 @@ async def test_a_stream_that_is_not_read_is_cut_and_can_be_resumed() -> None:
         assert (await client.post(request("ping"))).status_code == 200
 
 
+class SlowStore(MemoryEventStore):
+    """A store that is elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
+        found = await super().after(session, stream, number)
+        self.asked.set()
+        await asyncio.sleep(0.1)
+        return found
+
+    async def forget(self, session: str) -> None:
+        await asyncio.sleep(0.01)
+        await super().forget(session)
+
+
+async def test_nothing_is_lost_while_a_slow_store_looks_for_what_was_missed() -> None:
+    server, store = chatty(NEWEST), SlowStore()
+    app = asgi_app(server, limits=QUICK, events=store)
+    async with raw_client(app) as client:
+        await client.shake_hands(NEWEST)
+        async with client.stream() as common:
+            first = await common.event()
+            assert first is not None
+        await list_changed(server, "tools")
+        await asyncio.sleep(0.1)
+        async with client.stream(last_event_id=first.id) as waiting:
+            assert (await waiting.message())["method"] == "notifications/tools/list_changed"
+        logged = events_of((await client.post(call("log", count=3))).text)
+        resumed = asyncio.create_task(client.http.get("/mcp", headers=_resuming(client, logged[1]["id"])))
+        await store.asked.wait()
+        assert len(messages_of((await resumed).text)) == 3
+
+        async def chatter(ctx: Any) -> str:
+            await ctx.log("info", "before")
+            await server.gate.wait()
+            for number in range(5):
+                await ctx.log("info", number)
+                await asyncio.sleep(0.03)
+            return "said"
+
+        server.tool_chatter = chatter
+        async with client.stream(call("chatter")) as talking:
+            event = await talking.event()
+        assert event is not None
+        store.asked.clear()
+        server.gate.set()
+        await asyncio.sleep(0.05)
+        async with client.stream(last_event_id=event.id) as again:
+            said = [await again.message() for _ in range(7)]
+        assert [one["params"]["data"] for one in said[:-1]] == ["before", 0, 1, 2, 3, 4]
+        assert text_of(said[-1]) == "said"
+
+
 async def test_events_are_dropped_when_they_are_too_many_or_too_old() -> None:
     now = [0.0]
     store = MemoryEventStore(max_events=3, max_age=10, max_bytes=1000, max_session_bytes=500, clock=lambda: now[0])
     for number in range(1, 6):
         store.append("a", 1, number, b"x")
     assert len(store) == 3
-    assert store.after("a", 1, 2) == [(3, b"x"), (4, b"x"), (5, b"x")]
-    assert store.after("a", 1, 1) is None
-    assert store.after("b", 1, 2) is None
+    assert await store.after("a", 1, 2) == [(3, b"x"), (4, b"x"), (5, b"x")]
+    assert await store.after("a", 1, 1) is None
+    assert await store.after("b", 1, 2) is None
     now[0] = 20
-    assert store.after("a", 1, 4) is None and len(store) == 0
+    assert await store.after("a", 1, 4) is None and len(store) == 0
     store.append("a", 1, 6, b"y" * 400)
     store.append("a", 2, 1, b"y" * 400)
-    assert store.after("a", 1, 5) is None, "one session has no more than its share"
-    assert store.after("a", 2, 0) == [(1, b"y" * 400)]
+    assert await store.after("a", 1, 5) is None, "one session has no more than its share"
+    assert await store.after("a", 2, 0) == [(1, b"y" * 400)]
     store.append("b", 1, 1, b"y" * 499)
     store.append("c", 1, 1, b"y" * 499)
-    assert store.after("a", 2, 0) is None, "the oldest go first"
-    store.forget("b")
-    assert store.after("b", 1, 0) is None
-    assert store.after("c", 1, 0) == [(1, b"y" * 499)]
+    assert await store.after("a", 2, 0) is None, "the oldest go first"
+    await store.forget("b")
+    assert await store.after("b", 1, 0) is None
+    assert await store.after("c", 1, 0) == [(1, b"y" * 499)]
