@@ -11,6 +11,7 @@ from mcp_bindgen.cli.generate import generate
 from mcp_bindgen.cli.impact import impact
 from mcp_bindgen.cli.inspect import inspect
 from mcp_bindgen.cli.migrate import migrate
+from mcp_bindgen.cli.proxy import proxy
 from mcp_bindgen.cli.revisions import list_revisions
 from mcp_bindgen.cli.rules import rules
 from mcp_bindgen.cli.show import show
@@ -39,6 +40,7 @@ app.command("migrate")(migrate)
 app.command("rules")(rules)
 app.command("bridge")(bridge)
 app.command("inspect", cls=StartsCommand)(inspect)
+app.command("proxy", cls=StartsCommand)(proxy)
 app.command("validate")(validate)
 app.add_typer(tools, name="tools")
 

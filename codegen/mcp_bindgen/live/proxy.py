@@ -1,0 +1,186 @@
+"""Stand between a client and a server over stdio: pass every byte on, and judge each message."""
+
+import asyncio
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mcp_bindgen.diagnostics import InputError, Location
+from mcp_bindgen.live.bindings import packages_of, revisions
+from mcp_bindgen.live.pump import Copies, Pump
+
+if TYPE_CHECKING:
+    from mcp_runtime.observe.observer import Finding
+    from mcp_runtime.protocol.legacy import Side
+    from mcp_runtime.transports.process import Child
+
+GRACE: Final = 2.0
+"""Seconds in which a server may end by itself when its client has left, and then once more when it is told to."""
+POLL: Final = 0.2
+"""Seconds between looks whether the client is still there, once it has closed its end."""
+SWITCH: Final = 0.0001
+"""Seconds after which the thread that judges lets the others go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """What passed.
+
+    Attributes:
+        messages: how many messages.
+        broken: how many of them break the protocol.
+        unjudged: how many of them were not judged.
+        server: how the server ended, in words.
+    """
+
+    messages: int
+    broken: int
+    unjudged: int
+    server: str
+
+
+Tell = Callable[[bytes, "Sequence[Finding]"], None]
+"""Is told of each message that breaks the protocol: its text, and what is wrong with it."""
+
+
+class Watcher(threading.Thread):
+    """Judges what passed, behind the bytes.
+
+    Args:
+        copies: the bytes.
+        tell: is told of each broken message.
+    """
+
+    def __init__(self, copies: "Copies[Side]", tell: Tell) -> None:
+        from mcp_runtime.observe.observer import MAX_JUDGED, Observer
+        from mcp_runtime.protocol.legacy import Side
+        from mcp_runtime.transports.framing import LineFramer
+
+        super().__init__(name="mcp-proxy-watcher", daemon=True)
+        self._observer = Observer(package.BINDING for package in packages_of(revisions()))
+        self._framers = {side: LineFramer(MAX_JUDGED) for side in Side}
+        self._copies = copies
+        self._tell = tell
+        self.messages = 0
+        self.broken = 0
+
+    @property
+    def unjudged(self) -> int:
+        """How many messages were not judged."""
+        return self._observer.unjudged
+
+    def run(self) -> None:
+        """Judge until there is no more."""
+        while taken := self._copies.take():
+            for sender, data in taken:
+                if data:
+                    self._judge(sender, data)
+                elif self._framers[sender].unfinished:
+                    self._found(b"", [self._observer.cut_off(sender)])
+
+    def _judge(self, sender: "Side", data: bytes) -> None:
+        for line in self._framers[sender].feed(data):
+            self.messages += 1
+            if not isinstance(line, bytes):
+                self._observer.skip(sender, line.start, line.end)
+            elif found := self._observer.take(sender, line):
+                self._found(line, found)
+
+    def _found(self, text: bytes, found: "Sequence[Finding]") -> None:
+        self.broken += 1
+        self._tell(text, found)
+
+
+def run_proxy(words: Sequence[str], tell: Tell) -> Passed:
+    """Start a server and stand between it and the client at standard input and output, until one of them ends.
+
+    Raises:
+        InputError: the server cannot be started.
+    """
+    sys.setswitchinterval(SWITCH)
+    return asyncio.run(_run(tuple(words), tell))
+
+
+async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
+    from mcp_runtime.connection.transport import TransportError
+    from mcp_runtime.protocol.legacy import Side
+    from mcp_runtime.transports.ending import on_signals
+    from mcp_runtime.transports.process import Child, how_it_ended
+
+    copies: Copies[Side] = Copies()
+    watcher = Watcher(copies, tell)
+    try:
+        child = Child(words, env=dict(os.environ), cwd=None, capture=False)
+    except TransportError as error:
+        raise InputError.at(Location(source=words[0]), str(error)) from None
+    loop, over, left = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+    into, out = _detached(child)
+
+    def client_left(_: bool) -> None:
+        loop.call_soon_threadsafe(left.set)
+
+    def server_left(_: bool) -> None:
+        loop.call_soon_threadsafe(over.set)
+
+    pumps = (Pump(Side.CLIENT, 0, into, copies, client_left), Pump(Side.SERVER, out, 1, copies, server_left))
+    for thread in (watcher, *pumps):
+        thread.start()
+    with on_signals(loop, over.set, lambda: None):
+        leaving = asyncio.create_task(_gone(left, over))
+        await over.wait()
+        leaving.cancel()
+        await _end(child)
+    pumps[1].join(GRACE)
+    copies.close()
+    await asyncio.to_thread(watcher.join)
+    return Passed(
+        messages=watcher.messages,
+        broken=watcher.broken,
+        unjudged=watcher.unjudged,
+        server=f"the server {how_it_ended(child.exited.result() if child.exited.done() else None)}",
+    )
+
+
+def _detached(child: "Child") -> tuple[int, int]:
+    """Return the descriptors of a child's standard input and output, which now belong to the caller."""
+    assert child.process.stdin is not None and child.process.stdout is not None
+    into, out = os.dup(child.process.stdin.fileno()), os.dup(child.process.stdout.fileno())
+    child.process.stdin.close()
+    child.process.stdout.close()
+    return into, out
+
+
+async def _gone(left: asyncio.Event, over: asyncio.Event) -> None:
+    """Wait until the client is gone, not only done with asking: it may still read answers."""
+    await left.wait()
+    while not _is_unread(1):
+        await asyncio.sleep(POLL)
+    await asyncio.sleep(GRACE)
+    over.set()
+
+
+def _is_unread(fd: int) -> bool:
+    """Whether nobody can read any more what is written to a descriptor, as far as the system tells."""
+    if not hasattr(select, "poll"):
+        return False
+    asked = select.poll()
+    with suppress(OSError):
+        asked.register(fd, 0)
+        return any(event & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, event in asked.poll(0))
+    return True
+
+
+async def _end(child: "Child") -> None:
+    """End a server that does not do so by itself."""
+    if child.exited.done() and await child.wait_gone(0.1):
+        return
+    for stop in (child.terminate, child.kill):
+        if await child.wait_gone(GRACE):
+            return
+        stop()
+    await child.wait_gone(GRACE)

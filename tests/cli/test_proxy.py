@@ -1,0 +1,302 @@
+"""`mcp-bindgen proxy`: bytes pass unchanged, faults are reported, and either side may end as it likes."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_bindgen.live.pump import MAX_AHEAD
+from observe.faults import CLIENT, FAULTS, SERVER, Fault, call, result
+from support.command import Cli
+
+TESTS = Path(__file__).parents[1]
+PROXY = (sys.executable, "-m", "mcp_bindgen", "proxy")
+ECHO = (sys.executable, "-c", "import os\nwhile data := os.read(0, 1 << 16): os.write(1, data)")
+PIDS = "import os, sys; print(os.getpid(), file=sys.stderr, flush=True)\n"
+FEWEST = 25
+MEGABYTE = 1 << 20
+
+
+@contextmanager
+def started(
+    *options: object, server: Iterable[object] = ECHO, cwd: Path = TESTS
+) -> Generator["subprocess.Popen[bytes]"]:
+    """Start a server behind the proxy."""
+    words = [*PROXY, *map(str, options), "--", *map(str, server)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, bufsize=0) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def run(data: bytes, *options: object, server: Iterable[object] = ECHO) -> "subprocess.CompletedProcess[bytes]":
+    """Send bytes through the proxy, and close."""
+    words = [*PROXY, *map(str, options), "--", *map(str, server)]
+    return subprocess.run(words, input=data, capture_output=True, cwd=TESTS, check=False, timeout=60)
+
+
+def memory(pid: int) -> int:
+    """Return the most memory that a process has had, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text("utf-8")
+    (peak,) = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+    return int(peak) * 1024
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def lives(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def converse(fault: Fault) -> tuple[list[dict[str, Any]], int]:
+    """Let a client and a server say what a conversation has, with the proxy between; returns its report and status."""
+    said = json.dumps([(who, line.decode()) for who, line in fault.said])
+    server = (sys.executable, "-m", "observe.faults", said)
+    with started("--fail", "--format", "json", server=server) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        for who, line in fault.said:
+            if who == CLIENT:
+                process.stdin.write(line + b"\n")
+            else:
+                assert process.stdout.readline() == line + b"\n"
+        process.stdin.close()
+        told = process.stderr.read()
+        return [json.loads(line) for line in told.splitlines()], process.wait()
+
+
+def check(fault: Fault) -> None:
+    """Demand that the proxy reports a fault, and nothing else."""
+    (told,), status = converse(fault)
+    assert status == 1
+    assert told["sender"] == {CLIENT: "client", SERVER: "server"}[fault.said[-1][0]]
+    (found,) = [finding for finding in told["findings"] if finding["pointer"] == fault.at]
+    assert fault.why in found["reason"]
+
+
+@pytest.mark.parametrize("fault", FAULTS[::14], ids=lambda fault: fault.name)
+def test_planted_faults_are_reported(fault: Fault) -> None:
+    check(fault)
+
+
+@pytest.mark.slow
+def test_every_planted_fault_is_reported() -> None:
+    assert len(FAULTS) >= FEWEST
+    with ThreadPoolExecutor(4) as pool:
+        assert len(list(pool.map(check, FAULTS))) == len(FAULTS)
+
+
+class TestBytes:
+    def test_no_byte_is_changed(self) -> None:
+        noise = random.Random(7).randbytes(3 * MEGABYTE) + b"\r\n\n\0" + b'{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n'
+        done = run(noise)
+        assert done.stdout == noise
+        assert done.returncode == 0
+
+    def test_they_pass_as_they_come(self) -> None:
+        """Half a message is not held back until the rest is there."""
+        with started() as process:
+            assert process.stdin is not None and process.stdout is not None
+            for part in (b'{"jsonrpc"', b':"2.0",', b'"id":1}', b"\n"):
+                process.stdin.write(part)
+                assert process.stdout.read(len(part)) == part
+
+    def test_what_the_server_prints_to_standard_error_passes_too(self) -> None:
+        done = run(b"", server=(sys.executable, "-c", "import sys; print('hello', file=sys.stderr)"))
+        assert b"hello\n" in done.stderr
+        assert done.stderr.endswith(b"proxy: 0 messages, 0 broken; the server exited with status 0\n")
+
+    def test_the_server_has_the_environment_and_the_folder_of_the_proxy(self) -> None:
+        code = "import os; print(os.environ['PWD_OF_TEST'], os.getcwd())"
+        words = [*PROXY, "--", sys.executable, "-c", code]
+        env = {**os.environ, "PWD_OF_TEST": "x y"}
+        done = subprocess.run(words, capture_output=True, cwd=TESTS, env=env, check=False, stdin=subprocess.DEVNULL)
+        assert done.stdout.decode() == f"x y {TESTS}\n"
+
+
+class TestReport:
+    BAD = call(1, "tools/call", {"name": 5, "password": "hunter2", "note": "\x1b[2J sk-abcdefghijklmnopqrst"})
+
+    def test_it_says_where_and_why_without_secrets(self) -> None:
+        done = run(self.BAD + b"\n", server=("cat",))
+        first, second, third = done.stderr.decode().splitlines()[:3]
+        assert first.startswith("client to server, tools/call, id 1: /method: tools/call is not allowed in state")
+        assert '"password": "***"' in second and "hunter2" not in second + first
+        assert "sk-abcdef" not in second and "\x1b" not in second
+        assert third.startswith("server to client, tools/call, id 1:")
+        assert done.returncode == 0
+
+    def test_it_goes_to_a_file_and_decides_the_status(self, tmp_path: Path) -> None:
+        log = tmp_path / "report.jsonl"
+        done = run(self.BAD + b"\n", "--fail", "--log", log, "--format", "json", server=("cat",))
+        assert (done.returncode, done.stderr) == (1, b"")
+        told = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+        assert [line["sender"] for line in told] == ["client", "server"]
+        assert told[0].keys() == {"at", "sender", "revision", "method", "id", "findings", "message"}
+        assert run(b"", "--fail", "--log", log, server=("cat",)).returncode == 0
+
+    def test_secrets_are_shown_on_demand(self) -> None:
+        assert b"hunter2" in run(self.BAD + b"\n", "--no-mask", server=("cat",)).stderr
+
+    def test_a_flood_of_faults_is_counted(self) -> None:
+        done = run(b"noise\n" * 5_000, server=("cat",))
+        lines = done.stderr.decode().splitlines()
+        assert len(lines) < 2_010
+        assert lines[-2:] == [
+            "proxy: 9,000 more broken messages were not reported",
+            "proxy: 10000 messages, 10,000 broken; the server exited with status 0",
+        ]
+
+    def test_a_message_that_is_cut_off_is_a_fault(self) -> None:
+        assert b"the stream ends in the middle of a message" in run(b'{"jsonrpc"', server=("cat",)).stderr
+
+    def test_a_report_that_cannot_be_written_stops_nothing(self) -> None:
+        with started(server=("cat",)) as process:
+            assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+            process.stderr.close()
+            for _ in range(100):
+                process.stdin.write(b"noise\n")
+                assert process.stdout.read(6) == b"noise\n"
+            process.stdin.close()
+            assert process.wait(20) == 0
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            ((), "error: proxy: give the command of the server behind --"),
+            (("--", "no-such-program"), "error: no-such-program: cannot start no-such-program: no such command"),
+            (("--log", "/no/such/folder/x", "--", "cat"), "error: /no/such/folder/x: cannot be written"),
+            (("cat",), "unexpected extra argument"),
+        ],
+    )
+    def test_it_is_explained(self, arguments: tuple[str, ...], told: str, cli: Cli) -> None:
+        assert told in cli("proxy", *arguments, expect=2).err
+
+
+class TestEnds:
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+    def test_a_server_that_is_killed_ends_the_proxy(self, number: int) -> None:
+        with started(server=(sys.executable, "-c", f"{PIDS}sys.stdin.read()")) as process:
+            assert process.stderr is not None
+            os.kill(int(process.stderr.readline()), number)
+            assert process.wait(20) == 0
+            assert signal.Signals(number).name in process.stderr.read().decode()
+
+    def test_a_client_that_is_gone_ends_the_server(self) -> None:
+        """Even one that takes no notice of the end of its standard input."""
+        with started(server=(sys.executable, "-c", f"{PIDS}import time; time.sleep(600)")) as process:
+            assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+            pid = int(process.stderr.readline())
+            process.stdin.close()
+            time.sleep(0.5)
+            assert lives(pid), "it may still want the answer"
+            process.stdout.close()
+            assert process.wait(20) == 0
+            assert not lives(pid)
+
+    def test_a_server_that_writes_to_nobody_ends(self) -> None:
+        code = f"{PIDS}\nwhile True: print('x' * 1000)"
+        with started(server=(sys.executable, "-c", code)) as process:
+            assert process.stdout is not None and process.stderr is not None
+            pid = int(process.stderr.readline())
+            process.stdout.close()
+            eventually(lambda: not lives(pid))
+
+    def test_a_proxy_that_is_told_to_end_ends_the_server(self) -> None:
+        with started(server=(sys.executable, "-c", f"{PIDS}import time; time.sleep(600)")) as process:
+            assert process.stderr is not None
+            pid = int(process.stderr.readline())
+            process.terminate()
+            assert process.wait(20) == 0
+            assert not lives(pid)
+
+    def test_a_proxy_that_is_killed_leaves_a_server_without_input(self) -> None:
+        with started(server=(sys.executable, "-c", f"{PIDS}sys.stdin.read()")) as process:
+            assert process.stderr is not None
+            pid = int(process.stderr.readline())
+            process.kill()
+            eventually(lambda: not lives(pid))
+
+    def test_answers_that_come_late_still_pass(self) -> None:
+        code = "import sys, time; data = sys.stdin.read(); time.sleep(1); print(data, end='')"
+        assert run(b"hello\n", server=(sys.executable, "-c", code)).stdout == b"hello\n"
+
+
+class TestLoad:
+    def test_a_message_of_64_mib_passes_in_bounded_memory(self) -> None:
+        long = result(1, {"tools": [], "x": "y" * (64 * MEGABYTE)}) + b"\n"
+        code = "import sys; n = int(sys.argv[1]); data = sys.stdin.buffer.read(n); sys.stdout.buffer.write(data)"
+        code += "; sys.stdout.flush(); sys.stdin.read()"
+        with started(server=(sys.executable, "-c", code, len(long))) as process, ThreadPoolExecutor(1) as pool:
+            assert process.stdin is not None and process.stdout is not None
+            before = memory(process.pid)
+            written = pool.submit(_write, process, long)
+            left = len(long)
+            while left:
+                left -= len(process.stdout.read(min(left, MEGABYTE)))
+            written.result()
+            assert memory(process.pid) - before < 200 * MEGABYTE
+            process.stdin.close()
+            assert process.stderr is not None
+            assert b"2 messages, 0 broken, 2 not judged" in process.stderr.read()
+
+    def test_a_client_that_reads_nothing_holds_the_server_back(self) -> None:
+        code = f'{PIDS}\nn = 0\nline = \'{{"jsonrpc":"2.0","method":"x"}}\' * 1000\nwhile True: print(line)'
+        with started(server=(sys.executable, "-c", code)) as process:
+            assert process.stderr is not None
+            pid = int(process.stderr.readline())
+            time.sleep(2)
+            first = _written(pid)
+            time.sleep(1)
+            assert _written(pid) == first < MAX_AHEAD
+            assert memory(process.pid) < 300 * MEGABYTE
+
+    def test_it_adds_little_to_a_message(self) -> None:
+        """Half a millisecond to each of the two messages of a round trip, when the machine does nothing else."""
+        message = call(1, "tools/call", {"name": "x", "arguments": {"t": "x" * 9_000}})
+        with started() as process:
+            assert process.stdin is not None and process.stdout is not None
+            times: list[float] = []
+            for _ in range(300):
+                begun = time.perf_counter()
+                process.stdin.write(message + b"\n")
+                left = len(message) + 1
+                while left:
+                    left -= len(process.stdout.read(left))
+                times.append(time.perf_counter() - begun)
+        assert sorted(times)[len(times) // 4] < 0.001
+
+
+def _write(process: "subprocess.Popen[bytes]", data: bytes) -> None:
+    assert process.stdin is not None
+    left = memoryview(data)
+    while left:
+        left = left[process.stdin.write(left) :]
+
+
+def _written(pid: int) -> int:
+    rows = Path(f"/proc/{pid}/io").read_text("utf-8").splitlines()
+    return next(int(row.split()[1]) for row in rows if row.startswith("wchar"))
