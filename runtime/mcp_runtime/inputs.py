@@ -22,11 +22,14 @@ class Suspended:
         expiry: seconds in which a client must come back; then the handler is cancelled.
         per_peer: how many handlers may wait for one peer (a principal, or whoever is at the other end of a connection).
         overall: how many may wait for all clients of one server object.
+        shared: whether clients may come back over another connection to the same server object. A handler then outlives
+            the connection that it began on, and all clients without a principal are one peer.
     """
 
     expiry: float = 600.0
     per_peer: int = 100
     overall: int = 10_000
+    shared: bool = False
 
 
 class SpentStates(Protocol):

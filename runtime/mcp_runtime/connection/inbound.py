@@ -187,7 +187,6 @@ class Inbound:
         self._reports.finish(key)
         work.suspend(self._link.loop.create_future())
         self._link.answer(key, result)
-        self._link.background.adopt(task)
         self._release(key)
         return task
 
@@ -195,9 +194,8 @@ class Inbound:
         """Let a handler that was suspended go on with another request, which is answered when it returns."""
         request, key = received.message, received.key
         assert isinstance(request, Request) and key is not None
-        self._link.background.release(task)
         self._tasks[key] = (task, work)
-        work.resume(key, request.id, received.requester, received.line, request.params)
+        work.resume(key, request.id, received.requester, received.line, request.params, by=self)
 
     def conclude(self, work: Work, result: bytes, reason: str) -> None:
         """Answer a request that was kept open; see `Connection.conclude`."""
@@ -319,7 +317,7 @@ class Inbound:
             return True
 
     async def _answer(self, work: Work, handler: Handler) -> None:
-        link, line = self._link, cast("Line", work.line)
+        home, line = self, cast("Line", work.line)
         CURRENT.set(work)
         try:
             if line.owed > MAX_UNREAD:
@@ -328,9 +326,10 @@ class Inbound:
             method = cast("RequestMethod[Any, Any]", work.method)
             answer = self._outbound.encode_result(method, result, work.requester)
             if work.resumed is not None:
-                await work.resumed
+                home = await work.resumed
         except asyncio.CancelledError:
-            key = work.key
+            home, key = work.home(self), work.key
+            link = home._link
             if key is not None and link.is_open(key) and link.closed_because is None:
                 link.complain(logging.ERROR, "the handler of %s was cancelled from within", work.method.name)
                 link.refuse(key, jsonrpc.INTERNAL_ERROR, "internal error")
@@ -338,25 +337,25 @@ class Inbound:
             raise
         except BaseException as error:
             if work.resumed is not None:
-                await work.resumed
-            key = work.key
+                home = await work.resumed
+            link, key = home._link, work.key
             if key is not None and link.is_open(key):
-                self._reports.finish(key)
+                home._reports.finish(key)
                 work.is_open = False
                 refused = refusal(error, work.method.name, work.requester, link.complain)
                 link.refuse(key, refused.code, refused.message, refused.data)
         else:
             key = work.key
-            if work.when_answered is not None and key is not None and link.is_open(key):
-                self._kept = self._kept or {}
-                self._kept[key] = work
+            if work.when_answered is not None and key is not None and home._link.is_open(key):
+                home._kept = home._kept or {}
+                home._kept[key] = work
                 work.when_answered(answer)
-            elif key is not None and link.is_open(key):
-                self._reports.finish(key)
+            elif key is not None and home._link.is_open(key):
+                home._reports.finish(key)
                 work.is_open = False
-                await self._hand_in(key, answer, cast("Line", work.line))
+                await home._hand_in(key, answer, cast("Line", work.line))
         finally:
-            self._finished(work.key)
+            home._finished(work.key)
 
     async def _hand_in(self, key: Key, answer: bytes, line: Line) -> None:
         """Send an answer and wait until there is room for more, unless the peer has left too many unread."""

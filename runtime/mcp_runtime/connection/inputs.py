@@ -21,7 +21,7 @@ def carrier(work: Work | None, method: AnyMethod, requester: Requester) -> Work:
         LocalProtocolError: there is no such request.
     """
     # What another client sent is handled for another requester.
-    if work is None or not (work.is_open or work.resumed) or work.requester is not requester:
+    if work is None or not (work.is_open or work.is_suspended) or work.requester is not requester:
         _refuse(method, requester, "a server asks a client while it handles a request of it, and none is open here")
     if not (isinstance(work.method, RequestMethod) and work.method.multi_round_trip):
         methods = requester.spoken.methods.values() if requester.spoken else ()

@@ -24,17 +24,25 @@ class LastingRequests(ABC):
     _inbound: Inbound
     _outbound: Outbound
 
-    def suspend(self, exchange: Work, result: bytes) -> "asyncio.Task[None]":
+    def suspend(self, exchange: Work, result: bytes, *, keep: bool = True) -> "asyncio.Task[None]":
         """Answer an open request now, with a result that asks for more, while its handler waits; returns its task.
 
         Args:
             exchange: the request.
             result: the result, as JSON.
+            keep: whether the task ends with the connection; otherwise the caller has to end it.
         """
-        return self._inbound.suspend(exchange, result)
+        task = self._inbound.suspend(exchange, result)
+        if keep:
+            self._conversation.link.background.adopt(task)
+        return task
 
     def resume(self, exchange: Work, task: "asyncio.Task[None]", received: Received) -> None:
-        """Let a handler that was suspended go on with another request, whose capabilities and channel it has then."""
+        """Let a handler that was suspended go on with another request, whose capabilities and channel it has then.
+
+        It may have been suspended by another connection of the same event loop.
+        """
+        self._conversation.link.background.release(task)
         self._inbound.resume(exchange, task, received)
 
     def conclude(self, exchange: Work, result: bytes, reason: str) -> None:

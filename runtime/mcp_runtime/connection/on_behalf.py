@@ -2,9 +2,10 @@
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from mcp_runtime.caller import Caller, CallOptions
+from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.method import NotificationMethod, RequestMethod
 
@@ -21,12 +22,16 @@ class OnBehalf:
 
     Args:
         caller: what the messages leave by.
-        work: the message.
+        work: the message; a handler that was suspended may go on over another connection than `caller`, that of this.
     """
 
     def __init__(self, caller: Caller, work: Work) -> None:
-        self._caller = caller
+        self._first = caller
         self._work = work
+
+    @property
+    def _caller(self) -> Caller:
+        return self._first if self._work.resumed is None else cast("Exchange", self._work).connection
 
     @property
     def connection(self) -> Any:

@@ -187,10 +187,11 @@ class Outbound:
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
     ) -> T:
         """Ask the client by the result of the request that is being handled."""
-        link = self._link
-        link.check_open()
-        requester = link.requester_for(CURRENT.get())
-        work = carrier(CURRENT.get(), method, requester)
+        link, work = self._link, CURRENT.get()
+        if work is None or not work.is_suspended:  # as above
+            link.check_open()
+        requester = link.requester_for(work)
+        work = carrier(work, method, requester)
         if link.limits.check_capabilities:
             self._check_capabilities(method, params, requester)
         ask = asker(method, requester)
@@ -204,9 +205,10 @@ class Outbound:
 
     def post(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> Line:
         """Send a notification without waiting until the peer can take it; returns its line, raises as `tell` does."""
-        link = self._link
-        link.check_open()
-        requester = link.requester_for(work := work or CURRENT.get())
+        link, work = self._link, work or CURRENT.get()
+        if work is None or not work.is_suspended:  # what is suspended may outlive its connection
+            link.check_open()
+        requester = link.requester_for(work)
         if requester.is_modern and work is not None and not work.is_open:
             # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
             return link.main

@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.load import Held
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.method import AnyMethod
 from mcp_runtime.protocol.jsonrpc import Id, Key
+
+T = TypeVar("T")
 
 
 class Way(StrEnum):
@@ -29,8 +31,8 @@ class Work:
         key: what tells the request apart from others that are open; None for what is not a received request.
         held: what it counts for among the messages that are held, None if nothing.
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
-        resumed: is done when a handler that asked its requester by its result has another request to go on with; None
-            while it has one.
+        resumed: is done when a handler that asked its requester by its result has another request to go on with; its
+            result is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
         when_answered: takes the encoded answer of a request that stays open after its handler has returned; None for
             most.
     """
@@ -75,21 +77,35 @@ class Work:
         self.id = id_
         self.is_cancelled = False
         self.cancel_reason: str | None = None
-        self.resumed: asyncio.Future[None] | None = None
+        self.resumed: asyncio.Future[Any] | None = None
         self.when_answered: Callable[[bytes], None] | None = None
         self._raw = raw
 
-    def suspend(self, resumed: "asyncio.Future[None]") -> None:
+    @property
+    def is_suspended(self) -> bool:
+        """Whether its handler waits for another request to go on with."""
+        return self.resumed is not None and not self.resumed.done()
+
+    def suspend(self, resumed: "asyncio.Future[Any]") -> None:
         """Have no request, since it was answered with one of this side's, until another one resumes it."""
         self.is_open, self.key, self.resumed = False, None, resumed
 
-    def resume(self, key: Key, id_: Id, requester: Requester, line: Line, raw: dict[str, Any] | None) -> None:
-        """Go on with another request of the same requester; from now on this one says what its sender can do."""
+    def resume(
+        self, key: Key, id_: Id, requester: Requester, line: Line, raw: dict[str, Any] | None, *, by: object
+    ) -> None:
+        """Go on with another request of the same requester; from now on this one says what its sender can do.
+
+        It is answered by `by`; see `resumed`.
+        """
         self.requester, self.line, self.id, self.key, self._raw = requester, line, id_, key, raw
-        resumed, self.resumed = self.resumed, None
         self.is_open = True
-        if resumed is not None and not resumed.done():
-            resumed.set_result(None)
+        if self.resumed is not None and not self.resumed.done():
+            self.resumed.set_result(by)
+
+    def home(self, first: T) -> T:
+        """Return what answers it: `first`, unless its handler goes on with a request that something else answers."""
+        resumed = self.resumed
+        return first if resumed is None or not resumed.done() or resumed.cancelled() else cast("T", resumed.result())
 
     @property
     def raw_params(self) -> Mapping[str, Any]:

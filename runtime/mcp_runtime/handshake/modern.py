@@ -127,8 +127,8 @@ class Requesters:
         answers.stamp = modern.stamp(introduced(server, options))
         answers.hints = _hints(binding, options)
         if isinstance(options.inputs, Suspended):
-            suspensions = Suspensions(connection, server, options.inputs)
-            answers.ask_inside, answers.go_on = suspensions.ask, suspensions.go_on
+            suspensions = Suspensions.of(server, options.inputs)
+            answers.ask_inside, answers.go_on = suspensions.ask, partial(suspensions.go_on, connection)
         requester = Requester(
             side=Side.SERVER, reader=connection.reader(binding.revision), answers=answers, binding=binding
         )

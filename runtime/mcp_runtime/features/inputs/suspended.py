@@ -8,13 +8,14 @@ import asyncio
 import hmac
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from contextvars import Context
 from hashlib import blake2b
 from typing import Any, Final
 
 from mcp_runtime.caller import CallOptions
-from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.connection.received import Received
 from mcp_runtime.connection.work import Work
 from mcp_runtime.errors import LocalProtocolError, PeerError, RequestTimeout
@@ -29,30 +30,31 @@ log: Final = logging.getLogger("mcp_runtime")
 _SECRET: Final = secrets.token_bytes(32)
 """Tells the handles of this process from others."""
 _NONCE: Final = 24
-_COUNTS: Final = "_mcp_suspended"
+_ATTRIBUTE: Final = "_mcp_suspended"
 
 
 class Suspensions:
-    """The suspended handlers of one server over one connection.
+    """The suspended handlers of one server, over all of its connections.
 
     Args:
-        connection: the connection.
-        server: the server, whose handlers over all connections share one quota.
-        settings: the quotas.
+        settings: the quotas, and whether a handler may go on over another connection.
     """
 
-    def __init__(self, connection: Connection, server: ServerHandlers, settings: Suspended) -> None:
-        self._connection = connection
+    def __init__(self, settings: Suspended) -> None:
         self._settings = settings
-        self._loop = asyncio.get_running_loop()
         self._asking: dict[Work, _Asking] = {}
         self._waiting: dict[str, _Asking] = {}
-        self._per_peer: dict[str | None, int] = {}
-        self._overall: list[int] = server.__dict__.setdefault(_COUNTS, [0])
+        self._per_peer: Counter[object] = Counter()
+
+    @classmethod
+    def of(cls, server: ServerHandlers, settings: Suspended) -> "Suspensions":
+        """Return those of a server object."""
+        found: Suspensions = server.__dict__.setdefault(_ATTRIBUTE, cls(settings))
+        return found
 
     async def ask(
         self,
-        work: Work,
+        work: Exchange,
         method: RequestMethod[Any, Any],
         type_: WireType[Any],
         params: bytes | None,
@@ -63,7 +65,7 @@ class Suspensions:
         if asking is None:
             asking = self._asking[work] = _Asking(work, self._forget)
         key = asking.key(method, options.key if options is not None else None)
-        question = asking.open[key] = Question(method, type_, params, self._loop.create_future())
+        question = asking.open[key] = Question(method, type_, params, asking.loop.create_future())
         self._ask_soon(asking)
         timeout = options.timeout if options is not None else None
         try:
@@ -79,7 +81,7 @@ class Suspensions:
     def _ask_soon(self, asking: "_Asking") -> None:
         if not asking.is_scheduled:
             asking.is_scheduled = True
-            self._loop.call_soon(self._send, asking, context=Context())
+            asking.loop.call_soon(self._send, asking, context=Context())
 
     def _send(self, asking: "_Asking") -> None:
         """Answer the open request with what is not answered yet."""
@@ -87,25 +89,27 @@ class Suspensions:
         work = asking.work
         if not work.is_open or not asking.open:
             return
-        peer = work.requester.principal
-        if self._overall[0] >= self._settings.overall or self._per_peer.get(peer, 0) >= self._settings.per_peer:
+        peer = self._peer_of(work)
+        if len(self._waiting) >= self._settings.overall or self._per_peer[peer] >= self._settings.per_peer:
             log.warning("too many handlers wait for input; that of %s is refused", work.method.name)
             for question in asking.open.values():
                 if not question.answered.done():
                     reason = "too many requests wait for input; try again later"
                     question.answered.set_exception(PeerError(INTERNAL_ERROR, reason))
             return
-        asking.handle = _new_handle()
-        asking.peer = peer
-        self._count(peer, 1)
+        asking.handle, asking.peer = _new_handle(), peer
+        self._per_peer[peer] += 1
         self._waiting[asking.handle] = asking
-        asking.task = self._connection.suspend(
-            work, input_required(asking.open, asking.handle, work.requester.answers.stamp)
-        )
+        result = input_required(asking.open, asking.handle, work.requester.answers.stamp)
+        asking.task = work.connection.suspend(work, result, keep=not self._settings.shared)
         asking.task.add_done_callback(asking.ended)
-        asking.timer = self._loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
+        asking.timer = asking.loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
 
-    def go_on(self, received: Received, state: Any) -> bool:
+    def _peer_of(self, work: Exchange) -> object:
+        """Return whose quota a handler counts for: a principal's, or that of the other end of its connection."""
+        return work.requester.principal or (None if self._settings.shared else work.connection)
+
+    def go_on(self, connection: Connection, received: Received, state: Any) -> bool:
         """Let the handler go on that gave a handle away; see `connection.answers`.
 
         Raises:
@@ -120,11 +124,13 @@ class Suspensions:
         requester, params = received.requester, received.message.params or {}
         task, work = asking.task, asking.work
         is_same = work.method.name == received.message.method and asking.digest == digest_of(params)
-        if task is None or requester.principal != asking.peer or not is_same:
+        may_come = work.connection is connection or (self._settings.shared and _is_running(asking.loop))
+        if task is None or not may_come or requester.principal != work.requester.principal or not is_same:
             raise unknown_state()
         answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester.reader)
         self._forget(asking)
-        self._connection.resume(work, task, received)
+        work.connection = connection
+        connection.resume(work, task, received)
         for key, answer in answers.items():
             question = asking.open[key]
             if not question.answered.done():
@@ -151,32 +157,28 @@ class Suspensions:
             asking.timer.cancel()
         if asking.task is not None:
             asking.task.remove_done_callback(asking.ended)
-        self._count(asking.peer, -1)
+        self._per_peer[asking.peer] -= 1
+        if not self._per_peer[asking.peer]:
+            del self._per_peer[asking.peer]
+        asking.peer = None
         self._settle(asking)
 
     def _settle(self, asking: "_Asking") -> None:
         if not asking.open and not asking.handle:
             self._asking.pop(asking.work, None)
 
-    def _count(self, peer: str | None, change: int) -> None:
-        self._overall[0] += change
-        count = self._per_peer.get(peer, 0) + change
-        if count:
-            self._per_peer[peer] = count
-        else:
-            self._per_peer.pop(peer, None)
-
 
 class _Asking:
     """What one handler asks, and how it is found again."""
 
-    def __init__(self, work: Work, forget: "Callable[[_Asking], None]") -> None:
+    def __init__(self, work: Exchange, forget: "Callable[[_Asking], None]") -> None:
         self.work = work
+        self.loop = asyncio.get_running_loop()
         self.digest = digest_of(work.raw_params)
         self.open: dict[str, Question] = {}
         self._keys: set[str] = set()
         self.handle = ""
-        self.peer: str | None = None
+        self.peer: object = None
         self.is_scheduled = False
         self.task: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
@@ -204,6 +206,11 @@ class _Asking:
     def ended(self, _: "asyncio.Task[None]") -> None:
         """Learn that the handler was cancelled while it waited."""
         self._forget(self)
+
+
+def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether this is the event loop of a handler: no other can run it."""
+    return loop is asyncio.get_running_loop()
 
 
 def _new_handle() -> str:
