@@ -176,6 +176,25 @@ def test_the_command_without_its_extra_says_in_one_line_what_to_install(
     assert "mcp-bindgen[codegen]" in line
 
 
+def test_what_needs_another_extra_says_in_one_line_what_to_install(bare: Environment) -> None:
+    program = "from mcp_runtime.inputs import InputState; InputState(keys=[bytes(32)])"
+    done = bare.run("python", "-c", program, expect=1)
+    assert done.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: sealed states need cryptography: pip install 'mcp-bindgen[sealed]'"
+    )
+
+
+def test_sealed_states_need_one_extra(distribution: Distribution, tmp_path: Path) -> None:
+    environment = _environment(tmp_path)
+    environment.install(distribution.wheel, "[sealed]")
+    program = (
+        "from mcp_runtime.features.inputs.sealing import Seal\n"
+        "seal = Seal([bytes(32)])\n"
+        "print(seal.open(seal.close(b'text', b'bound'), b'bound').decode())\n"
+    )
+    assert environment.run("python", "-c", program).stdout == "text\n"
+
+
 def test_the_command_without_its_extra_answers_what_it_can(bare: Environment) -> None:
     assert bare.run("mcp-bindgen", "--version").stdout.startswith("mcp-bindgen ")
     assert "mcp-bindgen[codegen]" in bare.run("mcp-bindgen", "--help").stdout

@@ -126,3 +126,20 @@ async def test_outside_of_a_request_there_is_no_result_to_carry_anything() -> No
     with pytest.raises(LocalProtocolError, match="while it handles a request of it, and none is open here"):
         await held[0].list_roots()
     await connection.aclose()
+
+
+@pytest.mark.parametrize("revision", [*LEGACY, MODERN])
+async def test_recorded_work_is_simply_done_where_no_handler_begins_anew(revision: str) -> None:
+    keys: list[str] = []
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        async def work(key: str) -> Any:
+            keys.append(key)
+            return {"tuple": (1, 2)}
+
+        assert await ctx.recorded("work", work) == await ctx.recorded("work", work) == {"tuple": [1, 2]}
+        return made(revision, "CallToolResult", content=[TEXT], **complete(revision))
+
+    async with talk(make_server(revision, call_tool=call_tool)) as both:
+        await both.client.call_tool(name="x")
+    assert len(set(keys)) == 2 and all(len(key) == 32 for key in keys)

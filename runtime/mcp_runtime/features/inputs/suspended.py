@@ -91,7 +91,8 @@ class Suspensions:
             return
         peer = self._peer_of(work)
         if len(self._waiting) >= self._settings.overall or self._per_peer[peer] >= self._settings.per_peer:
-            log.warning("too many handlers wait for input; that of %s is refused", work.method.name)
+            text = "too many handlers wait for input; that of %s is refused"
+            work.connection.complain(logging.WARNING, text, work.method.name)
             for question in asking.open.values():
                 if not question.answered.done():
                     reason = "too many requests wait for input; try again later"
@@ -119,7 +120,8 @@ class Suspensions:
         asking = self._waiting.get(state) if isinstance(state, str) else None
         if asking is None:
             if not _is_own(state):
-                log.warning("a requestState came that this process never issued; several workers? use InputState")
+                text = "a requestState came that this process never issued; several workers? use InputState"
+                connection.complain(logging.WARNING, text)
             raise unknown_state()
         requester, params = received.requester, received.message.params or {}
         task, work = asking.task, asking.work
