@@ -71,6 +71,10 @@ async def test_a_fresh_result_answers_the_same_request_only() -> None:
         for _ in range(2):
             await client.list_prompts()
         assert server.asked == ["tools None", "tools ", "prompts", "prompts"] and kept.hits == 1
+        server.asked.clear()
+        for uri in ("a:/x", "a:/y", "a:/x"):
+            await client.read_resource(uri=uri)
+        assert server.asked[:2] == ["a:/x", "a:/y"]
 
 
 async def test_time_ends_it() -> None:

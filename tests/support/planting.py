@@ -48,8 +48,9 @@ class Fault:
         return text.replace(self.find, self.put)
 
     def tests(self) -> list[str]:
-        """Return the tests of the requirement."""
-        return [test.node for test in proof_of(rows()[self.requirement]) if "/requirements/" in test.node]
+        """Return the tests of the requirement: those that are there for it, or others that show it."""
+        shown = [test.node for test in proof_of(rows()[self.requirement])]
+        return [node for node in shown if "/requirements/" in node] or shown
 
 
 def faults() -> list[Fault]:
