@@ -135,7 +135,7 @@ WRONG_QUESTIONS: Final[tuple[Any, ...]] = (
     {"q": {"method": "no/such/method"}},
     {"q": {"method": "tools/call", "params": {"name": "x"}}},
     {"q": {"method": "sampling/createMessage"}},
-    {f"q{number}": {"method": "elicitation/create"} for number in range(100)},
+    {key: {"method": "elicitation/create"} for key in (f"q{number}" for number in range(100))},
 )
 
 
