@@ -2,7 +2,11 @@
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +17,9 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import PeerError, UnsupportedRevision
-from mcp_runtime.transports.stdio import connect_stdio
+from mcp_runtime.listening import listening
+from mcp_runtime.peer import Peer
+from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
 
 pytestmark = pytest.mark.interop
 
@@ -116,6 +122,33 @@ async def test_our_client_at_both_servers(theirs: bool) -> None:
             first, second = await anext(changes), await anext(changes)
             assert (first.what, second.what, second.uri) == ("tools", "resource", "memo://x")
     assert found == SEEN
+
+
+async def test_their_server_is_listened_to_again_after_it_was_killed() -> None:
+    started: list[int] = []
+
+    @asynccontextmanager
+    async def opens() -> AsyncGenerator[v.Client]:
+        command = (interpreter(SDK2.runs), str(TESTS / "interop" / "peers" / "sdk_modern_server.py"))
+        transport = StdioClientTransport(*command)
+        peer = Peer(transport)
+        try:
+            client = await v.Client.open(peer, options=ClientOptions(timeout=20))
+            assert transport.pid is not None
+            started.append(transport.pid)
+            yield client
+        finally:
+            await peer.aclose()
+
+    async with listening(opens, tools=True, resources=["memo://x"], pause=0.01) as changes:
+        for _ in range(2):
+            client, first = await anext(changes)
+            _, second = await anext(changes)
+            assert (first.what, second.uri) == ("tools", "memo://x")
+            await client.call_tool(name="change", arguments={"uri": "memo://x"})
+            assert [(await anext(changes))[1].what for _ in range(2)] == ["tools", "resource"]
+            os.kill(started[-1], signal.SIGKILL)
+    assert len(set(started)) == 2
 
 
 async def test_a_legacy_server_is_taken_for_one() -> None:

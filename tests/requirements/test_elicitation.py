@@ -76,8 +76,6 @@ async def ask_in_form(ctx: Any) -> Any:
 
 
 async def ask_by_page(ctx: Any) -> Any:
-    if ctx.client.__binding__.revision == MODERN:
-        return await ctx.client.elicit(mode="url", message="Sign in", url="https://x.org/1")
     pages = UrlElicitations()
     page = pages.begin(ctx.client, message="Sign in", url="https://x.org/1", elicitation_id="1")
     return await pages.ask(ctx.client, page)

@@ -14,6 +14,7 @@ from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url, required_elicitations
+from support.asking import asked_in_a_call
 from support.talk import talk
 
 
@@ -261,6 +262,26 @@ class TestWebPages:
     def test_another_error_requires_nothing(self) -> None:
         with pytest.raises(ValueError, match="-1"):
             required_elicitations(PeerError(-1, "m"))
+
+
+class TestWebPagesOfTheModernEra:
+    """2026-07-28: pages have no ids there, and nobody is told that a visit is done."""
+
+    async def test_a_handler_asks_for_a_visit_and_tells_nobody_that_it_is_done(self) -> None:
+        pages, told = UrlElicitations(), list[Any]()
+
+        async def ask(ctx: Any) -> Action:
+            page = pages.begin(ctx.client, message="Sign in", url="https://x.org/{id}", elicitation_id="1")
+            with pytest.raises(ValueError, match="2026-07-28 has no such error"):
+                pages.required(ctx.client, page)
+            action = await pages.ask(ctx.client, page)
+            told.append(await pages.complete("1"))
+            return action
+
+        found = await asked_in_a_call("2026-07-28", ask, {"action": "accept"}, **BOTH)
+        params = {"mode": "url", "message": "Sign in", "url": "https://x.org/1"}
+        assert found.questions == [{"method": "elicitation/create", "params": params}]
+        assert (found.outcome, told, len(pages)) == (Action.ACCEPT, [False], 0)
 
 
 class TestLookingAtAUrl:

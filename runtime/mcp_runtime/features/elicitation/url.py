@@ -45,14 +45,17 @@ class UrlElicitations:
     """The web pages that a server has sent people to and that are not done with yet.
 
     Each belongs to the client that it was made for, which alone is told when it is done, and ends with its
-    connection. Who opens the page has to be found out by the page: the URL proves nothing.
+    connection. In the modern era a client knows no ids, and is told of nothing: the handler goes on once the person has
+    agreed, and looks itself whether the visit is done.
+
+    Who opens the page has to be found out by the page: the URL proves nothing.
 
     Args:
         limit: how many are remembered, the oldest are forgotten first.
     """
 
     def __init__(self, *, limit: int = 10_000) -> None:
-        self._open: OrderedDict[str, Connection] = OrderedDict()
+        self._open: OrderedDict[str, tuple[Connection, bool]] = OrderedDict()  # and whether its client is told
         self._watched: set[Connection] = set()
         self._limit = limit
 
@@ -63,7 +66,7 @@ class UrlElicitations:
         """Make an elicitation for a client, to be sent by `ask` or with `required`.
 
         Args:
-            client: the client (``ctx.client``), of 2025-11-25.
+            client: the client (``ctx.client``), of 2025-11-25 or later.
             message: tells what the visit is good for.
             url: where the page is: https, except in development; with nothing secret in it. ``{id}`` in it becomes
                 the id of the elicitation.
@@ -74,7 +77,7 @@ class UrlElicitations:
             MissingCapability: the client sends nobody to web pages.
         """
         connection = client.connection
-        if not connection.requester.is_open(URL_MODE, connection.side):
+        if not connection.current.is_open(URL_MODE, connection.side):
             raise MissingCapability(URL_MODE, "a web page")
         id_ = elicitation_id or secrets.token_urlsafe(16)
         if id_ in self._open:
@@ -84,7 +87,7 @@ class UrlElicitations:
         if connection not in self._watched:
             self._watched.add(connection)
             connection.on_close(lambda _: self._forget(connection))
-        self._open[id_] = connection
+        self._open[id_] = connection, not _is_modern(client)
         if len(self._open) > self._limit:
             self._open.popitem(last=False)
         return made
@@ -96,10 +99,13 @@ class UrlElicitations:
             ValueError: the elicitation was made for another client, or is done already.
             PeerError: the client answered with an error; what else is raised is as for `Connection.request`.
         """
-        if self._open.get(elicitation.id) is not client.connection:
+        if self._open.get(elicitation.id, (None,))[0] is not client.connection:
             raise ValueError("this elicitation was not made for this client, or is over")
+        spelled = elicitation.wire()
+        if _is_modern(client):
+            del spelled["elicitationId"]
         try:
-            result = await create(client, elicitation.wire(), options)
+            result = await create(client, spelled, options)
         except BaseException:
             self._open.pop(elicitation.id, None)
             raise
@@ -113,8 +119,11 @@ class UrlElicitations:
         """Return the error for a request that has to wait for these: raise it from the handler.
 
         Raises:
-            ValueError: there is none, or there are too many.
+            ValueError: there is none, or there are too many, or the client is of the modern era, which has no such
+                error: `ask` within the request.
         """
+        if _is_modern(client):
+            raise ValueError(f"{client.__binding__.revision} has no such error: ask within the request")
         if not 0 < len(elicitations) <= MAX_REQUIRED:
             raise ValueError(f"such an error names 1 to {MAX_REQUIRED} elicitations")
         data = {"elicitations": [each.wire() for each in elicitations]}
@@ -122,8 +131,8 @@ class UrlElicitations:
 
     async def complete(self, elicitation_id: str) -> bool:
         """Tell the client that an elicitation was made for that it is done; returns whether there was such a client."""
-        connection = self._open.pop(elicitation_id, None)
-        if connection is None or connection.binding is None:
+        connection, is_told = self._open.pop(elicitation_id, (None, False))
+        if not is_told or connection is None or connection.binding is None:
             return False
         method = connection.binding.methods[NOTIFICATIONS_ELICITATION_COMPLETE]
         assert isinstance(method, NotificationMethod) and method.params is not None
@@ -135,8 +144,12 @@ class UrlElicitations:
 
     def _forget(self, connection: Connection) -> None:
         self._watched.discard(connection)
-        for id_ in [id_ for id_, held in self._open.items() if held is connection]:
+        for id_ in [id_ for id_, (held, _) in self._open.items() if held is connection]:
             del self._open[id_]
+
+
+def _is_modern(client: Stub) -> bool:
+    return client.__binding__.era == "modern"
 
 
 def required_elicitations(error: PeerError) -> tuple[UrlElicitation, ...]:
