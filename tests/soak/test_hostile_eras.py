@@ -13,6 +13,7 @@ from mcp_runtime.inputs import Suspended
 from mcp_runtime.peer import Peer as Target
 from mcp_runtime.server import start_server
 from mcp_runtime.stub import CallOptions
+from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.memory import memory_pair
 from soak.fire import Fire, Peer, blocks, honest, request
 from soak.hostile import RAW, Hostile
@@ -28,24 +29,51 @@ pytestmark = [
 ]
 
 MODERN: Final = "2026-07-28"
-METHODS: Final = ("tools/", "prompts/", "resources/", "completion/", "server/", "notifications/")
+METHODS: Final = ("tools/", "prompts/", "resources/", "completion/", "server/", "subscriptions/", "notifications/")
 META: Final[dict[str, Any]] = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
     "io.modelcontextprotocol/logLevel": "info",
 }
 
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 STATES: Final[tuple[Any, ...]] = ("", "x", 5, None, {}, "a" * 80)
 ANSWERS: Final[tuple[Any, ...]] = (None, {}, {"sampling-1": {}}, {"sampling-1": {"role": 5}}, [1])
+
+
+class Listener(Peer):
+    """Ends each subscription once it was acknowledged and a list has changed, so that none stays open.
+
+    Attributes:
+        server: what is listened to.
+        acknowledged: how many subscriptions there were.
+    """
+
+    server: Any
+    acknowledged = 0
+
+    def heard(self, message: bytes) -> None:
+        super().heard(message)
+        value: Any = json.loads(message)
+        if value.get("method") == ACKNOWLEDGED:
+            self.acknowledged += 1
+            id_ = value["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
+            asyncio.get_running_loop().create_task(self._change_and_end(id_))
+
+    async def _change_and_end(self, id_: Any) -> None:
+        await list_changed(self.server, "tools")
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id_}}
+        self.transport.send(json.dumps(cancelled).encode())
 
 
 @asynccontextmanager
 async def both_eras_under_fire() -> AsyncGenerator[Fire]:
     here, there = memory_pair()
-    modern = make_server(MODERN, inputs=Suspended(expiry=0.05))
+    modern = make_server(MODERN, inputs=Suspended(expiry=0.05), list_changed=True)
     connection = await start_server(there, make_server("2025-11-25"), modern)
     connection.on_error(ignore)
-    peer = Peer(here, lambda asked: [], batches=False)
+    peer = Listener(here, lambda asked: [], batches=False)
+    peer.server = modern
     await here.start(peer)
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "0"}}
     here.send(request("hello", "initialize", hello))
@@ -64,7 +92,7 @@ def tool(id_: str, name: str, **more: Any) -> dict[str, Any]:
 def valid(hostile: Hostile) -> Callable[[str], bytes]:
     def make(id_: str) -> bytes:
         choose = hostile.random.choice
-        match hostile.random.randrange(6):
+        match hostile.random.randrange(7):
             case 0:
                 method = choose(("tools/list", "server/discover", "no/such/method", "initialize", "ping"))
                 return request(id_, method, {"_meta": META})
@@ -74,6 +102,11 @@ def valid(hostile: Hostile) -> Callable[[str], bytes]:
                 return json.dumps(tool(id_, "ask", requestState=state, inputResponses=answers)).encode()
             case 2:
                 return request(id_, choose(("tools/list", "ping", "server/discover")))
+            case 3:
+                wanted: Any = choose(({"toolsListChanged": True}, {"resourceSubscriptions": ["a:/x"]}, {}, None, 5))
+                return request(
+                    id_.replace("valid", "listen"), "subscriptions/listen", {"_meta": META, "notifications": wanted}
+                )
             case _:
                 return json.dumps(tool(id_, choose(TOOLS))).encode()
 
@@ -90,7 +123,9 @@ def test_server_of_both_eras() -> None:
     async def run() -> int:
         hostile = Hostile(seed, [*honest(MODERN, *METHODS), *(tool("", name) for name in TOOLS)])
         async with both_eras_under_fire() as fire:
-            return await under_fire(fire, blocks(hostile, valid(hostile), scaled(30, 1000)))
+            count = await under_fire(fire, blocks(hostile, valid(hostile), scaled(30, 1000)))
+            assert isinstance(fire.peer, Listener) and fire.peer.acknowledged > 200
+            return count
 
     assert explained(seed, run, fresh) >= 30_000
 
