@@ -1,7 +1,8 @@
 """Servers that are made of decorated functions: what the generated `App` of each revision stands on."""
 
 from mcp_runtime.app.application import Application, F
+from mcp_runtime.app.asking import ask, sample
 from mcp_runtime.app.dependencies import Depends
 from mcp_runtime.app.errors import DefinitionError, NotFound, ToolFailure
 
-__all__ = ["Application", "DefinitionError", "Depends", "F", "NotFound", "ToolFailure"]
+__all__ = ["Application", "DefinitionError", "Depends", "F", "NotFound", "ToolFailure", "ask", "sample"]
