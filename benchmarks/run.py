@@ -12,6 +12,7 @@ from pathlib import Path
 
 import bridging
 import codec
+import decorated
 import differences
 import generate
 import import_time
@@ -26,6 +27,7 @@ MEASURES: Mapping[str, Callable[[bool], Iterator[Row]]] = {
     "diff": differences.measure,
     "bridge": bridging.measure,
     "runtime": session.measure,
+    "app": decorated.measure,
 }
 COLUMNS = "{:<52} {:>10} {:>10} {:>10}  {:<22} {:<24} {}"
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from mcp_runtime.app.content import block_of
 from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.binding import Binding
 from mcp_runtime.errors import PeerError
@@ -90,4 +89,6 @@ class Prompt:
 
 def _message(value: Any) -> Any:
     """Return a message as it is; anything else is what the user says."""
+    from mcp_runtime.app.content import block_of  # Importing a server must not import pydantic.
+
     return value if hasattr(value, "role") else {"role": "user", "content": block_of(value)}

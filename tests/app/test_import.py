@@ -1,0 +1,33 @@
+"""The import of a decorated server loads what it needs, and nothing that waits for a client."""
+
+import subprocess
+import sys
+
+LATER = ("pydantic", "asyncio", "griffe", "uritemplate", "jsonschema", "mcp_runtime.connection")
+
+SERVER = """
+import sys
+from mcp_bindings.v2025_11_25 import App
+app = App("test", version="1.0")
+
+@app.tool()
+def search(text: str, labels: list[str] | None = None, limit: int = 10) -> list[str]:
+    "Search."
+    return []
+
+@app.resource("acme://one")
+def one() -> str:
+    return "1"
+
+@app.prompt()
+def ask(what: str) -> str:
+    return what
+
+print(*(name for name in sys.modules if name.startswith(LATER)))
+"""
+
+
+def test_plain_signatures_wait_for_a_client() -> None:
+    code = SERVER.replace("LATER", repr(LATER))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [name for name in done.stdout.split() if name.startswith("pydantic_core")]
