@@ -32,8 +32,8 @@ def inspect(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KEY=VALUE...] URL | -- COMMAND...",
-            help="Arguments for --call or --prompt; the server: a URL, or a program that speaks over stdio.",
+            metavar="KEY=VALUE... | URL",
+            help="Arguments for --call or --prompt, and the URL of a server that is not started here.",
         ),
     ] = None,
     call: Annotated[str | None, typer.Option(metavar="TOOL", help="Call a tool with the arguments KEY=VALUE.")] = None,

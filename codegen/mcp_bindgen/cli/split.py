@@ -17,6 +17,10 @@ class StartsCommand(TyperCommand):
         ctx.meta[_KEY] = tuple(args[place + 1 :])
         return super().parse_args(ctx, args[:place])
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the line on usage."""
+        return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
+
 
 def words_behind(context: typer.Context) -> tuple[str, ...]:
     """Return the words behind ``--``; none if there is none."""
