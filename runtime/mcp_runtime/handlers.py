@@ -201,8 +201,9 @@ def answer_with(handlers: Handlers, connection: "Connection") -> None:
 def remember(server: ServerHandlers, connection: "Connection") -> None:
     """Keep a connection among those of its server for as long as it lives."""
     connections = _connections(server)
-    connections.append(connection)
-    connection.on_close(lambda _: connections.remove(connection))
+    if connection not in connections:
+        connections.append(connection)
+        connection.on_close(lambda _: connections.remove(connection))
 
 
 def connections_of(server: ServerHandlers) -> "tuple[Connection, ...]":

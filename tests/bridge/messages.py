@@ -16,13 +16,15 @@ from mcp_bindgen.bridge.emit import derive_all, table_page
 from mcp_bindgen.bridge.rows import Rows
 from mcp_bindgen.emit.python.render import Templates
 from mcp_bindgen.ir.nodes import Ref
+from mcp_bindings.bridges import ERAS
 from mcp_bindings.bridges import REVISIONS as BRIDGED
 from mcp_runtime.bridge.policy import Bridging
 from mcp_runtime.bridge.revisions import Bridges, Conversions
 from mcp_runtime.bridge.table import Table
 
-LEGACY = tuple(BRIDGED)
-PAIRS = tuple(permutations(LEGACY, 2))
+REVISIONS = tuple(BRIDGED)
+LEGACY = tuple(revision for revision, era in ERAS.items() if era == "legacy")
+PAIRS = tuple(permutations(REVISIONS, 2))
 UP = tuple((old, new) for old, new in PAIRS if old < new)
 
 
@@ -87,7 +89,7 @@ def _with_strangers(value: Json, rng: Random) -> Json:
 @cache
 def declared_somewhere() -> tuple[tuple[str, Json], ...]:
     """Return the members that a revision adds, each with a value that fits there."""
-    newest = subject(LEGACY[-1])
+    newest = subject(REVISIONS[-1])
     maker = Instances(newest.protocol, Random(SEED))
     added = {name for bridge in bridges() for node in bridge.table.nodes.values() for name in node.added}
     choices = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
@@ -100,7 +102,7 @@ def declared_somewhere() -> tuple[tuple[str, Json], ...]:
 @cache
 def bridges() -> tuple[Bridge, ...]:
     """Return the conversions between neighbours, derived anew."""
-    return derive_all([subject(revision).protocol for revision in LEGACY])
+    return derive_all([subject(revision).protocol for revision in REVISIONS])
 
 
 @cache

@@ -2,23 +2,90 @@
 
 import copy
 import json
+from functools import cache
+from typing import Any
 
 import pytest
 
-from bridge.messages import LEGACY, PAIRS, UP, Part, accepts, conversions, direct, parts, runtime_table, valid_messages
+from bridge.messages import (
+    PAIRS,
+    REVISIONS,
+    UP,
+    Part,
+    accepts,
+    bridges,
+    conversions,
+    direct,
+    parts,
+    runtime_table,
+    valid_messages,
+)
 from differential.subjects import REFUSED, subject
-from differential.values import Json, Path, differences
+from differential.values import Json, Path, at, differences, is_map
 from mcp_bindgen.diff.rule import View
 from mcp_bindgen.diff.wire.compare import compare_messages
+from mcp_bindings.bridges import ERAS
 from mcp_runtime.bridge.convert import Compiled
+from mcp_runtime.bridge.eras import said_in, without_meta
 from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
 from mcp_runtime.bridge.revisions import Conversions
+from mcp_runtime.protocol import modern
 
 COUNT = 40
 """Messages per part of a method and pair of revisions."""
+SAID_IN_STEPS = ("structured_value", "structured_content", "elicitation_id")
+"""The kinds of which a step says more than the direct way: as a text, which the next one describes; or by a new id."""
+SAID: dict[str, Any] = {
+    modern.VERSION: "2026-07-28",
+    modern.CLIENT_CAPABILITIES: {"roots": {}},
+    modern.CLIENT_INFO: {"name": "law", "version": "1"},
+}
+"""What requests of the modern era say of their sender."""
 
 
 def convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | None = None) -> Json:
+    """Convert a part, and do what the ends of a bridge between the eras do with the `_meta` of requests."""
+    outcome = _convert(found, part, value, losses)
+    if part.part != "params" or not _crosses(found) or not is_map(outcome):
+        return outcome
+    if not found.up:
+        return json.loads(without_meta(json.dumps(outcome).encode())[0])
+    if part.method not in addressed():
+        return outcome
+    return said_in(outcome, SAID)
+
+
+def _crosses(found: Conversions) -> bool:
+    return any(ERAS[table.old] != ERAS[table.new] for table in found.tables)
+
+
+@cache
+def addressed() -> frozenset[str]:
+    """Return the requests that must say of their sender what it speaks."""
+    protocol = subject(REVISIONS[-1]).protocol
+    needy = {struct.name for struct in protocol.structs() if (f := struct.field("_meta")) is not None and f.required}
+    return frozenset(method.name for method in protocol.methods if method.params in needy)
+
+
+@cache
+def filled() -> frozenset[str]:
+    """Return the members of results that stand for what is assumed where they are absent."""
+    return frozenset(name for bridge in bridges() for node in bridge.table.nodes.values() for name in node.fill_new)
+
+
+def plain(value: Json, of: Json) -> Json:
+    """Return a message without what was added to another one on its way, and without what only one era says."""
+    if not is_map(value) or not is_map(of):
+        return value
+    kept = {name: inner for name, inner in value.items() if name in of or name not in filled()}
+    said = kept.get("_meta")
+    if is_map(said):
+        rest = {name: inner for name, inner in said.items() if modern.PREFIX not in name}
+        kept = {**kept, "_meta": rest} if rest else {n: inner for n, inner in kept.items() if n != "_meta"}
+    return kept
+
+
+def _convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | None) -> Json:
     converter = found.converter(part.method, part.part)
     if converter is None:
         return value
@@ -29,6 +96,12 @@ def convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | No
         assert not list(differences(converter.convert(copied, told.append), value)) and not told
         return value
     return converter.convert(copied, losses.append if losses is not None else _ignore)
+
+
+@cache
+def _gone(old: str, new: str) -> frozenset[str]:
+    """Return the kinds of what only the older of two revisions can say."""
+    return frozenset(e.kind for b in bridges() if old <= b.table.old < new for e in b.entries if e.up)
 
 
 def _ignore(loss: Loss) -> None:
@@ -46,7 +119,7 @@ def test_what_comes_out_is_valid_in_the_other_revision(source: str, target: str)
             try:
                 outcome = convert(found, part, value, losses)
             except NotExpressible as error:
-                assert source > target, f"{part}: {error}"
+                assert source > target or error.kind in _gone(source, target), f"{part}: {error}"
                 assert any(loss.action is Action.REFUSE and loss.kind == error.kind for loss in losses)
                 refused += 1
                 continue
@@ -64,12 +137,20 @@ def test_to_a_newer_revision_and_back_is_the_identity(old: str, new: str) -> Non
     for part in parts(old, new):
         for value in valid_messages(old, part, 3 * COUNT, "identity"):
             losses: list[Loss] = []
-            newer = convert(up, part, value, losses)
+            try:
+                newer = convert(up, part, value, losses)
+            except NotExpressible:
+                continue
             changed += newer != value
+            if losses:
+                assert {loss.kind for loss in losses} <= _gone(old, new)
+                continue
             back = convert(down, part, newer, losses)
             if _is_about_capabilities(losses):
                 continue
-            assert not list(differences(back, value)), f"{part}: {value}\nbecame {newer}\nand {back}"
+            assert not list(
+                differences(plain(back, value), plain(value, value))
+            ), f"{part}: {value}\nbecame {newer}\nand {back}"
             assert not losses
     assert changed, "no message had to make room: the law was not tried"
 
@@ -87,7 +168,7 @@ def test_to_an_older_revision_and_back_loses_exactly_what_is_reported(old: str, 
                 continue
             back = convert(up, part, older)
             places = [_shows_at(loss) for loss in losses]
-            found = list(differences(back, value))
+            found = [p for p in differences(plain(back, value), plain(value, value)) if not _is_filled(p, value)]
             lost += bool(losses)
             for path in found:
                 assert any(path[: len(p)] == p[: len(path)] for p in places), f"{part}: {path} of {value} was lost"
@@ -105,13 +186,13 @@ def test_where_the_diff_finds_nothing_nothing_changes(old: str, new: str) -> Non
         for carrier in finding.carriers
     }
     untouched = [part for part in parts(old, new) if (part.method, part.part) not in touched]
-    assert len(untouched) > 10
+    assert len(untouched) > 10 or ERAS[old] != ERAS[new], "between the eras every result and most params differ"
     for part in untouched:
         for way in ((old, new), (new, old)):
             assert not conversions(*way).differs(part.method, part.part), part
 
 
-@pytest.mark.parametrize(("old", "new"), [(o, n) for o, n in UP if LEGACY.index(n) - LEGACY.index(o) > 1])
+@pytest.mark.parametrize(("old", "new"), [(o, n) for o, n in UP if REVISIONS.index(n) - REVISIONS.index(o) > 1])
 @pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
 def test_neighbours_compose_to_the_direct_way(old: str, new: str, up: bool) -> None:
     source, target = (old, new) if up else (new, old)
@@ -120,12 +201,17 @@ def test_neighbours_compose_to_the_direct_way(old: str, new: str, up: bool) -> N
     for part in parts(source, target):
         for value in valid_messages(source, part, COUNT, "composed"):
             outcomes: list[Json] = []
+            losses: list[Loss] = []
             for way in (composed, at_once):
                 try:
-                    outcomes.append(convert(way, part, value))
+                    outcomes.append(convert(way, part, value, losses))
                 except NotExpressible:
                     outcomes.append("refused")
-            assert not list(differences(*outcomes)), f"{part}: {value}\n{outcomes[0]}\n{outcomes[1]}"
+            if any(loss.kind in SAID_IN_STEPS for loss in losses):
+                continue
+            assert not [
+                p for p in differences(*outcomes) if not _is_filled(p, value)
+            ], f"{part}: {value}\n{outcomes[0]}\n{outcomes[1]}"
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -167,11 +253,22 @@ def _is_about_capabilities(losses: list[Loss]) -> bool:
     return any(loss.kind == "capability" for loss in losses)
 
 
+def _is_filled(path: Path, value: Json) -> bool:
+    """Whether a schema of output did not say that it is one of objects, which an older revision demands."""
+    if path[2:] != ("outputSchema", "type"):
+        return False
+    schema = at(value, path[:-1])
+    return is_map(schema) and "type" not in schema
+
+
 def _shows_at(loss: Loss) -> Path:
     """Return where a loss shows, as far as the path is the same before and after."""
-    path = tuple(int(p) if p.isdigit() else p for p in loss.path.split("/")[1:])
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in loss.path.split("/")[1:]]
+    path = tuple(int(step) if step.isdigit() else step for step in steps)
     if loss.kind == "structured_content":
         return (*path[:-1], "content")
+    if loss.kind == "structured_value":
+        return path[:-1]
     if loss.part == "params" and path and path[0] == "messages":
         return ("messages",)
     return path
@@ -205,10 +302,10 @@ LOOKALIKES: list[tuple[str, Part, Json]] = [
 @pytest.mark.parametrize(("old", "part", "value"), LOOKALIKES, ids=[str(part) for _, part, _ in LOOKALIKES])
 def test_what_only_looks_like_a_newer_form_comes_back_as_it_was(old: str, part: Part, value: Json) -> None:
     assert accepts(subject(old), part.source, value)
-    newer = convert(conversions(old, LEGACY[-1]), part, value)
+    newer = convert(conversions(old, REVISIONS[-1]), part, value)
     assert newer != value
     losses: list[Loss] = []
-    assert convert(conversions(LEGACY[-1], old), part, newer, losses) == value
+    assert plain(convert(conversions(REVISIONS[-1], old), part, newer, losses), value) == value
     assert not losses
 
 
@@ -224,4 +321,4 @@ def test_what_is_not_read_twice_needs_no_second_reading(source: str, target: str
             if accepts(judges[1], part.target, outcome):
                 assert accepts(judges[0], part.source, case.value), f"{part}: {case.value}"
                 tried += 1
-    assert tried > 100
+    assert tried > 30

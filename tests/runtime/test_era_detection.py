@@ -9,7 +9,6 @@ import pytest
 
 from mcp_bindings import v2025_06_18, v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.bridge import bridge
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import ConnectionClosed, PeerError, UnsupportedRevision
 from mcp_runtime.transports.memory import connect_memory
@@ -106,12 +105,3 @@ async def test_options_that_leave_nothing_are_a_mistake() -> None:
     async with connect_memory(make_server("2026-07-28")) as peer:
         with pytest.raises(ValueError, match=r"the options .era='legacy'.* leave no revision of 2026-07-28"):
             await v.Client.open(peer, options=ClientOptions(era="legacy"))
-
-
-async def test_a_bridge_to_the_modern_era_is_refused_where_it_is_made() -> None:
-    said = "this side speaks 2026-07-28, bridges connect only 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25"
-    with pytest.raises(UnsupportedRevision, match=said):
-        bridge(make_server("2026-07-28"))
-    async with connect_memory(make_server("2026-07-28")) as peer:
-        with pytest.raises(UnsupportedRevision, match=said):
-            await v.Client.open(peer, bridge=True)

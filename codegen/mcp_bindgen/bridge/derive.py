@@ -9,16 +9,32 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_bindgen.bridge import table
-from mcp_bindgen.bridge.rows import RULE_SPLIT, Row, Rows
+from mcp_bindgen.bridge.row import RULE_SESSION, RULE_SPLIT, Row
+from mcp_bindgen.bridge.rows import Rows
 from mcp_bindgen.bridge.shapes import Shapes
 from mcp_bindgen.diff.types.leaves import forms, members, rest_of
 from mcp_bindgen.diff.types.likeness import renamed
 from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.diff.wire.walk import Sides
-from mcp_bindgen.ir.nodes import ANY, NULL, Field, ListOf, Literal, MapOf, Method, Protocol, Ref, Struct, TypeRef
+from mcp_bindgen.ir.nodes import (
+    ANY,
+    NULL,
+    Field,
+    ListOf,
+    Literal,
+    MapOf,
+    Method,
+    Protocol,
+    Ref,
+    Scalar,
+    Struct,
+    TypeRef,
+)
 from mcp_bindgen.ir.spell import spell
 
 _Object = Struct | MapOf
+CAPABILITIES = {"client": "ClientCapabilities", "server": "ServerCapabilities"}
+"""The definitions of what each side declares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +88,14 @@ class _Derivation:
 
     def run(self) -> Bridge:
         methods = tuple(self._methods())
+        capabilities = self._capabilities()
         return Bridge(
             table=table.Table(
                 format=table.FORMAT,
                 old=self._old.revision,
                 new=self._new.revision,
                 methods=methods,
+                capabilities=capabilities,
                 nodes={name: self._nodes[name] for name in sorted(self._nodes)},
                 shapes={name: self._named[name] for name in sorted(self._named)},
             ),
@@ -86,6 +104,16 @@ class _Derivation:
 
     def _enter(self, rule: str, place: str, old: str, new: str, **said: str) -> None:
         self._entries.setdefault((rule, place, old, new), Entry(rule=rule, place=place, old=old, new=new, **said))
+
+    def _capabilities(self) -> dict[str, table.Node]:
+        """Return how what each side declares differs: the eras say it in different messages."""
+        found: dict[str, table.Node] = {}
+        for side, name in CAPABILITIES.items():
+            if name in self._old.definitions and name in self._new.definitions:
+                node = self._types(Ref(name=name), Ref(name=name), name)
+                if node is not None:
+                    found[side] = node
+        return found
 
     def _methods(self) -> list[table.Method]:
         names = renamed_methods(self._old, self._new)
@@ -107,13 +135,16 @@ class _Derivation:
 
     def _missing(self, method: Method, verb: str) -> None:
         kind = "request" if method.is_request else "notification"
+        rule = f"{kind}-method-{verb}"
         readings = (method.name, "-") if verb == "removed" else ("-", method.name)
-        said = "not offered, not answered; a program that needs it gets MissingInRevision"
+        row = self._rows.find(rule, method.message, method.name)
+        said = row.says if row else "not offered, not answered; a program that needs it gets MissingInRevision"
         self._enter(
-            f"{kind}-method-{verb}",
+            rule,
             method.message,
             *readings,
-            kind="method",
+            kind=row.kind if row else "method",
+            reason=row.reason if row else "",
             **{"down" if verb == "added" else "up": said},
         )
 
@@ -182,17 +213,21 @@ class _Derivation:
                 return self._objects(before, after, place)
             case ListOf(), ListOf() if before.bounds == after.bounds:
                 item = self._types(before.item, after.item, f"{place}[]")
-                return None if item is None else self._array(item, after.item)
+                return None if item is None else self._array(item, before.item, after.item)
             case _:
                 return self._fit(old, new, place)
 
-    def _array(self, item: table.Node, type_: TypeRef) -> table.Array:
-        """Return the node of a list; an item that may hold several values is split if a row says so."""
-        target = self._new.resolve(type_)
-        if not isinstance(target, Struct):
+    def _array(self, item: table.Node, old: TypeRef, new: TypeRef) -> table.Array:
+        """Return the node of a list; an item that holds several values only in the newer one is split by a row."""
+        source, target = self._old.resolve(old), self._new.resolve(new)
+        if not isinstance(source, Struct) or not isinstance(target, Struct):
             return table.Array(item=item)
         for member in target.fields:
+            before = source.field(member.wire_name)
+            known = {spell(leaf) for leaf in forms(before.type, self._old)} if before else set[str]()
             for leaf in forms(member.type, self._new):
+                if spell(leaf) in known:
+                    continue
                 row = self._rows.find("union-member-added", f"{target.name}.{member.wire_name}", spell(leaf))
                 if row is not None and row.convert == RULE_SPLIT:
                     return table.Array(item=item, split=member.wire_name, kind=row.kind)
@@ -221,12 +256,26 @@ class _Derivation:
         return table.Fallback(kind=row.kind, convert="join" if row.convert == RULE_SPLIT else row.convert)
 
     def _fit(self, old: TypeRef, new: TypeRef, place: str) -> table.Fit:
-        self._enter(
-            "type-changed", place, spell(old), spell(new), kind="form", down="refused if it does not fit", up="the same"
-        )
-        return table.Fit(
-            old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), fallback=table.Fallback(kind="form")
-        )
+        rule, readings = self._change(old, new)
+        row = self._rows.find(rule, place, readings[1])
+        if row is None:
+            said = {"down": "refused if it does not fit", "up": "the same"}
+            self._enter(rule, place, *readings, kind="form", **said)
+            fallback = table.Fallback(kind="form")
+        else:
+            fallback = self._decided(rule, place, readings, row, is_new=row.way == "down")
+        return table.Fit(old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), fallback=fallback)
+
+    def _change(self, old: TypeRef, new: TypeRef) -> tuple[str, tuple[str, str]]:
+        """Return what the diff calls the change of a type, and how it spells both sides."""
+        before, after = self._old.resolve(old), self._new.resolve(new)
+        if ANY in forms(new, self._new):
+            return "type-widened", (spell(old), spell(new))
+        if isinstance(before, ListOf) and isinstance(after, ListOf) and self._sides.same(before.item, after.item):
+            most = after.bounds.max_items
+            if before.bounds == replace(after.bounds, max_items=None):
+                return "constraint-added", ("-", f"max items {most}")
+        return "type-changed", (spell(old), spell(new))
 
     def _objects(self, old: _Object, new: _Object, place: str) -> table.Node | None:
         structs = _names(old, new)
@@ -275,15 +324,20 @@ class _Derivation:
         constants: dict[str, Any] = {}
         absent: dict[str, table.Fallback] = {}
         otherwise: dict[str, table.Fallback] = {}
+        unfit: dict[str, table.Fallback] = {}
         for field in only:
             name, here = field.wire_name, f"{place}.{field.wire_name}"
             need, verb = "required" if field.required else "optional", "added" if is_new else "removed"
             rule, spelled = f"property-{verb}-{need}", spell(field.type)
             readings = ("-", spelled) if is_new else (spelled, "-")
             row = self._rows.find(rule, here, spelled)
-            if field.required and isinstance(field.type, Literal) and len(field.type.values) == 1:
-                constants[name] = field.type.values[0]
+            if field.required and (assumed := self._assumed(field, here, is_new=is_new)) is not None:
+                constants[name] = assumed
+                if row is not None:
+                    unfit[name] = self._decided(rule, here, readings, row, is_new=True)
                 self._enter(rule, here, *readings, **{"up" if is_new else "down": "filled in"})
+            elif field.required and row is not None and row.convert == RULE_SESSION:
+                self._decided(rule, here, readings, row, is_new=not is_new)
             elif field.required:
                 absent[name] = self._decided(rule, here, readings, row, is_new=not is_new)
             elif row is not None and is_new:
@@ -296,7 +350,13 @@ class _Derivation:
                 self._enter(rule, here, *readings, kind="undeclared", **said)
         if is_new:
             return replace(found, added=shapes, fill_new=constants, absent_new=absent, said_otherwise=otherwise)
-        return replace(found, removed=shapes, fill_old=constants, absent_old=absent)
+        return replace(found, removed=shapes, fill_old=constants, absent_old=absent, unfit_old=unfit)
+
+    def _assumed(self, field: Field, place: str, *, is_new: bool) -> Scalar | None:
+        """Return what stands for a required member that is absent: its only value, or what the revision assumes."""
+        if isinstance(field.type, Literal) and len(field.type.values) == 1:
+            return field.type.values[0]
+        return (self._new if is_new else self._old).defaults.get(place)
 
     def _demands(
         self, found: table.Object, place: str, before: Mapping[str, Field], after: Mapping[str, Field]
@@ -313,7 +373,8 @@ class _Derivation:
             )
             row = self._rows.find(rule, f"{place}.{name}", need)
             fallback = self._decided(rule, f"{place}.{name}", readings, row, is_new=was.required)
-            (absent_old if was.required else absent_new)[name] = fallback
+            if row is None or row.convert != RULE_SESSION:
+                (absent_old if was.required else absent_new)[name] = fallback
         return replace(found, absent_old=absent_old, absent_new=absent_new)
 
 

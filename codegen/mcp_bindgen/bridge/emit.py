@@ -1,4 +1,4 @@
-"""Emit the conversions between the legacy revisions as Python modules."""
+"""Emit the conversions between the revisions as Python modules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -6,23 +6,19 @@ from itertools import pairwise
 from typing import Any, cast
 
 from mcp_bindgen.bridge.derive import Bridge, derive
+from mcp_bindgen.bridge.row import ERA
 from mcp_bindgen.bridge.rows import Rows
 from mcp_bindgen.emit.header import header
 from mcp_bindgen.emit.python import views
 from mcp_bindgen.emit.python.package import revision_folder
 from mcp_bindgen.emit.python.render import Page, Templates
-from mcp_bindgen.ingest.revisions import legacy_revisions
-from mcp_bindgen.ir.nodes import Era, Protocol
+from mcp_bindgen.ingest.revisions import released
+from mcp_bindgen.ir.nodes import Protocol
 
 FOLDER = "bridges"
 """The package that holds the conversions, beside those of the revisions."""
-NO_CHOICE = ("", "capability", "method")
+NO_CHOICE = ("", "capability", "method", ERA)
 """The kinds of entries on which no policy decides."""
-
-
-def legacy(protocols: Sequence[Protocol]) -> list[Protocol]:
-    """Return the revisions that bridges are built between, the oldest first."""
-    return sorted((p for p in protocols if p.era is Era.LEGACY), key=lambda p: p.revision)
 
 
 def derive_all(protocols: Sequence[Protocol], rows: Rows | None = None) -> tuple[Bridge, ...]:
@@ -32,9 +28,9 @@ def derive_all(protocols: Sequence[Protocol], rows: Rows | None = None) -> tuple
         ValueError: a row is about nothing, though all that are released are there.
     """
     rows = rows or Rows()
-    bridged = legacy(protocols)
+    bridged = sorted(protocols, key=lambda p: p.revision)
     found = tuple(derive(old, new, rows) for old, new in pairwise(bridged))
-    if len(bridged) == len(legacy_revisions()) and rows.stale():
+    if len(bridged) == len(released()) and rows.stale():
         raise ValueError(f"stale rows (mcp_bindgen.bridge.rows): {'; '.join(rows.stale())}")
     return found
 
@@ -45,8 +41,10 @@ def emit_bridges(protocols: Sequence[Protocol], command: str, templates: Templat
     if not bridges:
         return {}
     pages = list(map(table_page, bridges))
-    packages = {p.revision: revision_folder(p.revision) for p in legacy(protocols)}
-    index = {"packages": packages, "bridges": tuple(map(_view, bridges)), "kinds": kinds(bridges)}
+    revisions = sorted(protocols, key=lambda p: p.revision)
+    packages = {p.revision: revision_folder(p.revision) for p in revisions}
+    eras = {p.revision: p.era.value for p in revisions}
+    index = {"packages": packages, "eras": eras, "bridges": tuple(map(_view, bridges)), "kinds": kinds(bridges)}
     pages.append(Page(path="__init__.py", template="bridges.py.j2", context=index))
     return templates.render(pages, header(command))
 

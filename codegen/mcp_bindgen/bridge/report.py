@@ -6,7 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from mcp_bindgen.bridge.derive import Bridge, Entry
-from mcp_bindgen.bridge.rows import FRAMING, FramingRow
+from mcp_bindgen.bridge.row import ERA, FramingRow
+from mcp_bindgen.bridge.rows import FRAMING
 
 ALONG = "undeclared"
 """The kind of what is sent along."""
@@ -24,6 +25,10 @@ _SHORT = {
     "tool_result": "results of tools in sampling",
     "task": "tasks",
     "task_cancelled": "",
+    "elicitation_id": "",
+    "input_required": "",
+    "output_schema": "output schemas of other things than objects",
+    "structured_value": "structured content that is no object",
     "untitled_enum": "",
 }
 """What the kinds of rows are called in a list; nothing for those that are no loss, or part of another."""
@@ -50,8 +55,9 @@ def text(bridges: Sequence[Bridge]) -> Iterator[str]:
         yield f"  members that a peer of {old} does not know, sent along:"
         yield from _indented(_listed(_of(bridge, ALONG), "place"))
         yield f"  lost on the way to a peer of {new}:"
-        lost = [e for e in bridge.entries if e.up]
-        yield from _indented(f"{e.place}: {e.old} -> {e.up}" for e in lost)
+        yield from _indented(f"{e.place}: {e.old} -> {e.up}" for e in _lost(bridge))
+        for entry in _of_era(bridge):
+            yield f"  both ends: {entry.place}: {entry.down or entry.up}"
         for row in _framing(bridge):
             yield f"  the session: {row.place}: {row.says}"
         yield ""
@@ -79,9 +85,17 @@ def _page(bridge: Bridge) -> Iterator[str]:
         names = list(_listed(_of(bridge, kind), attribute))
         yield f"{intro}: {', '.join(f'`{name}`' for name in names) if names else 'none'}."
         yield ""
-    lost = [e for e in bridge.entries if e.up]
-    yield f"Lost on the way to a peer of {new}: {', '.join(f'`{e.place}`' for e in lost) if lost else 'nothing'}."
+    lost = [f"`{e.place}` ({e.up})" for e in _lost(bridge)]
+    yield f"Lost on the way to a peer of {new}: {', '.join(lost) if lost else 'nothing'}."
     yield ""
+    if any(_of_era(bridge)):
+        yield "What one era says by a message that the other one does not have:"
+        yield ""
+        yield "| what | becomes | why |"
+        yield "|---|---|---|"
+        for entry in _of_era(bridge):
+            yield f"| `{entry.place}` | {entry.down or entry.up} | {entry.reason} |"
+        yield ""
     for row in _framing(bridge):
         yield f"The session sees to `{row.place}`: {row.says}."
         yield ""
@@ -102,7 +116,7 @@ def summary(bridges: Sequence[Bridge]) -> str:
 
 
 def _rows(entries: Iterable[Entry]) -> list[Entry]:
-    found = [e for e in entries if e.down and e.kind not in ("", ALONG, CAPABILITY, METHOD)]
+    found = [e for e in entries if e.down and e.kind not in ("", ALONG, CAPABILITY, METHOD, ERA)]
     return sorted(found, key=lambda e: (e.kind, e.place, e.new))
 
 
@@ -114,6 +128,16 @@ def _decided(entries: Iterable[Entry]) -> Iterator[str]:
 
 def _of(bridge: Bridge, kind: str) -> list[Entry]:
     return [entry for entry in bridge.entries if entry.kind == kind and entry.down]
+
+
+def _of_era(bridge: Bridge) -> list[Entry]:
+    """Return what both ends of a conversation see to."""
+    return [entry for entry in bridge.entries if entry.kind == ERA]
+
+
+def _lost(bridge: Bridge) -> list[Entry]:
+    """Return what does not reach a peer of the newer revision; what is filled in or sent along does."""
+    return [e for e in bridge.entries if e.up and e.kind not in ("", ALONG, ERA)]
 
 
 def _listed(entries: Iterable[Entry], attribute: str) -> Iterator[str]:

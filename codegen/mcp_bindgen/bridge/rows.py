@@ -1,41 +1,12 @@
 """What is decided by hand: how a revision is told what it has no form for, or why it cannot be.
 
-A row that fits no difference between two neighbouring legacy revisions is stale, and an error (`stale`).
+A row that fits no difference between two neighbouring revisions is stale, and an error (`stale`).
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-RULE_SPLIT = "split"
-"""The name of the conversion that makes several items of a list out of one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One decision.
-
-    Attributes:
-        rule: the rule of the diff that sees the difference.
-        places: where, as the diff names places.
-        value: what only the newer side has there, as the diff spells it.
-        kind: the name by which a user's policy chooses.
-        convert: the function of `mcp_runtime.bridge.fallbacks` that says it otherwise; empty if nothing does.
-        says: what becomes of it, for people.
-        reason: why so.
-    """
-
-    rule: str
-    places: tuple[str, ...]
-    value: str
-    kind: str
-    convert: str = ""
-    says: str
-    reason: str
-
-    def fits(self, rule: str, place: str, value: str) -> bool:
-        """Whether the row is about a difference."""
-        return self.rule == rule and place in self.places and value == self.value
-
+from mcp_bindgen.bridge.eras import ERA_FRAMING, ERA_ROWS
+from mcp_bindgen.bridge.row import RULE_SPLIT, FramingRow, Row
 
 ROWS: tuple[Row, ...] = (
     Row(
@@ -172,21 +143,70 @@ ROWS: tuple[Row, ...] = (
         says="the notification is refused",
         reason="Without the id it can only be about a task, which the older revision does not have.",
     ),
+    Row(
+        rule="property-now-required",
+        places=("CancelledNotificationParams.requestId",),
+        value="required",
+        kind="task_cancelled",
+        says="the notification is refused",
+        reason="Without the id it can only be about a task, and core 2026-07-28 has none.",
+    ),
+    Row(
+        rule="result-alternative-removed",
+        places=("CallToolResult", "CreateMessageResult", "ElicitResult"),
+        value="CreateTaskResult",
+        kind="task",
+        says="the result is refused",
+        reason="Tasks are an extension from 2026-07-28 on; core has no place for them.",
+    ),
+    Row(
+        rule="result-alternative-added",
+        places=("CallToolResult", "GetPromptResult", "ReadResourceResult"),
+        value="InputRequiredResult",
+        kind="input_required",
+        says="its questions are asked as requests, and the handler is called again with the answers",
+        reason="An older server asks its client by requests of its own.",
+    ),
+    Row(
+        rule="property-removed-required",
+        places=("ElicitRequestURLParams.elicitationId",),
+        value="string",
+        kind="elicitation_id",
+        convert="new_id",
+        says="an id that is made up for it",
+        reason="The older client matches the notification of completion by it, which never comes.",
+    ),
+    Row(
+        rule="type-widened",
+        places=("CallToolResult.structuredContent", "ToolResultContent.structuredContent"),
+        value="any",
+        kind="structured_value",
+        convert="say_structured",
+        says="what is no object is said as a text block instead, unless one says the same",
+        reason="The older revision admits only objects there, and a client may refuse the result.",
+    ),
+    Row(
+        rule="property-removed-required",
+        places=("ToolOutputSchema.type",),
+        value='"object"',
+        kind="output_schema",
+        convert="leave_out",
+        says="a schema of something else than an object is left out, with the tool's promise to follow it",
+        reason="The older revision admits only schemas of objects, and the content is sent as text.",
+    ),
+    Row(
+        rule="constraint-added",
+        places=("CompleteResultCompletion.values",),
+        value="max items 100",
+        kind="completions",
+        convert="first_hundred",
+        says="the first hundred values",
+        reason="The older text had the same limit, but its schema did not.",
+        way="up",
+    ),
+    *ERA_ROWS,
 )
 """Every decision."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FramingRow:
-    """A difference of the frame around messages, which the session sees to: no conversion of params or results.
-
-    `between` names the neighbours that it stands between.
-    """
-
-    place: str
-    rules: tuple[str, ...]
-    between: tuple[tuple[str, str], ...]
-    says: str
 
 
 FRAMING: tuple[FramingRow, ...] = (
@@ -208,6 +228,7 @@ FRAMING: tuple[FramingRow, ...] = (
         between=(("2025-06-18", "2025-11-25"),),
         says="an error code passes as it is; who does not know it takes it for a failure like any other",
     ),
+    *ERA_FRAMING,
 )
 """What the session sees to."""
 

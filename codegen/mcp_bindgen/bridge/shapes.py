@@ -49,8 +49,8 @@ class Shapes:
             case Ref(name=name):
                 return self._definition(name)
             case ListOf(item=item, bounds=bounds):
-                _refuse(bounds)
-                return Items(item=self.shape(item))
+                _refuse(replace(bounds, max_items=None))
+                return Items(item=self.shape(item), at_most=bounds.max_items)
             case MapOf(value=value, bounds=bounds):
                 _refuse(bounds)
                 return Members(rest=self.shape(value))

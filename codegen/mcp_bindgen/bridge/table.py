@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of the tables, which the runtime checks."""
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -38,9 +38,10 @@ class Constants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """An array."""
+    """An array, of at most so many items."""
 
     item: "Shape"
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,7 @@ class Object:
     absent_old: Mapping[str, Fallback] = field(default_factory=lambda: _NONE)
     absent_new: Mapping[str, Fallback] = field(default_factory=lambda: _NONE)
     said_otherwise: Mapping[str, Fallback] = field(default_factory=lambda: _NONE)
+    unfit_old: Mapping[str, Fallback] = field(default_factory=lambda: _NONE)
     rest: "Node | None" = None
     declared: tuple[str, ...] = ()
     is_capabilities: bool = False
@@ -170,5 +172,6 @@ class Table:
     old: str
     new: str
     methods: tuple[Method, ...]
+    capabilities: "Mapping[str, Node]"
     nodes: Mapping[str, Object]
     shapes: Mapping[str, Shape]

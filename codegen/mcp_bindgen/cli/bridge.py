@@ -15,7 +15,7 @@ import typer
 from mcp_bindgen.cli.options import QuietOption, complete_revision
 from mcp_bindgen.cli.output import answer, write_file
 from mcp_bindgen.diagnostics import InputError, Location
-from mcp_bindgen.ingest.revisions import legacy_revisions
+from mcp_bindgen.ingest.revisions import released
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +33,7 @@ class BridgeFormat(StrEnum):
 
 def bridge(
     *,
-    old: Annotated[
-        str, typer.Argument(help="A released revision of the legacy era.", autocompletion=complete_revision)
-    ],
+    old: Annotated[str, typer.Argument(help="A released revision.", autocompletion=complete_revision)],
     new: Annotated[str, typer.Argument(help="Another one.", autocompletion=complete_revision)],
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, whole or not at all.")] = None,
     quiet: QuietOption = False,
@@ -66,10 +64,10 @@ def _between(old: str, new: str) -> "Sequence[Bridge]":
     from mcp_bindgen.bridge.emit import derive_all
     from mcp_bindgen.load import load_released
 
-    known = legacy_revisions()
+    known = tuple(released())
     for name in (old, new):
         if name not in known:
-            message = f"no revision that can be bridged; those are {', '.join(known)}"
+            message = f"no released revision; those are {', '.join(known)}"
             raise InputError.at(Location(source=name), message)
     if old == new:
         raise InputError.at(Location(source=old), "a revision needs no bridge to itself; name another one")

@@ -11,20 +11,35 @@ REVISIONS: _Final[_Mapping[str, str]] = {
     "2025-03-26": "v2025_03_26",
     "2025-06-18": "v2025_06_18",
     "2025-11-25": "v2025_11_25",
+    "2026-07-28": "v2026_07_28",
 }
 """The revisions that can be bridged, each with the package of its bindings."""
+ERAS: _Final[_Mapping[str, str]] = {
+    "2024-11-05": "legacy",
+    "2025-03-26": "legacy",
+    "2025-06-18": "legacy",
+    "2025-11-25": "legacy",
+    "2026-07-28": "modern",
+}
+"""How the conversations of each begin: ``legacy`` (with a handshake) or ``modern`` (without one)."""
 TABLES: _Final[_Mapping[tuple[str, str], str]] = {
     ("2024-11-05", "2025-03-26"): "v2024_11_05_v2025_03_26",
     ("2025-03-26", "2025-06-18"): "v2025_03_26_v2025_06_18",
     ("2025-06-18", "2025-11-25"): "v2025_06_18_v2025_11_25",
+    ("2025-11-25", "2026-07-28"): "v2025_11_25_v2026_07_28",
 }
 """The modules of the conversions, by the older and the newer revision."""
 KINDS: _Final[tuple[str, ...]] = (
     "audio",
+    "completions",
     "content_list",
+    "elicitation_id",
+    "input_required",
     "multi_select",
+    "output_schema",
     "resource_link",
     "structured_content",
+    "structured_value",
     "task",
     "task_cancelled",
     "titled_enum",

@@ -8,7 +8,7 @@ from typing import Final as _Final
 from mcp_runtime.bridge import table as _t
 
 TABLE: _Final = _t.Table(
-    format=1,
+    format=2,
     old="2024-11-05",
     new="2025-03-26",
     methods=(
@@ -26,6 +26,7 @@ TABLE: _Final = _t.Table(
         _t.Method(old="tools/call", new="tools/call", result=_t.Use(name="CallToolResult")),
         _t.Method(old="tools/list", new="tools/list", result=_t.Use(name="ListToolsResult")),
     ),
+    capabilities={"server": _t.Use(name="ServerCapabilities")},
     nodes={
         "CallToolResult": _t.Object(
             members={

@@ -8,7 +8,7 @@ from typing import Final as _Final
 from mcp_runtime.bridge import table as _t
 
 TABLE: _Final = _t.Table(
-    format=1,
+    format=2,
     old="2025-03-26",
     new="2025-06-18",
     methods=(
@@ -38,6 +38,7 @@ TABLE: _Final = _t.Table(
         _t.Method(old="tools/call", new="tools/call", result=_t.Use(name="CallToolResult")),
         _t.Method(old="tools/list", new="tools/list", result=_t.Use(name="ListToolsResult")),
     ),
+    capabilities={"client": _t.Use(name="ClientCapabilities")},
     nodes={
         "Annotations": _t.Object(added={"lastModified": _t.Scalar(kind="string")}),
         "AudioContent": _t.Object(members={"annotations": _t.Use(name="Annotations")}, added={"_meta": _t.Members()}),

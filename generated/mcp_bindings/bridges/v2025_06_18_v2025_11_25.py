@@ -8,7 +8,7 @@ from typing import Final as _Final
 from mcp_runtime.bridge import table as _t
 
 TABLE: _Final = _t.Table(
-    format=1,
+    format=2,
     old="2025-06-18",
     new="2025-11-25",
     methods=(
@@ -91,6 +91,7 @@ TABLE: _Final = _t.Table(
         ),
         _t.Method(old="tools/list", new="tools/list", result=_t.Use(name="ListToolsResult")),
     ),
+    capabilities={"client": _t.Use(name="ClientCapabilities"), "server": _t.Use(name="ServerCapabilities")},
     nodes={
         "CallToolRequestParams": _t.Object(added={"task": _t.Named(name="new.TaskMetadata")}),
         "CallToolResult": _t.Object(

@@ -122,6 +122,11 @@ class Compiled:
         node = self._node(method, part)
         return None if node is None else self.step(node)
 
+    def declared(self, side: str) -> Step | None:
+        """Return what converts the capabilities of a ``client`` or a ``server``, None if nothing has to be done."""
+        node = self._table.capabilities.get(side)
+        return None if node is None else self.step(node)
+
     def differs(self, method: str, part: str) -> bool:
         """Whether the types of a part differ at all, even if no value of this side's has to be changed."""
         return self._node(method, part) is not None

@@ -8,7 +8,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import uuid4
 
+from mcp_runtime.bridge.steps import DROPPED
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 
@@ -113,11 +115,29 @@ def name_titles(schema: Any) -> Any:
     }
 
 
+def first_hundred(values: Any) -> Any:
+    """Return the first hundred items of a list."""
+    return values[:100] if is_array(values) else values
+
+
+def new_id(_: Any) -> str:
+    """Return an id that nobody else has."""
+    return str(uuid4())
+
+
+def leave_out(_: Any) -> Any:
+    """Return what says that a value, or the object around it, is left out."""
+    return DROPPED
+
+
 VALUES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "describe": describe,
+    "first_hundred": first_hundred,
     "join": join,
     "join_strings": join_strings,
+    "leave_out": leave_out,
     "name_titles": name_titles,
+    "new_id": new_id,
 }
 """The functions that put one value in the place of another."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from mcp_runtime.bridge.fallbacks import OBJECTS, InOtherWords
 from mcp_runtime.bridge.policy import CAPABILITY, UNDECLARED, Action
 from mcp_runtime.bridge.steps import DROPPED, Convert, Place, Run, Step, needles_of
-from mcp_runtime.bridge.table import Fallback, Node, Object, Shape
+from mcp_runtime.bridge.table import Fallback, Fit, Node, Object, Shape
 from mcp_runtime.protocol.jsonrpc import is_object
 
 PREFIX: Final = "mcp-bindgen:"
@@ -21,8 +21,9 @@ MARKS: Final = frozenset((f'"{PREFIX}'.encode(),))
 
 _Part = Callable[[dict[str, Any], Place, Run], bool]
 """Changes an object; returns whether it may stay."""
-_Room: TypeAlias = tuple[Callable[[Any], bool], InOtherWords | None]
-"""Says whether a value fits where its name is declared, and how it is said otherwise, if it is."""
+_Room: TypeAlias = tuple[Callable[[Any], bool], InOtherWords | None, Convert | None]
+"""Says whether a value fits where its name is declared, how it is said otherwise and what becomes of one that does not
+fit, if something does."""
 
 
 class Compiled(Protocol):
@@ -90,6 +91,14 @@ class _Maker:
             step = self._compiled.step(member)
             if step is not None:
                 own = name if up or name not in names else names[name]
+                if isinstance(member, Fit) and self._says(member.fallback):
+                    self._add(
+                        _say_unfit(
+                            name, self._compiled.check(member.new if up else member.old, old=not up), member.fallback
+                        ),
+                        own,
+                    )
+                    continue
                 self.parts.append(_member(own, step.convert, needed=name in node.required))
                 self.needles.append(step.needles)
         if node.rest is not None:
@@ -110,7 +119,9 @@ class _Maker:
         for name, shape in new.items():
             otherwise = self._node.said_otherwise.get(name) if self._up else None
             words = None if otherwise is None else OBJECTS[otherwise.convert]
-            rooms[name] = self._compiled.check(shape, old=not self._up), words
+            unfit = None if self._up else self._node.unfit_old.get(name)
+            replace = None if unfit is None else self._compiled.replacement(unfit)
+            rooms[name] = self._compiled.check(shape, old=not self._up), words, replace
         if rooms:
             self.parts.append(_make_room(rooms))
             self.needles.append(frozenset(f'"{name}"'.encode() for name in rooms))
@@ -118,6 +129,10 @@ class _Maker:
     def _add(self, part: _Part, name: str) -> None:
         self.parts.append(part)
         self.needles.append(frozenset((f'"{name}"'.encode(),)))
+
+    def _says(self, fallback: Fallback) -> bool:
+        """Whether the rest of an object says one of its members."""
+        return fallback.convert in OBJECTS and self._compiled.action(fallback.kind) is Action.FALLBACK
 
     def _rest(self, rest: Node) -> None:
         step = self._compiled.step(rest)
@@ -148,7 +163,7 @@ class _Maker:
                 refuse = self._compiled.replacement(Fallback(kind=kind))
                 self._add(_refuse(name, refuse), name)
         if names:
-            self.parts.append(_give_back(tuple(names)))
+            self.parts.append(_give_back(tuple(names), self._node.fill_old if self._up else self._node.fill_new))
             self.needles.append(MARKS)
 
 
@@ -160,8 +175,10 @@ def _make_room(rooms: Mapping[str, _Room]) -> _Part:
 
     def make_room(held: dict[str, Any], at: Place, run: Run) -> bool:
         for name in [name for name in rooms if name in held]:
-            fits, words = rooms[name]
+            fits, words, replace = rooms[name]
             if not fits(held[name]):
+                if replace is not None and replace(held[name], (*at, name), run) is DROPPED:
+                    return False
                 held[PREFIX + name] = held.pop(name)
             elif words is not None and not words.is_said(held):
                 held[PREFIX + name] = True
@@ -170,13 +187,15 @@ def _make_room(rooms: Mapping[str, _Room]) -> _Part:
     return make_room
 
 
-def _give_back(names: tuple[str, ...]) -> _Part:
+def _give_back(names: tuple[str, ...], filled: Mapping[str, Any]) -> _Part:
+    """Give their names back to members that lost them, also where something was filled in under the name since."""
     taken = {PREFIX + name: name for name in names}
 
     def give_back(held: dict[str, Any], at: Place, run: Run) -> bool:
         for mark in [mark for mark in taken if mark in held]:
-            if taken[mark] not in held:
-                held[taken[mark]] = held.pop(mark)
+            name = taken[mark]
+            if name not in held or (name in filled and held[name] == filled[name]):
+                held[name] = held.pop(mark)
         return True
 
     return give_back
@@ -232,6 +251,20 @@ def _say(name: str, fallback: Fallback) -> _Part:
     return say_member
 
 
+def _say_unfit(name: str, fits: Callable[[Any], bool], fallback: Fallback) -> _Part:
+    words = OBJECTS[fallback.convert]
+
+    def say_unfit(held: dict[str, Any], at: Place, run: Run) -> bool:
+        if name in held and not fits(held[name]):
+            if not words.is_said(held):
+                words.say(held)
+            run.tell(fallback.kind, Action.FALLBACK, (*at, name))
+            del held[name]
+        return True
+
+    return say_unfit
+
+
 def _forget(name: str, kind: str) -> _Part:
     def forget(held: dict[str, Any], at: Place, run: Run) -> bool:
         if name in held:
@@ -259,6 +292,11 @@ def _fill(name: str, value: Any) -> _Part:
 
 def _demand(name: str, replace: Convert) -> _Part:
     def demand(held: dict[str, Any], at: Place, run: Run) -> bool:
-        return name in held or replace(None, (*at, name), run) is not DROPPED
+        if name not in held:
+            found = replace(None, (*at, name), run)
+            if found is DROPPED:
+                return False
+            held[name] = found
+        return True
 
     return demand

@@ -70,8 +70,8 @@ class Bridging:
     """How to talk to peers of other revisions.
 
     Attributes:
-        revisions: the revisions to offer, that of the implementation among them in any case; None for all of the
-            legacy era that are installed with it.
+        revisions: the revisions to offer, that of the implementation among them in any case; None for all that are
+            installed with it.
         policy: what is done with what a revision cannot say, by kind; `Action.FALLBACK` for kinds that are not named.
         on_loss: is told of every loss, each kind once per connection, method and place; the log is told too.
     """

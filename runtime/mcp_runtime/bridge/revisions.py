@@ -48,6 +48,11 @@ class Bridges:
         if strange:
             raise ValueError(f"a policy for {', '.join(strange)}; there is only {', '.join(self._index.KINDS)}")
 
+    def era(self, revision: str) -> str:
+        """Return how the conversations of a revision begin: ``legacy`` or ``modern``."""
+        found: str = self._index.ERAS[revision]
+        return found
+
     def wire(self, revision: str) -> Binding:
         """Return the bindings of a revision that is offered."""
         if revision == self.binding.revision:
@@ -118,6 +123,11 @@ class Conversions:
                     steps.append((step, compiled.target))
             self._found[key] = converter(method, part, steps)
         return self._found[key]
+
+    def declared(self, side: str) -> Converter | None:
+        """Return what converts the capabilities of a ``client`` or a ``server``, None if they are the same."""
+        found = [(compiled.declared(side), compiled.target) for compiled in self._compiled]
+        return converter(side, "capabilities", [(step, target) for step, target in found if step is not None])
 
     def refuses_more(self, method: str, part: str) -> bool:
         """Whether the source may refuse a value that is valid in the target once it is converted."""

@@ -45,14 +45,14 @@ def bridge(
 
     Args:
         server: an object of a generated `Server`; its handlers see only the types of its own revision.
-        revisions: the revisions to offer beside its own; None for all of the legacy era that are installed with it.
+        revisions: the revisions to offer beside its own; None for all that are installed with it.
         policy: what is done with what a revision cannot say, by kind (docs/bridging.md); `Action.FALLBACK` for kinds
             that are not named.
         on_loss: is told of every loss, each kind once per connection, method and place; the log is told too.
 
     Raises:
         ValueError: the package of the server has no conversions, or the policy names a kind that does not exist.
-        UnsupportedRevision: a revision is not installed, or not of the legacy era.
+        UnsupportedRevision: a revision is not installed.
     """
     from mcp_runtime.bridge.revisions import Bridges
 

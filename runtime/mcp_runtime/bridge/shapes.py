@@ -1,5 +1,6 @@
 """Whether a JSON value is of a shape, as JSON Schema means it: 1.0 is an integer, true is no number."""
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
@@ -27,8 +28,8 @@ class Checks:
             case Constants(values=values):
                 known = frozenset(map(_distinct, values))
                 return lambda value: not isinstance(value, dict | list) and _distinct(value) in known
-            case Items(item=item):
-                return _items(self.check(item))
+            case Items():
+                return _items(self.check(shape.item), shape.at_most)
             case Members():
                 return self._members(shape)
             case AnyOf(forms=forms):
@@ -66,8 +67,9 @@ def _nothing(value: Any) -> bool:
     return False
 
 
-def _items(check: Check) -> Check:
-    return lambda value: is_array(value) and all(map(check, value))
+def _items(check: Check, at_most: int | None) -> Check:
+    most = sys.maxsize if at_most is None else at_most
+    return lambda value: is_array(value) and len(value) <= most and all(map(check, value))
 
 
 def _scalar(shape: Scalar) -> Check:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of tables that this runtime reads."""
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -38,9 +38,10 @@ class Constants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """An array."""
+    """An array, of at most so many items."""
 
     item: "Shape"
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,7 @@ class Object:
         absent_old: what is done if a member is missing that the older side must have and the newer one need not.
         absent_new: the same, the other way round.
         said_otherwise: added members whose meaning the older side can be told in another way.
+        unfit_old: what is done if a member that only the older side declares has a value that it does not admit.
         rest: what stands beside the declared members, if that differs.
         declared: the declared members of both sides, where `rest` is given.
         is_capabilities: whether the members are abilities, which a revision either knows or has not.
@@ -112,6 +114,7 @@ class Object:
     absent_old: Mapping[str, Fallback] = field(default_factory=lambda: _NONE)
     absent_new: Mapping[str, Fallback] = field(default_factory=lambda: _NONE)
     said_otherwise: Mapping[str, Fallback] = field(default_factory=lambda: _NONE)
+    unfit_old: Mapping[str, Fallback] = field(default_factory=lambda: _NONE)
     rest: "Node | None" = None
     declared: tuple[str, ...] = ()
     is_capabilities: bool = False
@@ -195,6 +198,7 @@ class Table:
         old: the older revision.
         new: the newer revision.
         methods: the methods whose messages differ.
+        capabilities: how what a ``client`` and a ``server`` declare differs.
         nodes: the pairs of objects that are used under their names.
         shapes: the shapes that are used under their names.
     """
@@ -203,5 +207,6 @@ class Table:
     old: str
     new: str
     methods: tuple[Method, ...]
+    capabilities: "Mapping[str, Node]"
     nodes: Mapping[str, Object]
     shapes: Mapping[str, Shape]

@@ -1,26 +1,30 @@
 """One conversation in another revision than that of the implementation: what stands between session and types."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
 from pydantic_core import from_json, to_json
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.bridge.convert import PARAMS, RESULT, Converter, Report
-from mcp_runtime.bridge.policy import Loss, MissingInRevision, NotExpressible, telling
+from mcp_runtime.bridge.convert import PARAMS, Converter, Report
+from mcp_runtime.bridge.eras import NEEDLESS, RESOURCE_NOT_FOUND, said_in, with_meta, without_meta
+from mcp_runtime.bridge.policy import MissingInRevision, NotExpressible, telling
 from mcp_runtime.bridge.revisions import Bridges, Conversions
 from mcp_runtime.bridge.steps import Told
 from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.validation import Reader
 
+StandIn: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
+"""Takes the params of a request; returns its result, both as the implementation's revision has them."""
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 SHORT: Final = 4096
 """Bytes up to which a look for words is faster than a look at every object."""
-
-_INFO: Final = {"name": "", "version": ""}
 
 
 class Wire:
@@ -32,6 +36,12 @@ class Wire:
 
     Attributes:
         binding: the bindings of the negotiated revision.
+        adds_meta: whether an implementation of the legacy era talks to a peer of the modern one.
+        strips_meta: the other way round.
+        meta: what a client of the legacy era said when the session began, as `_meta` of each of its requests.
+        stand_ins: what is done in place of requests of a client that the negotiated revision does not have, by method.
+        on_log_level: is told of the level of log messages that a request of a client asks for.
+        listen: listens for changes of some lists and resources in a session; None where the peer's era has a request.
     """
 
     def __init__(self, bridges: Bridges, revision: str) -> None:
@@ -43,6 +53,21 @@ class Wire:
         self._tell = telling(bridges.bridging.on_loss)
         self._told: set[Told] = set()
         self._plans: dict[tuple[str, str], _Plan] = {}
+        eras = (self._own.era, self.binding.era)
+        self.adds_meta, self.strips_meta = eras == ("legacy", "modern"), eras == ("modern", "legacy")
+        self.meta: Mapping[str, Any] = _NOTHING
+        self.stand_ins: Mapping[str, StandIn] = {}
+        self.on_log_level: Callable[[str], None] = _ignore
+        self.listen: Callable[[Sequence[str], Sequence[str]], Coroutine[Any, Any, Any]] | None = None
+
+    @property
+    def crosses_eras(self) -> bool:
+        """Whether the implementation and the peer are of different eras."""
+        return self.adds_meta or self.strips_meta
+
+    def spoken(self, method: AnyMethod) -> AnyMethod:
+        """Return the record of a method in the negotiated revision; its own if only the implementation's has it."""
+        return self.binding.methods.get(method.name, method)
 
     def has(self, name: str) -> bool:
         """Whether the negotiated revision has a method; methods of vendors are in all of them."""
@@ -65,10 +90,14 @@ class Wire:
             NotExpressible: the revision cannot say it, and the policy refuses to say something else.
         """
         self.check(method)
-        converter = self._out.converter(method.name, part)
+        converter = None if self._is_native(method) else self._out.converter(method.name, part)
         if converter is None or not converter.concerns(encoded):
             return encoded
         return to_json(converter.convert(from_json(encoded), self._tell, self._told))
+
+    def _is_native(self, method: AnyMethod) -> bool:
+        """Whether a message is one of the negotiated revision already: who sends or takes it speaks that itself."""
+        return self.binding.methods.get(method.name) is method
 
     def incoming(self, method: AnyMethod, part: str, value: dict[str, Any], text: bytes, reader: Reader) -> Any:
         """Return what arrived as the implementation's revision says it; `value` is taken over.
@@ -76,6 +105,14 @@ class Wire:
         Raises:
             RemoteProtocolError: it is not valid in the negotiated revision, or the implementation's cannot say it.
         """
+        if self._is_native(method):
+            return value
+        value = self._incoming(method, part, value, text, reader)
+        if self.meta and part == PARAMS and isinstance(method, RequestMethod):
+            return said_in(value, self.meta)
+        return value
+
+    def _incoming(self, method: AnyMethod, part: str, value: dict[str, Any], text: bytes, reader: Reader) -> Any:
         found = self._plans.get((method.name, part))
         plan = self._plan(method, part) if found is None else found
         if plan.types:
@@ -89,6 +126,32 @@ class Wire:
                 revision=error.revision, method=error.method, pointer=error.pointer, reason=error.reason
             ) from error
 
+    def addressed(self, method: AnyMethod, params: bytes, meta: Mapping[str, Any]) -> bytes:
+        """Return params that are about to leave with or without the `_meta` that only the modern era has.
+
+        Args:
+            method: their method.
+            params: the params.
+            meta: what each request of this side carries in the modern era; empty on a server's side.
+        """
+        if not meta or not isinstance(method, RequestMethod) or self._is_native(method):
+            return params
+        if self.adds_meta:
+            return with_meta(params, meta)
+        if self.strips_meta:
+            params, level = without_meta(params)
+            if level:
+                self.on_log_level(level)
+        return params
+
+    def code(self, code: int) -> int:
+        """Return the code of an error of the peer as the implementation's revision has it."""
+        return INVALID_PARAMS if self.strips_meta and code == RESOURCE_NOT_FOUND else code
+
+    def is_needless(self, method: AnyMethod) -> bool:
+        """Whether a notification is one that the peer's era needs not be told."""
+        return self.adds_meta and method.name in NEEDLESS
+
     def _plan(self, method: AnyMethod, part: str) -> "_Plan":
         # What only admits more members needs no reading of its own: the implementation's types say the same.
         types = self.types(method, part) if self._in.refuses_more(method.name, part) else ()
@@ -97,7 +160,7 @@ class Wire:
 
     def types(self, method: AnyMethod, part: str) -> tuple[WireType[Any], ...]:
         """Return the types that a part of a method's messages may have in the negotiated revision."""
-        found = self.binding.methods.get(method.name, method)
+        found = self.spoken(method)
         if part == PARAMS:
             return () if found.params is None else (found.params,)
         return (*found.alternatives, found.result) if isinstance(found, RequestMethod) else ()
@@ -111,12 +174,10 @@ class Wire:
         return self._known(side, capabilities, _ignore)
 
     def _known(self, side: Side, capabilities: Mapping[str, Any], report: Report) -> dict[str, Any]:
-        part, info = (PARAMS, "clientInfo") if side is Side.CLIENT else (RESULT, "serverInfo")
-        converter = self._out.converter(INITIALIZE, part)
+        converter = self._out.declared(side.value)
         if converter is None:
             return dict(capabilities)
-        whole = {"protocolVersion": "", "capabilities": capabilities, info: dict(_INFO)}
-        found: dict[str, Any] = converter.convert(from_json(to_json(whole)), report)["capabilities"]
+        found: dict[str, Any] = converter.convert(from_json(to_json(capabilities)), report)
         return found
 
 
@@ -139,5 +200,5 @@ def _validate(types: tuple[WireType[Any], ...], method: str, value: dict[str, An
     reader.read(types[-1], value, method)
 
 
-def _ignore(loss: Loss) -> None:
+def _ignore(loss: object) -> None:
     """Tell nobody."""

@@ -49,9 +49,10 @@ class Answers:
         ask_inside: asks the requester inside a result; None if nothing does, as in the legacy era.
         go_on: lets the handler that asked go on; None to hand what comes to a handler as it is.
         record: does recorded work; by default each time it is asked to.
+        tell_listeners: tells those who listen of a change that a handler of the legacy era told; None for an error.
     """
 
-    __slots__ = ("ask_inside", "context", "go_on", "handlers", "hints", "record", "stamp", "stub")
+    __slots__ = ("ask_inside", "context", "go_on", "handlers", "hints", "record", "stamp", "stub", "tell_listeners")
 
     def __init__(self) -> None:
         self.handlers: dict[str, tuple[AnyMethod, Handler]] = {}
@@ -61,6 +62,7 @@ class Answers:
         self.ask_inside: AskInside | None = None
         self.go_on: GoOn | None = None
         self.record: Recorder = run_once
+        self.tell_listeners: Callable[[AnyMethod, Any], None] | None = None
         self.context: Callable[..., Any]
 
 

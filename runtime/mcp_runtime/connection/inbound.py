@@ -22,7 +22,7 @@ from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.turns import Turns
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import PeerError, RemoteProtocolError
-from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod
+from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Cancelled
 from mcp_runtime.protocol.jsonrpc import Key, Request
@@ -33,7 +33,6 @@ from mcp_runtime.protocol.text import clipped
 
 P = TypeVar("P")
 
-_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
 _ENDS = (KeyboardInterrupt, SystemExit)
 """What ends the program, not only a handler."""
 MAX_WAITING: Final = 1_000
@@ -274,12 +273,7 @@ class Inbound:
         request, requester = received.message, received.requester
         name = request.method
         found = requester.answers.handlers.get(name)
-        may_come = (
-            found is not None
-            and found[0].direction is not _EMBEDDED
-            and (not found[0].capability or name in requester.may_receive)
-        )
-        if found is None or not may_come or not requester.has(name):
+        if found is None or not requester.may_ask(found[0]) or not requester.has(name):
             # No more than that: a client that speaks both eras asks server/discover first, to learn from the error.
             self._link.complain(logging.DEBUG, "%s is not answered here", clipped(name, 100))
             self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
@@ -307,7 +301,11 @@ class Inbound:
     def _goes_on(self, go_on: GoOn, method: AnyMethod, received: Received) -> bool:
         """Whether a request went to a handler that is suspended, or was refused since there is none."""
         state: Any = (received.message.params or {}).get("requestState")
-        if state is None or not (isinstance(method, RequestMethod) and method.multi_round_trip):
+        if state is None:
+            return False
+        wire = received.requester.wire
+        spoken = method if wire is None else wire.spoken(method)
+        if not (isinstance(spoken, RequestMethod) and spoken.multi_round_trip):
             return False
         try:
             return go_on(received, state)

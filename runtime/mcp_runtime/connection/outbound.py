@@ -11,14 +11,14 @@ from pydantic import BaseModel
 from mcp_runtime.caller import CallOptions, Progress, call_options
 from mcp_runtime.connection.chain import Proceed, through
 from mcp_runtime.connection.deadlines import Deadlines
-from mcp_runtime.connection.inputs import asker, carrier
+from mcp_runtime.connection.inputs import asker, carrier, is_embedded
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.pending import Pending
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Call, Interim, Results
-from mcp_runtime.connection.returned import hinted, introduced, write_result
+from mcp_runtime.connection.returned import hinted, introduced, said, write_result
 from mcp_runtime.connection.sent import check_sent
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import (
@@ -30,7 +30,7 @@ from mcp_runtime.errors import (
     RemoteProtocolError,
     RequestTimeout,
 )
-from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod, WireType
+from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.events import Progressed
 from mcp_runtime.protocol.jsonrpc import Failure, Id, Result
@@ -43,9 +43,7 @@ from mcp_runtime.protocol.text import clipped
 R = TypeVar("R")
 T = TypeVar("T")
 
-# Once, since Python 3.11 runs code to find a member of an enumeration.
-_EMBEDDED: Final = Direction.EMBEDDED
-_SERVER: Final = Side.SERVER
+_SERVER: Final = Side.SERVER  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
 class Outbound:
@@ -100,8 +98,11 @@ class Outbound:
 
         `call` is the timeout of the whole call that the request belongs to.
         """
-        if method.direction is _EMBEDDED and self._link.requester.wire is None:
-            return await self._ask_inside(method, params, type_, options)
+        if self._link.side is _SERVER:
+            if is_embedded(method, self._link.requester_for(CURRENT.get())):
+                return await self._ask_inside(method, params, type_, options)
+        elif (wire := self._link.requester.wire) is not None and method.name in wire.stand_ins:
+            return cast("T", await wire.stand_ins[method.name](params))
         id_, future = self._begin(method, params, type_, call_options(options), call)
         # Wait for the answer, not for the transport: one that takes nothing any more would outlast every timeout.
         try:
@@ -209,10 +210,15 @@ class Outbound:
         if work is None or not work.is_suspended:  # what is suspended may outlive its connection
             link.check_open()
         requester = link.requester_for(work)
+        if requester.wire is not None and requester.wire.is_needless(method):
+            return link.main
         if requester.is_modern and work is not None and not work.is_open:
             # Nothing may follow the answer to a request, or its cancellation (2026-07-28, basic/patterns).
             return link.main
         if requester.is_modern and method.name in UNRELATED and not _is_listening(work):
+            if requester.answers.tell_listeners is not None:
+                requester.answers.tell_listeners(method, params)
+                return link.main
             reason = "changes are told to those who listen for them: use list_changed() or resource_updated()"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
         session = link.modern if requester.is_modern else link.session
@@ -233,13 +239,15 @@ class Outbound:
             return ANSWER
         try:
             found, requester = result.result, self._link.requester
-            if requester.wire is not None:
-                found = requester.wire.incoming(pending.method, "result", found, text, requester.reader)
-            type_, resume = pending.type, None
-            if pending.method.results and type_ is pending.method.result:
-                type_, resume = self.results.told(pending.method, found, requester)
+            method, type_, resume = pending.method, pending.type, None
+            wire = requester.wire
+            spoken = method if wire is None else cast("RequestMethod[Any, Any]", wire.spoken(method))
+            if spoken.results and type_ is method.result:
+                type_, resume = self.results.told(spoken, found, requester)
                 if not self._link.limits.strict:
-                    found = self.results.completed(type_, found, pending.method.name, requester)
+                    found = self.results.completed(type_, found, method.name, requester)
+            if wire is not None and resume is None:
+                found, type_ = wire.incoming(method, "result", found, text, requester.reader), pending.type
             value = requester.reader.read(type_, found, pending.method.name)
         except RemoteProtocolError as error:
             self._link.report(error)
@@ -250,9 +258,9 @@ class Outbound:
 
     def take_failure(self, failure: Failure) -> None:
         """Hand an error to the caller that waits for a result."""
-        binding = self._link.requester.binding
+        binding, wire = self._link.requester.binding, self._link.requester.wire
         make = binding.error if binding else PeerError
-        error = make(failure.code, failure.message, failure.data)
+        error = make(failure.code if wire is None else wire.code(failure.code), failure.message, failure.data)
         error.is_from_peer = True
         self.fail(failure.id, error)
 
@@ -300,11 +308,12 @@ class Outbound:
             LocalProtocolError: it is not what the protocol allows, and `Limits.check_sent` is set.
             WrongResult: it is none of the method's results, or a number in it is not finite.
         """
-        if requester.answers.stamp and (hint := requester.answers.hints.get(method.name)) is not None:
+        hint = requester.answers.hints.get(method.name) if requester.answers.stamp else None
+        if hint is not None:
             result = hinted(result, hint)
         encoded = write_result(method, result, self.results.accepted)
         if requester.wire is not None:
-            encoded = requester.wire.outgoing(method, "result", encoded)
+            encoded = requester.wire.outgoing(method, "result", encoded if hint is None else said(encoded, hint))
         if requester.answers.stamp:
             encoded = introduced(encoded, result, requester)
         if self._link.limits.check_sent:
@@ -336,11 +345,12 @@ class Outbound:
         return found
 
     def _encode_params(self, method: AnyMethod, params: Any, requester: Requester) -> bytes | None:
+        wire = requester.wire
         if params is None or method.params is None:
-            return None
+            return wire.addressed(method, b"{}", requester.meta) if wire is not None and wire.adds_meta else None
         encoded = method.params.encode(params)
-        if requester.wire is not None:
-            encoded = requester.wire.outgoing(method, "params", encoded)
+        if wire is not None:
+            encoded = wire.addressed(method, wire.outgoing(method, "params", encoded), requester.meta)
         if method.name in LEAVING and (broken := LEAVING[method.name](params, encoded)) is not None:
             raise LocalProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
         if self._link.limits.check_sent:

@@ -9,6 +9,7 @@ from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerErro
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.capabilities import declarer, put
 from mcp_runtime.protocol.modern import MISSING_CAPABILITY
+from mcp_runtime.protocol.names import RESOURCES_READ
 from mcp_runtime.protocol.rules import broken_error
 from mcp_runtime.protocol.text import clipped
 
@@ -37,7 +38,7 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
     """
     error = _judged(error)
     if isinstance(error, PeerError) and not error.is_from_peer:
-        return _allowed(error, method, requester, complain) if requester.is_modern else error
+        return _allowed(error, method, requester, complain) if requester.is_modern else _older(error, method, requester)
     if isinstance(error, MethodNotImplemented):
         return PeerError(jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": error.method})
     if isinstance(error, MissingCapability) and _is_of_peer(error, requester):
@@ -63,10 +64,18 @@ def _allowed(error: PeerError, method: str, requester: Requester, complain: Comp
     code = error.code
     if code == _RESOURCE_NOT_FOUND:
         return PeerError(jsonrpc.INVALID_PARAMS, error.message, error.data)
-    if -32099 <= code <= -32000 and (requester.binding is None or code not in requester.binding.errors):
+    if -32099 <= code <= -32000 and (requester.spoken is None or code not in requester.spoken.errors):
         text = "the handler of %s raised error %d, which %s does not have"
         complain(logging.ERROR, text, method, code, requester.revision)
         return PeerError(jsonrpc.INTERNAL_ERROR, error.message, error.data)
+    return error
+
+
+def _older(error: PeerError, method: str, requester: Requester) -> PeerError:
+    """Return an error of a server of the modern era in the words of a client of the legacy era: what is missing."""
+    is_missing = error.code == jsonrpc.INVALID_PARAMS and method == RESOURCES_READ and "uri" in (error.data or ())
+    if is_missing and requester.wire is not None and requester.wire.strips_meta:
+        return PeerError(_RESOURCE_NOT_FOUND, error.message, error.data)
     return error
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.connection.answers import Answers
+from mcp_runtime.method import AnyMethod, Direction
 from mcp_runtime.protocol.capabilities import is_open, sendable
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.validation import Reader
@@ -13,6 +14,7 @@ from mcp_runtime.protocol.validation import Reader
 if TYPE_CHECKING:
     from mcp_runtime.bridge.wire import Wire
 
+_EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to find a member of an enumeration
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 _NOTHING: Final[Mapping[Side, Mapping[str, Any]]] = MappingProxyType({Side.CLIENT: _EMPTY, Side.SERVER: _EMPTY})
 
@@ -57,8 +59,9 @@ class Requester(NamedTuple):
 
     @property
     def is_modern(self) -> bool:
-        """Whether it speaks a revision of the modern era."""
-        return self.binding is not None and self.binding.era == "modern"
+        """Whether it speaks a revision of the modern era, over a bridge or not."""
+        binding = self.binding if self.wire is None else self.wire.binding
+        return binding is not None and binding.era == "modern"
 
     @property
     def spoken(self) -> Binding | None:
@@ -71,9 +74,25 @@ class Requester(NamedTuple):
         spoken = self.spoken
         return spoken.revision if spoken is not None else ""
 
+    @property
+    def result_tag(self) -> str:
+        """The property that tells the results of a request apart in the revision that is spoken; empty if none does."""
+        spoken = self.spoken
+        return spoken.result_tag if spoken is not None else ""
+
+    def method(self, name: str) -> AnyMethod | None:
+        """Return the record of a method in this side's own revision, else in the one that is spoken."""
+        own = self.binding.methods.get(name) if self.binding is not None else None
+        return self.wire.binding.methods.get(name) if own is None and self.wire is not None else own
+
     def has(self, method: str) -> bool:
         """Whether the revision that is spoken has a method of this side's."""
         return self.wire is None or self.wire.has(method)
+
+    def may_ask(self, method: AnyMethod) -> bool:
+        """Whether the peer may send a request, as far as capabilities go."""
+        sent = method if self.wire is None else self.wire.spoken(method)
+        return sent.direction is not _EMBEDDED and (not method.capability or method.name in self.may_receive)
 
     def is_open(self, path: str, sender: Side) -> bool:
         """Whether a side may send what needs a capability."""

@@ -167,7 +167,7 @@ class Results:
 
 
 def _tag(requester: Requester) -> str:
-    return requester.binding.result_tag if requester.binding is not None else ""
+    return requester.result_tag
 
 
 def _place(method: RequestMethod[Any, Any], requester: Requester) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What handlers return, written as results; what is none is the author's mistake, and never reaches the peer."""
 
+import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ from mcp_runtime.json_text import finite, write_long
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.model import WireModel
 from mcp_runtime.protocol.binary import LONG, PLAIN, content_lists, has_long_binary
+from mcp_runtime.protocol.jsonrpc import dump
 from mcp_runtime.protocol.modern import stamped
 from mcp_runtime.protocol.rules import judge_of
 from mcp_runtime.protocol.text import clipped
@@ -55,7 +57,7 @@ def introduced(encoded: bytes, result: Any, requester: Requester) -> bytes:
     stamp = requester.answers.stamp
     if _has_meta(result.__class__) and getattr(result, "meta", None) is None:
         return stamp + encoded[1:]
-    tag = requester.binding.result_tag if requester.binding is not None and isinstance(result, dict) else ""
+    tag = requester.result_tag if isinstance(result, dict) else ""
     return stamped(encoded, stamp, tag)
 
 
@@ -73,6 +75,11 @@ def hinted(result: Any, hint: CacheHint) -> Any:
     said = {"ttl_ms": hint.milliseconds, "cache_scope": hint.scope}
     unsaid = {n: v for n, v in said.items() if n in type(result).model_fields and n not in result.model_fields_set}
     return result.model_copy(update=unsaid) if unsaid else result
+
+
+def said(encoded: bytes, hint: CacheHint) -> bytes:
+    """Return a written result that says how long it may be kept, though its own revision has no words for that."""
+    return dump({"ttlMs": hint.milliseconds, "cacheScope": hint.scope, **json.loads(encoded)})
 
 
 def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> Callable[[Any], bytes]:

@@ -65,8 +65,8 @@ class Subscription:
             self.agreed = params.notifications.model_dump(mode="json")
             if not self._acknowledged.done():
                 self._acknowledged.set_result(None)
-        elif name in _CHANGES:
-            self._stream.put(Change(what=_CHANGES[name], uri=getattr(params, "uri", None), params=params), size)
+        elif name in CHANGES:
+            self._stream.put(Change(what=CHANGES[name], uri=getattr(params, "uri", None), params=params), size)
 
     async def acknowledged(self, timeout: float | None) -> None:
         """Wait until the server has said what it will tell of.
@@ -135,7 +135,7 @@ class _Streams:
 
     def take(self, received: "Received") -> None:
         """Take a notification, if it belongs to one of them."""
-        message, binding = received.message, self._connection.binding
+        message, binding = received.message, self._connection.requester.spoken
         params = message.params or {}
         if message.method == names.NOTIFICATIONS_CANCELLED:
             id_: Any = params.get("requestId")
@@ -166,8 +166,13 @@ async def listen(
     timeout: float | None,
 ) -> Subscription:
     """Listen for changes; see `ClientStub.listen`."""
-    binding = connection.binding
+    binding = connection.requester.spoken
     method = binding.methods.get(names.SUBSCRIPTIONS_LISTEN) if binding is not None else None
+    wire = connection.requester.wire
+    if wire is not None and wire.listen is not None:
+        areas = {"tools": tools, "prompts": prompts, "resources": resource_list}
+        found: Subscription = await wire.listen([area for area, wanted in areas.items() if wanted], resources)
+        return found
     if not isinstance(method, RequestMethod) or method.params is None:
         reason = "this revision has sessions: subscribe to resources, and take notifications of lists by handlers"
         raise LocalProtocolError(
@@ -192,7 +197,8 @@ async def listen(
     return subscription
 
 
-_CHANGES: Final[Mapping[str, str]] = {
+CHANGES: Final[Mapping[str, str]] = {
     names.NOTIFICATIONS_RESOURCES_UPDATED: "resource",
     **{names.list_changed(area): area for area in names.AREAS},
 }
+"""What the notifications that a subscription is about say has changed."""

@@ -1,7 +1,7 @@
 """Who listens for changes in the modern era (2026-07-28, basic/patterns/subscriptions): requests that stay open."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Protocol
 
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.errors import PeerError
@@ -24,6 +24,18 @@ def covers(held: str, uri: str) -> bool:
     return uri == held or uri.startswith(held if held.endswith("/") else f"{held}/")
 
 
+class Subscriber(Protocol):
+    """Lets a server that is written for the legacy era take note of the resources that are listened for."""
+
+    async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
+        """Ask the server's handler; returns whether it agrees."""
+        ...
+
+    def release(self, uris: Iterable[str]) -> None:
+        """Tell the server's handler that nobody listens for these resources any more."""
+        ...
+
+
 class Listeners:
     """The requests over one connection that listen for changes of one server.
 
@@ -34,13 +46,15 @@ class Listeners:
 
     Attributes:
         server: the server.
+        subscriber: takes note of the resources that are listened for; None if nobody has to.
     """
 
     def __init__(self, connection: Connection, server: ServerHandlers, capabilities: Mapping[str, Any]) -> None:
-        assert connection.binding is not None
+        assert connection.requester.spoken is not None
         self.server = server
+        self.subscriber: Subscriber | None = None
         self._connection = connection
-        self._methods = connection.binding.methods
+        self._methods = connection.requester.spoken.methods
         self._known = {_flag(area): declares(capabilities, f"{area}.listChanged") for area in names.AREAS}
         self._knows_uris = declares(capabilities, "resources.subscribe")
         self._listening: list[_Listener] = []
@@ -60,6 +74,8 @@ class Listeners:
         if len(uris) > MAX_URIS:
             pointer = f"/notifications/{_URIS}"
             raise PeerError(INVALID_PARAMS, f"{pointer}: at most {MAX_URIS:,} resources", {"pointer": pointer})
+        if self._knows_uris and self.subscriber is not None:
+            uris = [uri for uri in uris if await self.subscriber.subscribe(uri, ctx)]
         if self._knows_uris and uris:
             agreed[_URIS] = uris
         listener = _Listener(exchange, agreed)
@@ -83,6 +99,14 @@ class Listeners:
         ]
         return await self._tell_all(wanting, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
 
+    def post(self, name: str, arguments: Mapping[str, Any]) -> None:
+        """Tell who listens for a notification, without waiting until they can take it."""
+        for listener in self._living():
+            uri = arguments.get("uri")
+            if any(covers(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else listener.wants(name):
+                method, params = self._notification(listener, self._methods[name], arguments)
+                self._connection.post(method, params, exchange=listener.exchange)
+
     def end(self) -> None:
         """Say to all that nothing more comes."""
         for listener in self._living():
@@ -90,7 +114,12 @@ class Listeners:
                 self._connection.conclude(listener.exchange, listener.answer, "the server ends the subscription")
 
     def _living(self) -> "list[_Listener]":
-        self._listening = [listener for listener in self._listening if listener.exchange.is_open]
+        gone = [listener for listener in self._listening if not listener.exchange.is_open]
+        if gone:
+            self._listening = [listener for listener in self._listening if listener.exchange.is_open]
+            if self.subscriber is not None:
+                held = {uri for listener in self._listening for uri in listener.agreed.get(_URIS, ())}
+                self.subscriber.release({uri for one in gone for uri in one.agreed.get(_URIS, ())} - held)
         return self._listening
 
     async def _tell_all(self, listeners: "list[_Listener]", name: str, arguments: Mapping[str, Any]) -> int:
@@ -99,9 +128,14 @@ class Listeners:
         return len(listeners)
 
     async def _tell(self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]) -> None:
-        assert isinstance(method, NotificationMethod) and method.params is not None
-        params = method.params.build({**arguments, "_meta": _tag(listener.exchange)})
+        method, params = self._notification(listener, method, arguments)
         await self._connection.notify(method, params, exchange=listener.exchange)
+
+    def _notification(
+        self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]
+    ) -> tuple[NotificationMethod[Any], Any]:
+        assert isinstance(method, NotificationMethod) and method.params is not None
+        return method, method.params.build({**arguments, "_meta": _tag(listener.exchange)})
 
 
 class _Listener:
@@ -119,6 +153,10 @@ class _Listener:
         self.exchange = exchange
         self.agreed = agreed
         self.answer = b""
+
+    def wants(self, name: str) -> bool:
+        """Whether it is told of a change of a list, by the name of the notification."""
+        return any(self.agreed.get(_flag(area)) for area in names.AREAS if names.list_changed(area) == name)
 
     def hold(self, answer: bytes) -> None:
         """Keep the answer until the end."""

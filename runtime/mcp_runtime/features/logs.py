@@ -42,10 +42,8 @@ class Logging:
 
     def install(self, connection: Connection) -> None:
         """Answer ``logging/setLevel`` where there is one, before the server's own handler if it has one."""
-        binding = connection.binding
-        assert binding is not None
         connection.features[_FEATURE] = asyncio.get_running_loop()
-        method = binding.methods.get(LOGGING_SET_LEVEL)
+        method = connection.requester.method(LOGGING_SET_LEVEL)
         if not isinstance(method, RequestMethod):
             return
         own = connection.handler(LOGGING_SET_LEVEL)

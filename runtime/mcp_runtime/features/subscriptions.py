@@ -59,9 +59,9 @@ class Subscriptions:
     updates: bool = False
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare what no handler can: in the legacy era the server's handlers do."""
-        is_modern = connection.requester.is_modern and "resources" in declared
-        return ("resources.subscribe",) if is_modern and self.updates else ()
+        """Declare what no handler can: a server that is written for the legacy era has handlers for it."""
+        is_modern = connection.binding is not None and connection.binding.era == "modern"
+        return ("resources.subscribe",) if is_modern and self.updates and "resources" in declared else ()
 
     def install(self, connection: Connection) -> None:
         """Note subscriptions, if the server takes them."""
@@ -91,9 +91,7 @@ def _accept(uri: str) -> None:
 
 def _follow(connection: Connection, name: str, check: Callable[[str], None], change: Callable[[str], None]) -> None:
     """Note the URI of a request once the server's own handler has answered it, unless the check refuses it."""
-    binding, own = connection.binding, connection.handler(name)
-    assert binding is not None
-    method = binding.methods[name]
+    method, own = connection.requester.method(name), connection.handler(name)
     assert isinstance(method, RequestMethod)
 
     async def handler(params: Any, ctx: Context[Any]) -> Any:

@@ -26,6 +26,7 @@ from mcp_runtime.settings import ClientOptions
 
 if TYPE_CHECKING:
     from mcp_runtime.bridge.revisions import Bridges
+    from mcp_runtime.bridge.wire import Wire
 
 
 class Client(Protocol):
@@ -64,6 +65,7 @@ class Opening:
         self._peer = peer
         self._options = options
         self._bridges: Bridges | None = None
+        self._wire: Wire | None = None
         self._clients: Mapping[str, type[Client]] = {}
         self._handlers: Mapping[str, Handlers] = {}
         self._connection: Connection
@@ -94,7 +96,8 @@ class Opening:
     ) -> ClientT:
         if self._peer.connection is not None:
             raise ConnectionClosed("this peer has a conversation already; connect anew for another one")
-        self._clients, self._handlers = _allowed(clients, self._options), own_handlers
+        self._clients = clients
+        self._clients, self._handlers = self._allowed(), own_handlers
         try:
             await self._connect()
             await self._begin()
@@ -103,6 +106,10 @@ class Opening:
                     raise MissingCapability(path, "this client")
             if not self._connection.requester.is_modern:
                 await self._connection.notify(self._method(NOTIFICATIONS_INITIALIZED), None)
+            if self._wire is not None and self._wire.crosses_eras:
+                from mcp_runtime.features.crossing.client import cross
+
+                await cross(self._connection, self._wire, self._named())
         except BaseException as error:
             await self._connection.aclose(f"the handshake failed: {error}")
             raise
@@ -117,6 +124,9 @@ class Opening:
     async def _begin(self) -> None:
         """Ask a server of either era for the newest revision that both sides speak."""
         stateless, legacy = self._of_era("modern"), self._of_era("legacy")
+        if stateless and legacy and self._is_written_for_sessions:
+            await self._begin_session(max(legacy), max(stateless))
+            return
         if stateless:
             try:
                 await self._discover(max(stateless))
@@ -133,8 +143,26 @@ class Opening:
                 await self._connect()
         await self._initialize(max(legacy))
 
+    async def _begin_session(self, legacy: str, stateless: str) -> None:
+        """Begin a session with a server that has them, since nothing has to be bridged between eras there."""
+        try:
+            await self._initialize(legacy)
+        except PeerError as refused:
+            try:
+                await self._discover(stateless)
+            except NotModern:
+                raise refused from None
+
+    @property
+    def _is_written_for_sessions(self) -> bool:
+        """Whether this is a client of the legacy era that is bridged to others."""
+        return self._bridges is not None and self._bridges.binding.era == "legacy"
+
+    def _era(self, revision: str) -> str:
+        return self._clients[revision].__binding__.era if self._bridges is None else self._bridges.era(revision)
+
     def _of_era(self, era: str) -> list[str]:
-        return [revision for revision, client in self._clients.items() if client.__binding__.era == era]
+        return [revision for revision in self._clients if self._era(revision) == era]
 
     async def _discover(self, revision: str, tried: frozenset[str] = frozenset()) -> None:
         """Ask what the server speaks, and go on in that.
@@ -218,36 +246,36 @@ class Opening:
     def _bind(self, revision: str) -> None:
         """Speak a revision, over a bridge if it is not the client's own, and find out what to declare in it."""
         connection, client, handlers = self._connection, self._clients[revision], self._handlers.get(revision)
-        wire = wire_to(self._bridges, revision)
+        wire = self._wire = wire_to(self._bridges, revision)
         connection.bind(client.__binding__, client(connection), handlers.__context__ if handlers else Context, wire)
         if handlers is not None:
             answer_with(handlers, connection)
         answered = handlers.implemented() if handlers else frozenset[str]()
         self._offer = Offer(connection, answered, features(self._options), self._options)
 
+    def _allowed(self) -> Mapping[str, type[Client]]:
+        """Return those of the clients that the options allow, by revision.
+
+        Raises:
+            ValueError: they allow none.
+        """
+        options, clients = self._options, self._clients
+        found = {
+            revision: client
+            for revision, client in clients.items()
+            if revision >= options.minimum and options.era in ("auto", self._era(revision))
+        }
+        if not found:
+            wanted = f"era={options.era!r}, minimum={options.minimum!r}"
+            raise ValueError(f"the options ({wanted}) leave no revision of {', '.join(sorted(clients))}")
+        return found
+
     def _named(self) -> dict[str, str]:
         return named(self._options.name, self._options.version, self._options.title)
 
     def _method(self, name: str) -> Any:
-        assert self._connection.binding is not None
-        return self._connection.binding.methods[name]
-
-
-def _allowed(clients: Mapping[str, type[ClientT]], options: ClientOptions) -> Mapping[str, type[ClientT]]:
-    """Return those of some clients that the options allow, by revision.
-
-    Raises:
-        ValueError: they allow none.
-    """
-    found = {
-        revision: client
-        for revision, client in clients.items()
-        if revision >= options.minimum and options.era in ("auto", client.__binding__.era)
-    }
-    if not found:
-        wanted = f"era={options.era!r}, minimum={options.minimum!r}"
-        raise ValueError(f"the options ({wanted}) leave no revision of {', '.join(sorted(clients))}")
-    return found
+        assert self._connection.requester.spoken is not None
+        return self._connection.requester.spoken.methods[name]
 
 
 def features(options: ClientOptions) -> tuple[Feature, ...]:

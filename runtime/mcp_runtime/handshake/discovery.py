@@ -37,8 +37,8 @@ async def discover(connection: Connection, meta: Mapping[str, Any], timeout: flo
         PeerError: it is of the modern era, and refuses the request.
         ConnectionClosed: it left.
     """
-    assert connection.binding is not None
-    method = connection.binding.methods[SERVER_DISCOVER]
+    assert connection.requester.spoken is not None
+    method = connection.requester.spoken.methods[SERVER_DISCOVER]
     assert isinstance(method, RequestMethod) and method.params is not None
     try:
         found = await connection.request(

@@ -17,8 +17,8 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.features.inputs.suspended import Suspensions
 from mcp_runtime.features.listeners import Listeners
 from mcp_runtime.features.logs import Logging
-from mcp_runtime.handlers import ServerHandlers, answer_with
-from mcp_runtime.handshake.offer import Offer, identity, introduced, server_features
+from mcp_runtime.handlers import answer_with
+from mcp_runtime.handshake.offer import Offer, Served, identity, introduced, server_features
 from mcp_runtime.inputs import InputState, Suspended
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol import modern
@@ -33,8 +33,8 @@ MAX_SHARED_LENGTH: Final = 16_384
 """How many characters a sender may say of itself to be kept."""
 
 
-class _Served(NamedTuple):
-    """A server of one revision, and what is the same for all of its requesters."""
+class _Base(NamedTuple):
+    """What is the same for all requesters of one revision."""
 
     requester: Requester
     capabilities: Mapping[str, Any]
@@ -49,15 +49,17 @@ class Requesters:
 
     Args:
         connection: what the requests come over.
-        servers: one object of a generated `Server` for each revision of the modern era.
+        servers: what answers in each revision of the modern era.
         legacy: the revisions of the legacy era that are served as well.
     """
 
-    def __init__(self, connection: Connection, servers: Sequence[ServerHandlers], legacy: Sequence[str]) -> None:
+    def __init__(self, connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]) -> None:
         self._connection = connection
         self._legacy = tuple(sorted(legacy))
-        self._supported = sorted({*legacy, *(server.__binding__.revision for server in servers)})
-        self._servers = {server.__binding__.revision: self._set_up(server) for server in servers}
+        self._supported = sorted({*legacy, *servers})
+        self._servers = servers
+        # A bridge costs something, and many a client of the legacy era needs none.
+        self._bases = {name: self._set_up(name, found) for name, found in servers.items() if found.bridges is None}
         self._shared: OrderedDict[str, Requester] = OrderedDict()
         self._last: tuple[_Said, Requester] | None = None
 
@@ -114,40 +116,50 @@ class Requesters:
             raise _invalid(modern.CLIENT_INFO, "must be an object")
         if log_level is not None and log_level not in LEVELS:
             raise _invalid(modern.LOG_LEVEL, f"must be one of {', '.join(LEVELS)}")
-        base, own = self._servers[revision]
-        return base.declaring(
-            own, capabilities, info=info or {}, log_level=log_level, principal=principal, headers=headers
-        )
+        if revision not in self._bases:
+            self._bases[revision] = self._set_up(revision, self._servers[revision])
+        base, own = self._bases[revision]
+        theirs = capabilities if base.wire is None else base.wire.declared(Side.CLIENT, capabilities)
+        return base.declaring(own, theirs, info=info or {}, log_level=log_level, principal=principal, headers=headers)
 
-    def _set_up(self, server: ServerHandlers) -> _Served:
-        """Let a server answer requests of its revision, whoever sends them."""
-        connection, binding, options = self._connection, server.__binding__, server.effective_options()
+    def _set_up(self, revision: str, served: Served) -> _Base:
+        """Let a server answer requests of a revision, whoever sends them."""
+        connection, server, wire = self._connection, served.server, served.wire(revision)
+        options, spoken = server.effective_options(), wire.binding if wire else server.__binding__
         answers = Answers()
         answers.stub, answers.context = server.__peer__(connection), server.__context__
         answers.stamp = modern.stamp(introduced(server, options))
-        answers.hints = _hints(binding, options)
+        answers.hints = _hints(spoken, options)
         if isinstance(options.inputs, Suspended):
             suspensions = Suspensions.of(server, options.inputs)
             answers.ask_inside, answers.go_on = suspensions.ask, partial(suspensions.go_on, connection)
         requester = Requester(
-            side=Side.SERVER, reader=connection.reader(binding.revision), answers=answers, binding=binding
+            side=Side.SERVER,
+            reader=connection.reader(revision),
+            answers=answers,
+            binding=server.__binding__,
+            wire=wire,
         )
         with connection.set_up_for(requester):
             own = Offer(connection, server.answered(), server_features(options), options).capabilities
-            discover = binding.methods[SERVER_DISCOVER]
+            discover = spoken.methods[SERVER_DISCOVER]
             assert isinstance(discover, RequestMethod)
             said = {"supportedVersions": self._supported, "capabilities": own, "instructions": options.instructions}
             connection.handle(discover, partial(_discover, discover, said))
             if options.logging:
                 Logging().install(connection)
-            Listeners(connection, server, own)
+            listeners = Listeners(connection, server, own)
             answer_with(server, connection)
             if isinstance(options.inputs, InputState):
                 # It needs an extra.
                 from mcp_runtime.features.inputs.sealed import SealedInputs
 
                 SealedInputs(connection, introduced(server, options)["name"], options.inputs).install()
-        return _Served(requester, own)
+            if wire is not None and wire.adds_meta:
+                from mcp_runtime.features.crossing.server import stand_alone
+
+                stand_alone(connection, listeners)
+        return _Base(requester, own)
 
     def _stray(self, request: Request) -> PeerError:
         """Return the error for a request that says of no revision that it is of it, and belongs to no session."""

@@ -1,6 +1,7 @@
 """What a side offers when a conversation begins: its features, its capabilities, its name."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,22 @@ from mcp_runtime.settings import ServerOptions, Settings
 if TYPE_CHECKING:
     from mcp_runtime.bridge.revisions import Bridges
     from mcp_runtime.bridge.wire import Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The server that answers in a revision, over bridges if that is not its own."""
+
+    server: ServerHandlers
+    bridges: "Bridges | None" = None
+
+    def era(self, revision: str) -> str:
+        """Return how conversations in a revision begin: ``legacy`` or ``modern``."""
+        return self.server.__binding__.era if self.bridges is None else self.bridges.era(revision)
+
+    def wire(self, revision: str) -> "Wire | None":
+        """Return the bridge to a revision, None if it is the server's own."""
+        return wire_to(self.bridges, revision)
 
 
 class Offer:
@@ -45,9 +62,13 @@ class Offer:
 
     def _declare(self, answered: Iterable[str], settings: Settings) -> dict[str, Any]:
         connection, wire = self._connection, self._connection.requester.wire
-        spoken = connection.requester.spoken
-        assert spoken is not None
-        declared = derive(connection.side, (spoken.methods[name] for name in answered if name in spoken.methods))
+        spoken, own = connection.requester.spoken, connection.binding
+        assert spoken is not None and own is not None
+        known = dict(spoken.methods)
+        if own.era != spoken.era:
+            # What one era does by a method of its own, the other one may have a capability for as well.
+            known = {**own.methods, **known}
+        declared = derive(connection.side, (known[name] for name in answered if name in known))
         for feature in self._features:
             for path in feature.declares(connection, declared):
                 put(declared, path)

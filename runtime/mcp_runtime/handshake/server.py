@@ -1,8 +1,7 @@
 """The server's side of the handshake: which revision is spoken, and what is declared (basic/lifecycle)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.server import BridgedServer
@@ -12,17 +11,13 @@ from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.handlers import ServerHandlers, answer_with, remember
 from mcp_runtime.handshake.arguments import check_handlers, warn_of_gaps
-from mcp_runtime.handshake.offer import Offer, identity, introduced, server_features, wire_to
+from mcp_runtime.handshake.offer import Offer, Served, identity, introduced, server_features
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader
-
-if TYPE_CHECKING:
-    from mcp_runtime.bridge.revisions import Bridges
-    from mcp_runtime.bridge.wire import Wire
 
 AnyServer: TypeAlias = "ServerHandlers | BridgedServer[ServerHandlers]"
 """An object of a generated `Server`, or one that is bridged (`mcp_runtime.bridge`)."""
@@ -33,8 +28,9 @@ async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
     by_revision = _by_revision(servers)
     if not by_revision:
         raise ValueError("there is no server to serve")
-    modern = [served.server for served in by_revision.values() if served.is_modern]
-    legacy = {revision: served for revision, served in by_revision.items() if not served.is_modern}
+    eras = {revision: served.era(revision) for revision, served in by_revision.items()}
+    modern = {revision: served for revision, served in by_revision.items() if eras[revision] == "modern"}
+    legacy = {revision: served for revision, served in by_revision.items() if revision not in modern}
     first = by_revision[max(legacy or by_revision)].server
     options = first.effective_options()
     connection = Connection(transport, Side.SERVER, options, options.middleware)
@@ -42,8 +38,8 @@ async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
         _Reception(connection, legacy).initialize if legacy else None,
         _requesters(connection, modern, tuple(legacy)) if modern else None,
     )
-    for server in modern:
-        remember(server, connection)
+    for served in modern.values():
+        remember(served.server, connection)
     return connection
 
 
@@ -57,14 +53,15 @@ def revisions_of(servers: Sequence[AnyServer]) -> frozenset[str]:
     by_revision = _by_revision(servers)
     if not by_revision:
         raise ValueError("there is no server to serve")
+    eras = {revision: served.era(revision) for revision, served in by_revision.items()}
     for revision, served in by_revision.items():
-        if served.is_modern:
+        if eras[revision] == "modern" and served.bridges is None:
             raise ValueError(f"{revision} has no handshake; this transport serves revisions that have one")
-    return frozenset(by_revision)
+    return frozenset(revision for revision, era in eras.items() if era == "legacy")
 
 
 def _requesters(
-    connection: Connection, servers: Sequence[ServerHandlers], legacy: Sequence[str]
+    connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]
 ) -> Callable[[Request, Channel], Requester]:
     # A server of the legacy era alone pays for nothing of the modern one.
     from mcp_runtime.handshake.modern import Requesters
@@ -72,26 +69,9 @@ def _requesters(
     return Requesters(connection, servers, legacy).of
 
 
-@dataclass(frozen=True, slots=True)
-class _Served:
-    """The server that answers in a revision, over bridges if that is not its own."""
-
-    server: ServerHandlers
-    bridges: "Bridges | None" = None
-
-    @property
-    def is_modern(self) -> bool:
-        """Whether it answers requests that stand alone."""
-        return self.server.__binding__.era == "modern"
-
-    def wire(self, revision: str) -> "Wire | None":
-        """Return the bridge to a revision, None if it is the server's own."""
-        return wire_to(self.bridges, revision)
-
-
-def _by_revision(servers: Sequence[AnyServer]) -> dict[str, _Served]:
-    found: dict[str, _Served] = {}
-    bridged: dict[str, _Served] = {}
+def _by_revision(servers: Sequence[AnyServer]) -> dict[str, Served]:
+    found: dict[str, Served] = {}
+    bridged: dict[str, Served] = {}
     for given in servers:
         server, bridges = (given.server, given.bridges) if isinstance(given, BridgedServer) else (given, None)
         check_handlers(server, ServerHandlers)
@@ -99,9 +79,9 @@ def _by_revision(servers: Sequence[AnyServer]) -> dict[str, _Served]:
         binding = server.__binding__
         if binding.revision in found:
             raise ValueError(f"two servers speak {binding.revision}; one per revision is enough")
-        found[binding.revision] = _Served(server, bridges)
+        found[binding.revision] = Served(server, bridges)
         for revision in bridges.revisions if bridges else ():
-            bridged.setdefault(revision, _Served(server, bridges))
+            bridged.setdefault(revision, Served(server, bridges))
     # A server of a revision answers in it; without one, the first that is bridged to it.
     return {**bridged, **found}
 
@@ -109,7 +89,7 @@ def _by_revision(servers: Sequence[AnyServer]) -> dict[str, _Served]:
 class _Reception:
     """Answers `initialize` on one connection."""
 
-    def __init__(self, connection: Connection, servers: Mapping[str, _Served]) -> None:
+    def __init__(self, connection: Connection, servers: Mapping[str, Served]) -> None:
         self._connection = connection
         self._servers = servers
 
@@ -133,6 +113,10 @@ class _Reception:
         offer = Offer(connection, server.answered(), server_features(options), options)
         principal, headers = identity(channel)
         offer.settle(params["capabilities"], info=params["clientInfo"], principal=principal, headers=headers)
+        if wire is not None and wire.strips_meta:
+            from mcp_runtime.features.crossing.server import begin_session
+
+            begin_session(connection, wire)
         remember(server, connection)
         return _result(server, spoken, offer.capabilities)
 

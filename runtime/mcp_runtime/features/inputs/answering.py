@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from pydantic import BaseModel
+from pydantic_core import to_json
+
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.results import Call
 from mcp_runtime.connection.returned import write_result
@@ -26,8 +29,8 @@ class InputAnswers:
 
     def install(self, connection: Connection) -> None:
         """Go on from results that ask for input."""
-        assert connection.binding is not None
-        for method in connection.binding.methods.values():
+        assert connection.requester.spoken is not None
+        for method in connection.requester.spoken.methods.values():
             if isinstance(method, RequestMethod) and method.multi_round_trip:
                 for value, type_ in method.results.items():
                     if type_ is not method.result:
@@ -41,9 +44,8 @@ class InputAnswers:
         if not requests and asked.request_state is None:
             raise _broken(connection, call.method, "", "the result asks for nothing, and has no requestState")
         answers = await _all(connection, call.method, requests)
-        more = {"input_responses": answers or None, "request_state": asked.request_state}
         assert call.params is not None
-        result = await call.again(call.params.model_copy(update=more))
+        result = await call.again(_retried(call.params, answers, asked.request_state))
         # What depends on input may not be kept, whatever the server says (server/utilities/caching).
         return result.model_copy(update={"ttl_ms": 0}) if call.method.cacheable else result
 
@@ -69,12 +71,29 @@ async def _one(connection: Connection, request: Any) -> Any:
     assert connection.binding is not None
     method = connection.binding.methods[request.method]
     assert isinstance(method, RequestMethod)
-    answer = await connection.ask_self(method, request.params)
-    return json.loads(write_result(method, answer))
+    requester, params = connection.requester, request.params
+    wire = requester.wire
+    if wire is not None and params is not None and method.params is not None:
+        said = params.model_dump(mode="json")
+        given = wire.incoming(method, "params", said, to_json(said), requester.reader)
+        params = requester.reader.read(method.params, given, method.name)
+    answer = write_result(method, await connection.ask_self(method, params))
+    return json.loads(answer if wire is None else wire.outgoing(method, "result", answer))
+
+
+def _retried(params: Any, answers: dict[str, Any], state: str | None) -> Any:
+    """Return the params of a call with answers and the state; a client of the legacy era has no fields for them."""
+    more: dict[str, Any] = {"inputResponses": answers or None, "requestState": state}
+    model: type[BaseModel] = params.__class__
+    fields = {field.alias or name: name for name, field in model.model_fields.items()}
+    known = {fields[wire]: value for wire, value in more.items() if wire in fields}
+    unknown = {wire: value for wire, value in more.items() if wire not in fields and value is not None}
+    return params.model_copy(update={**known, **unknown})
 
 
 def _check_declared(connection: Connection, method: AnyMethod, key: str, request: Any) -> None:
-    asked = connection.binding.methods.get(request.method) if connection.binding else None
+    spoken = connection.requester.spoken
+    asked = spoken.methods.get(request.method) if spoken else None
     pointer = f"/inputRequests/{clipped(key, 64)}"
     if asked is None or connection.handler(asked.name) is None:
         raise _broken(connection, method, pointer, f"{request.method} is not answered here, and was not declared")

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
+from mcp_runtime.connection.requester import Requester
 from mcp_runtime.errors import PeerError, RemoteProtocolError
 from mcp_runtime.method import RequestMethod, WireType
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, is_object
-from mcp_runtime.protocol.validation import Reader
 
 _NOT_OF_THE_CALL: Final = frozenset(("_meta", "inputResponses", "requestState"))
 
@@ -57,14 +57,16 @@ def input_required(questions: Mapping[str, Question], state: str, stamp: bytes) 
 
 
 def read_answers(
-    questions: Mapping[str, tuple[RequestMethod[Any, Any], WireType[Any]]], params: Mapping[str, Any], reader: Reader
+    questions: Mapping[str, tuple[RequestMethod[Any, Any], WireType[Any]]],
+    params: Mapping[str, Any],
+    requester: Requester,
 ) -> dict[str, Any]:
-    """Return the answers that params have; what was not asked is ignored.
+    """Return the answers that params have, each of the type of its question; what was not asked is ignored.
 
     Args:
         questions: the method of each question and the type of its answer, by its key.
         params: the params of the request, by wire names.
-        reader: reads what the client sends.
+        requester: who sent it.
 
     Raises:
         PeerError: an answer is not valid.
@@ -77,7 +79,10 @@ def read_answers(
         try:
             if not is_object(given[key]):
                 raise PeerError(INVALID_PARAMS, "an answer is an object", {"pointer": f"/inputResponses/{key}"})
-            found[key] = reader.read(type_, given[key], method.name)
+            answer, wire = given[key], requester.wire
+            if wire is not None:
+                answer = wire.incoming(method, "result", answer, to_json(answer), requester.reader)
+            found[key] = requester.reader.read(type_, answer, method.name)
         except RemoteProtocolError as error:
             pointer = f"/inputResponses/{key}{error.pointer}"
             raise PeerError(INVALID_PARAMS, f"{pointer}: {error.reason}", {"pointer": pointer}) from error

@@ -79,7 +79,7 @@ class SealedInputs:
         waiting = {key: _type_of(asked.method, requester) for key, asked in record.questions.items() if asked.is_open}
         given: Any = params.get("inputResponses")
         # What was not asked is ignored, so that it need not be valid.
-        params["inputResponses"] = {key: given[key] for key in read_answers(waiting, params, requester.reader)}
+        params["inputResponses"] = {key: given[key] for key in read_answers(waiting, params, requester)}
         return False
 
     async def record(self, work: Work, name: str, effect: Effect) -> Any:

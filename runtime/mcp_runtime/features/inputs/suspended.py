@@ -129,7 +129,7 @@ class Suspensions:
         may_come = work.connection is connection or (self._settings.shared and _is_running(asking.loop))
         if task is None or not may_come or requester.principal != work.requester.principal or not is_same:
             raise unknown_state()
-        answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester.reader)
+        answers = read_answers({key: (q.method, q.type) for key, q in asking.open.items()}, params, requester)
         self._forget(asking)
         work.connection = connection
         connection.resume(work, task, received)

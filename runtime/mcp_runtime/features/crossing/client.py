@@ -1,0 +1,176 @@
+"""A client that is written for one era, and a server of the other one."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.errors import MissingCapability, PeerError, RequestTimeout
+from mcp_runtime.features.crossing.listening import listen_in_session
+from mcp_runtime.features.listen import Subscription, listen
+from mcp_runtime.method import RequestMethod
+from mcp_runtime.protocol import modern, names
+from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.legacy import Side
+
+if TYPE_CHECKING:
+    from mcp_runtime.bridge.wire import Wire
+
+
+async def cross(connection: Connection, wire: "Wire", named: Mapping[str, str]) -> None:
+    """Stand in for what the server's era does otherwise, now that the conversation has begun.
+
+    Args:
+        connection: the connection.
+        wire: the bridge between the eras.
+        named: how the client names itself.
+    """
+    if wire.adds_meta:
+        await _SessionOfClient(connection, wire).begin()
+    else:
+        _stand_alone(connection, wire, named)
+
+
+class _SessionOfClient:
+    """What a client of the legacy era has a session for, with a server that has none."""
+
+    def __init__(self, connection: Connection, wire: "Wire") -> None:
+        self._connection = connection
+        self._subscribed: dict[str, Subscription] = {}
+        wire.stand_ins = {
+            names.PING: self._ping,
+            names.LOGGING_SET_LEVEL: self._set_level,
+            names.RESOURCES_SUBSCRIBE: self._subscribe,
+            names.RESOURCES_UNSUBSCRIBE: self._unsubscribe,
+        }
+
+    async def begin(self) -> None:
+        """Listen for what a server of the legacy era would tell without being asked."""
+        declared = self._connection.declared[Side.SERVER]
+        wanted = {area: declares(declared, f"{area}.listChanged") for area in names.AREAS}
+        if not any(wanted.values()):
+            return
+        try:
+            await listen(
+                self._connection,
+                tools=wanted["tools"],
+                prompts=wanted["prompts"],
+                resource_list=wanted["resources"],
+                resources=(),
+                timeout=None,
+            )
+        except (PeerError, RequestTimeout) as error:
+            self._connection.complain(logging.WARNING, "the server does not tell of changes of its lists: %s", error)
+
+    async def _ping(self, params: Any) -> Any:
+        """Ask anything that a server answers."""
+        spoken = self._connection.requester.spoken
+        assert spoken is not None
+        discover = spoken.methods[names.SERVER_DISCOVER]
+        assert isinstance(discover, RequestMethod) and discover.params is not None
+        asked = discover.params.build({"_meta": dict(self._connection.request_meta())})
+        await self._connection.request(discover, asked, None)
+        return self._empty(names.PING)
+
+    async def _set_level(self, params: Any) -> Any:
+        """Say the level in each request from now on."""
+        connection = self._connection
+        self._check(names.LOGGING_SET_LEVEL)
+        declared, meta = connection.declared, {**connection.request_meta(), modern.LOG_LEVEL: params.level}
+        connection.learn(declared[Side.CLIENT], declared[Side.SERVER], meta=meta)
+        return self._empty(names.LOGGING_SET_LEVEL)
+
+    async def _subscribe(self, params: Any) -> Any:
+        self._check(names.RESOURCES_SUBSCRIBE)
+        if params.uri not in self._subscribed:
+            self._subscribed[params.uri] = await listen(
+                self._connection,
+                tools=False,
+                prompts=False,
+                resource_list=False,
+                resources=[params.uri],
+                timeout=None,
+            )
+        return self._empty(names.RESOURCES_SUBSCRIBE)
+
+    async def _unsubscribe(self, params: Any) -> Any:
+        subscription = self._subscribed.pop(params.uri, None)
+        if subscription is not None:
+            await subscription.aclose()
+        return self._empty(names.RESOURCES_UNSUBSCRIBE)
+
+    def _check(self, name: str) -> None:
+        """Check that the server declared what a request needs.
+
+        Raises:
+            MissingCapability: it did not.
+        """
+        method = self._method(name)
+        if method.capability and not self._connection.requester.is_open(method.capability, Side.CLIENT):
+            raise MissingCapability(method.capability, name)
+
+    def _method(self, name: str) -> RequestMethod[Any, Any]:
+        assert self._connection.binding is not None
+        method = self._connection.binding.methods[name]
+        assert isinstance(method, RequestMethod)
+        return method
+
+    def _empty(self, name: str) -> Any:
+        return self._method(name).result.build({})
+
+
+def _stand_alone(connection: Connection, wire: "Wire", named: Mapping[str, str]) -> None:
+    """Let the calls of a client of the modern era say what they must, and take back what a session has said."""
+    binding, declared = connection.binding, connection.declared
+    assert binding is not None
+    meta = {
+        modern.VERSION: binding.revision,
+        modern.CLIENT_INFO: dict(named),
+        modern.CLIENT_CAPABILITIES: declared[Side.CLIENT],
+    }
+    connection.learn(declared[Side.CLIENT], declared[Side.SERVER], meta=meta)
+    wire.stand_ins = {names.SERVER_DISCOVER: partial(_discover, connection)}
+    wire.on_log_level = _LogLevel(connection).say
+    wire.listen = partial(listen_in_session, connection)
+
+
+async def _discover(connection: Connection, params: Any) -> Any:
+    """Return what the server said when the session began."""
+    assert connection.binding is not None
+    method, requester = connection.binding.methods[names.SERVER_DISCOVER], connection.requester
+    assert isinstance(method, RequestMethod)
+    said = {
+        "supportedVersions": [connection.revision],
+        "capabilities": requester.declared[Side.SERVER],
+        "instructions": requester.instructions,
+        "_meta": {modern.SERVER_INFO: dict(requester.info)},
+    }
+    return method.result.build({name: value for name, value in said.items() if value is not None})
+
+
+class _LogLevel:
+    """Tells a server of the legacy era which log messages are wanted, once for each change of it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._said = ""
+
+    def say(self, level: str) -> None:
+        """Tell the server, before the request that says so."""
+        connection = self._connection
+        spoken = connection.requester.spoken
+        method = spoken.methods.get(names.LOGGING_SET_LEVEL) if spoken else None
+        known = isinstance(method, RequestMethod) and names.LOGGING_SET_LEVEL in connection.requester.may_send
+        if level == self._said or not known:
+            return
+        assert isinstance(method, RequestMethod) and method.params is not None
+        self._said = level
+        _, answered = connection.open_request(method, method.params.build({"level": level}))
+        answered.add_done_callback(self._take)
+
+    def _take(self, answered: "asyncio.Future[Any]") -> None:
+        if not answered.cancelled() and (error := answered.exception()) is not None:
+            self._said = ""
+            self._connection.complain(logging.WARNING, "the server does not take a log level: %s", error)

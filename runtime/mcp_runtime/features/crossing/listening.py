@@ -1,0 +1,139 @@
+"""Listening for changes at a server of the legacy era, whose session subscribes to resources."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import from_json, to_json
+
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.errors import ConnectionClosed, McpError, PeerError, RemoteProtocolError
+from mcp_runtime.features.listen import CHANGES, Subscription
+from mcp_runtime.features.listeners import covers
+from mcp_runtime.method import NotificationMethod, RequestMethod
+from mcp_runtime.protocol import names
+from mcp_runtime.protocol.capabilities import declares
+from mcp_runtime.protocol.legacy import Side
+
+if TYPE_CHECKING:
+    from mcp_runtime.connection.received import Received
+
+_NO_ID: Final = 0
+
+
+class _InSession(Subscription):
+    """The changes that a session is told of anyway, and of the resources that it subscribes to for this."""
+
+    def __init__(self, streams: "_Sessions", areas: frozenset[str], ended: "asyncio.Future[Any]") -> None:
+        super().__init__(streams.connection, _NO_ID, ended)
+        self.areas = areas
+        self.uris: list[str] = []
+        self._streams = streams
+
+    def wants(self, name: str, uri: object) -> bool:
+        """Whether a notification is about what was asked for."""
+        if isinstance(uri, str):
+            return any(covers(held, uri) for held in self.uris)
+        return CHANGES[name] in self.areas
+
+    def fail(self, error: McpError) -> None:
+        """End with an error."""
+        if not self._ended.done():
+            self._ended.set_exception(error)
+
+    def _end(self, ended: "asyncio.Future[Any]") -> None:
+        if not ended.cancelled():
+            ended.exception()
+        self._streams.open.discard(self)
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        """Listen no more, and unsubscribe from what nobody else listens for."""
+        if self._ended.done():
+            return
+        self._ended.cancel()
+        self._streams.open.discard(self)
+        for uri in self.uris:
+            await self._streams.unsubscribe(uri)
+
+
+class _Sessions:
+    """What listens over one session."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.open: set[_InSession] = set()
+        connection.on_close(self._end)
+
+    def _end(self, reason: str) -> None:
+        for subscription in tuple(self.open):
+            subscription.fail(ConnectionClosed(reason))
+
+    def take(self, received: "Received") -> None:
+        """Take a notification, if it tells of a change that somebody listens for."""
+        message, requester = received.message, received.requester
+        uri = (message.params or {}).get("uri")
+        wanting = [one for one in self.open if message.method in CHANGES and one.wants(message.method, uri)]
+        method = requester.binding.methods.get(message.method) if requester.binding is not None else None
+        if not wanting or not isinstance(method, NotificationMethod) or method.params is None:
+            return
+        text = to_json(message.params or {})
+        try:
+            given = from_json(text)
+            if requester.wire is not None:
+                given = requester.wire.incoming(method, "params", given, text, requester.reader)
+            params = requester.reader.read(method.params, given, method.name)
+        except RemoteProtocolError:
+            return  # whoever else takes it reports that
+        for subscription in wanting:
+            subscription.take(method.name, params, len(text))
+
+    async def subscribe(self, uri: str) -> bool:
+        """Subscribe to a resource; returns whether the server agrees."""
+        try:
+            await self._ask(names.RESOURCES_SUBSCRIBE, uri)
+        except PeerError:
+            return False
+        return True
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Unsubscribe from a resource, unless somebody else listens for it."""
+        if not any(uri in subscription.uris for subscription in self.open):
+            try:
+                await self._ask(names.RESOURCES_UNSUBSCRIBE, uri)
+            except McpError as error:
+                self.connection.report_error(error)
+
+    async def _ask(self, name: str, uri: str) -> None:
+        spoken = self.connection.requester.spoken
+        method = spoken.methods[name] if spoken is not None else None
+        assert isinstance(method, RequestMethod) and method.params is not None
+        await self.connection.request(method, method.params.build({"uri": uri}), None)
+
+
+async def listen_in_session(connection: Connection, areas: Sequence[str], resources: Sequence[str]) -> Subscription:
+    """Listen for changes; `agreed` says what the server declared, and which resources it let the session subscribe to.
+
+    Args:
+        connection: the connection.
+        areas: the lists to hear of.
+        resources: the URIs of resources to hear of.
+    """
+    streams: _Sessions | None = connection.tagged
+    if streams is None:
+        streams = _Sessions(connection)
+        connection.take_tagged(streams)
+    declared = connection.declared[Side.SERVER]
+    known = [area for area in areas if declares(declared, f"{area}.listChanged")]
+    subscription = _InSession(streams, frozenset(known), asyncio.get_running_loop().create_future())
+    streams.open.add(subscription)
+    agreed: dict[str, Any] = {f"{area}ListChanged": True for area in known}
+    if declares(declared, "resources.subscribe"):
+        for uri in resources:
+            subscription.uris.append(uri)
+            if not await streams.subscribe(uri):
+                subscription.uris.remove(uri)
+        if subscription.uris:
+            agreed["resourceSubscriptions"] = list(subscription.uris)
+    subscription.agreed = agreed
+    return subscription
