@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.inspected import Mask, contents_text, seen_text, traced_text
+from mcp_bindgen.cli.inspected import contents_text, seen_text
 from mcp_bindgen.cli.options import FormatOption, complete_revision
 from mcp_bindgen.cli.output import Format, answer, answer_json
 from mcp_bindgen.cli.split import words_behind
@@ -54,6 +54,7 @@ def inspect(
     format_: FormatOption = Format.TEXT,
 ) -> None:
     """Show what a server offers, or call a tool, read a resource or get a prompt."""
+    from mcp_bindgen.live.mask import Mask, traced_text
     from mcp_bindgen.live.target import talk
     from mcp_bindgen.live.visit import Visit
 

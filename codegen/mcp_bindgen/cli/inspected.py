@@ -1,15 +1,11 @@
-"""What `mcp-bindgen inspect` prints of a server: tables, contents and messages, clipped and with secrets masked."""
+"""What `mcp-bindgen inspect` prints of a server: tables and contents, clipped."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_bindgen.cli.output import count, table
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
-
-if TYPE_CHECKING:
-    from mcp_runtime.trace import Traced
 
 MAX_ROWS = 200
 """How many rows of a table are shown; the rest is counted."""
@@ -18,68 +14,6 @@ MAX_LINE = 160
 """How many characters of a name, and of a description, are shown in a table."""
 MAX_TEXT = 20_000
 """How many characters of one text are shown."""
-MAX_MESSAGE = 2_000
-"""How many characters of a message are shown in a trace."""
-MASK = "***"
-_MIN_SECRET = 4
-"""How many characters a secret of the command line has at least to be looked for in what is printed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mask:
-    """Hides secrets: those of the command line wherever they are, others by their names and forms.
-
-    Attributes:
-        secrets: the values of the command line that are secret, longest first; None to hide nothing.
-    """
-
-    secrets: tuple[str, ...] | None
-
-    @classmethod
-    def off(cls) -> "Mask":
-        """Return one that hides nothing."""
-        return cls(None)
-
-    @classmethod
-    def of(cls, headers: Mapping[str, str], env: Mapping[str, str]) -> "Mask":
-        """Return one for a server that is reached with these headers or environment variables."""
-        from mcp_runtime.middleware.masking import Masker
-
-        masker = Masker()
-        values = [*headers.values(), *(value for name, value in env.items() if masker.is_secret(name))]
-        # "Bearer x" is a secret as a whole, and its last word alone.
-        words = [word for value in values for word in (value, value.rpartition(" ")[2]) if len(word) >= _MIN_SECRET]
-        return cls(tuple(sorted(set(words), key=len, reverse=True)))
-
-    def listing(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Return what a server lists; its names are kept, since a tool may have an argument ``token``."""
-        return self._masked(value, by_name=False)
-
-    def result(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Return the result of a request."""
-        return self._masked(value, by_name=True)
-
-    def text(self, text: str) -> str:
-        """Return a text without the secrets of the command line."""
-        for secret in self.secrets or ():
-            text = text.replace(secret, MASK)
-        return text
-
-    def _masked(self, value: dict[str, Any], *, by_name: bool) -> dict[str, Any]:
-        from mcp_runtime.middleware.masking import Masker
-
-        if self.secrets is None:
-            return value
-        masker = Masker() if by_name else Masker(secrets=())
-        masked: dict[str, Any] = masker.mask(self._without(value))
-        return masked
-
-    def _without(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.text(value)
-        if is_object(value):
-            return {self.text(name): self._without(inner) for name, inner in value.items()}
-        return [self._without(inner) for inner in value] if is_list(value) else value
 
 
 def seen_text(seen: Mapping[str, Any]) -> str:
@@ -109,12 +43,6 @@ def seen_text(seen: Mapping[str, Any]) -> str:
 def contents_text(result: Mapping[str, Any]) -> str:
     """Spell the result of a call, of reading a resource, or of getting a prompt."""
     return "\n".join(_parts(result)) or "(nothing)"
-
-
-def traced_text(record: "Traced", mask: Mask) -> str:
-    """Spell a message that passed."""
-    message = "" if record.message is None else json.dumps(record.message, ensure_ascii=False)
-    return mask.text(f"{record}\n    {_clip(message or '(too large to be shown)', MAX_MESSAGE)}")
 
 
 def _parts(result: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,93 @@
+"""Hide secrets in what is printed of servers and messages."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_bindgen.tool_clients.kinds import is_list, is_object
+
+if TYPE_CHECKING:
+    from mcp_runtime.middleware.masking import Masker
+    from mcp_runtime.trace import Traced
+
+MASK: Final = "***"
+MAX_MESSAGE: Final = 2_000
+"""How many characters of a message are shown in a trace."""
+_MIN_SECRET: Final = 4
+"""How many characters a secret of the command line has at least to be looked for in what is printed."""
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Hides secrets: those of the command line wherever they are, others by their names and forms.
+
+    Attributes:
+        secrets: the values of the command line that are secret, longest first; None to hide nothing.
+    """
+
+    secrets: tuple[str, ...] | None
+
+    @classmethod
+    def off(cls) -> "Mask":
+        """Return one that hides nothing."""
+        return cls(None)
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str], env: Mapping[str, str]) -> "Mask":
+        """Return one for a server that is reached with these headers or environment variables."""
+        from mcp_runtime.middleware.masking import Masker
+
+        masker = Masker()
+        values = [*headers.values(), *(value for name, value in env.items() if masker.is_secret(name))]
+        # "Bearer x" is a secret as a whole, and its last word alone.
+        words = [word for value in values for word in (value, value.rpartition(" ")[2]) if len(word) >= _MIN_SECRET]
+        return cls(tuple(sorted(set(words), key=len, reverse=True)))
+
+    def listing(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return what a server lists; its names are kept, since a tool may have an argument ``token``."""
+        return self._masked(value, by_name=False)
+
+    def result(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a request."""
+        return self._masked(value, by_name=True)
+
+    def text(self, text: str) -> str:
+        """Return a text without the secrets of the command line."""
+        for secret in self.secrets or ():
+            text = text.replace(secret, MASK)
+        return text
+
+    def _masked(self, value: dict[str, Any], *, by_name: bool) -> dict[str, Any]:
+        if self.secrets is None:
+            return value
+        masker = self._by_name if by_name else self._by_form
+        masked: dict[str, Any] = masker.mask(self._without(value))
+        return masked
+
+    def _without(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if is_object(value):
+            return {self.text(name): self._without(inner) for name, inner in value.items()}
+        return [self._without(inner) for inner in value] if is_list(value) else value
+
+    @cached_property
+    def _by_name(self) -> "Masker":
+        from mcp_runtime.middleware.masking import Masker
+
+        return Masker()
+
+    @cached_property
+    def _by_form(self) -> "Masker":
+        from mcp_runtime.middleware.masking import Masker
+
+        return Masker(secrets=())
+
+
+def traced_text(record: "Traced", mask: Mask) -> str:
+    """Spell a message that passed."""
+    message = json.dumps(record.message, ensure_ascii=False) if record.message is not None else "(not shown)"
+    message = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
+    return mask.text(f"{record}\n    {message}")

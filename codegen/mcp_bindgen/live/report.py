@@ -1,0 +1,106 @@
+"""The report of a proxy: each message that breaks the protocol, where, and why."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from mcp_bindgen.diagnostics import printable
+
+if TYPE_CHECKING:
+    from mcp_runtime.observe.observer import Finding
+
+MAX_REPORTED: Final = 1_000
+"""How many messages are reported; the rest is counted."""
+MAX_MESSAGE: Final = 500
+"""How many characters of a message are shown."""
+_MAX_MASKED: Final = 65_536
+"""The longest message, in bytes, whose secrets are found by their names; of a longer one no part is shown."""
+
+
+class Report:
+    """Where findings go. It never keeps messages from passing: what cannot be written is lost.
+
+    Args:
+        out: takes the lines.
+        mask: whether secrets are masked.
+        as_json: whether it is for programs.
+    """
+
+    def __init__(self, out: TextIO, *, mask: bool, as_json: bool) -> None:
+        from mcp_runtime.middleware.masking import Masker
+
+        self._out = out
+        self._masker = Masker() if mask else None
+        self._as_json = as_json
+        self._told = 0
+
+    def tell(self, text: bytes, findings: "Sequence[Finding]") -> None:
+        """Report a message."""
+        self._told += 1
+        if self._told <= MAX_REPORTED:
+            spell: Callable[..., Iterator[str]] = self._spelled_json if self._as_json else self._spelled
+            self._write("\n".join(spell(text, findings)))
+
+    def end(self, broken: int) -> None:
+        """Tell how many were not reported."""
+        if broken > MAX_REPORTED:
+            self.note(f"{broken - MAX_REPORTED:,} more broken messages were not reported")
+
+    def note(self, text: str) -> None:
+        """Tell people something, in a report for people."""
+        if not self._as_json:
+            self._write(f"proxy: {text}")
+
+    def _spelled(self, text: bytes, findings: "Sequence[Finding]") -> Iterator[str]:
+        for finding in findings:
+            parts = [f"{finding.sender} to {finding.sender.other}"]
+            parts += [str(finding.method)] if finding.method is not None else []
+            parts += [f"id {json.dumps(finding.id)}"] if finding.id is not None else []
+            of = f" ({finding.revision})" if finding.revision else ""
+            yield self._masked(f"{', '.join(parts)}: {finding.pointer or '/'}: {finding.reason}{of}")
+        if shown := self._shown(text):
+            yield f"    {shown}"
+
+    def _spelled_json(self, text: bytes, findings: "Sequence[Finding]") -> Iterator[str]:
+        first = findings[0]
+        yield json.dumps(
+            {
+                "at": round(time.time(), 3),
+                "sender": first.sender,
+                "revision": first.revision,
+                "method": None if first.method is None else self._masked(first.method),
+                "id": self._masked(first.id) if isinstance(first.id, str) else first.id,
+                "findings": [
+                    {"pointer": self._masked(finding.pointer), "reason": self._masked(finding.reason)}
+                    for finding in findings
+                ],
+                "message": self._shown(text),
+            }
+        )
+
+    def _shown(self, text: bytes) -> str:
+        """Return the beginning of a message, on one line, without its secrets."""
+        if self._masker is None:
+            return _clipped(text[: 4 * MAX_MESSAGE].decode("utf-8", "replace"))
+        if len(text) > _MAX_MASKED:
+            return f"({len(text):,} bytes)"
+        try:
+            value: Any = json.loads(text)
+        except (ValueError, RecursionError):
+            return _clipped(self._masked(text.decode("utf-8", "replace")))
+        return _clipped(json.dumps(self._masker.mask(value), ensure_ascii=False))
+
+    def _masked(self, text: str) -> str:
+        return text if self._masker is None else self._masker.mask_text(text)
+
+    def _write(self, text: str) -> None:
+        # Whoever started the proxy may not read its standard error any more.
+        with suppress(OSError, ValueError):
+            print(printable(text), file=self._out, flush=True)
+
+
+def _clipped(text: str) -> str:
+    one_line = text[: MAX_MESSAGE + 1].replace("\n", " ")
+    return one_line if len(one_line) <= MAX_MESSAGE else f"{one_line[:MAX_MESSAGE]}..."
