@@ -14,7 +14,7 @@ from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
 from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url, required_elicitations
-from support.asking import asked_in_a_call
+from support.asked import asked_in_a_call
 from support.talk import talk
 
 
