@@ -35,7 +35,7 @@ class Record:
         call: tells the call apart from all others; never shown to anybody.
         rounds: how often the client was asked.
         until: when the client must have come back, as Unix time in seconds.
-        questions: what it was asked, by the keys of the questions.
+        questions: what it was asked, by the keys of the questions; those that were answered in the order of that.
         results: what recorded work returned, by its name and how often that name had come before.
     """
 
@@ -44,6 +44,12 @@ class Record:
     until: float = 0.0
     questions: dict[str, Asked] = field(default_factory=dict[str, Asked])
     results: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def answered(self, key: str, answer: dict[str, Any]) -> None:
+        """Note an answer."""
+        asked = self.questions.pop(key)
+        asked.answer = answer
+        self.questions[key] = asked
 
     def idempotency_key(self, name: str) -> str:
         """Return what a piece of recorded work is known by elsewhere, the same in each repetition."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from contextvars import ContextVar
+from itertools import count, islice
 from typing import Any, Final
 
 from mcp_runtime.connection.recorded import Effect, json_of
@@ -11,6 +12,9 @@ from mcp_runtime.errors import LocalProtocolError
 from mcp_runtime.features.inputs.questions import Question
 from mcp_runtime.features.inputs.record import Asked, Record
 from mcp_runtime.method import RequestMethod, WireType
+
+PATIENCE: Final = 1.0
+"""Seconds in which a handler asks again what was answered, after it asks something that was not."""
 
 _RECORDING: Final[ContextVar[str]] = ContextVar("mcp_recording", default="")
 """The name of the recorded work that is being done."""
@@ -40,6 +44,7 @@ class Run:
         self._times: Counter[str] = Counter()
         self._working = 0
         self._waiting: list[asyncio.Future[Any]] = []
+        self._patience: asyncio.TimerHandle | None = None
 
     async def ask(
         self, method: RequestMethod[Any, Any], type_: WireType[Any], params: bytes | None, key: str | None
@@ -61,6 +66,7 @@ class Run:
         if known is not None and known.digest != question.digest:
             await self._diverge(f"the question {key!r} has changed")
         if known is not None and known.answer is not None:
+            self._stop_soon()
             return self._work.requester.reader.read(type_, known.answer, method.name)
         self.open[key] = question
         self._stop_soon()
@@ -79,6 +85,8 @@ class Run:
         place = f"{self._times[name]}:{name}"
         if place in self.record.results:
             return self.record.results[place]
+        if self.stopped.done():
+            await self._never()  # It would be cancelled in the middle.
         self._working += 1
         token = _RECORDING.set(name)
         try:
@@ -96,17 +104,27 @@ class Run:
         return dict(self.open)
 
     def end(self) -> None:
-        """Cancel what still waits for an answer in a task that the handler has left behind."""
+        """Cancel what still waits, be it in a task that the handler has left behind."""
         for waiting in self._waiting:
             waiting.cancel()
+        if self._patience is not None:
+            self._patience.cancel()
 
     def _key(self, question: Question) -> str:
-        """Return the key of a question that has none: which of those with the same text it is.
+        """Return the key of a question that was given none: which of those with the same text it is.
 
-        It does not count other questions, since those that are asked at the same time may come in another order.
+        The first to ask a text gets the first answer to it, whatever key that had, and so on: branches that run at the
+        same time may ask it in another order than before. No other question counts, for the same reason.
         """
-        self._times[question.digest] += 1
-        return f"{question.method.name.partition('/')[0]}-{self._times[question.digest]}-{question.digest}"
+        area, digest = question.method.name.partition("/")[0], question.digest
+        self._times[digest] += 1
+        questions = self.record.questions
+        answered = [key for key in questions if key.endswith(f"-{digest}") and not questions[key].is_open]
+        left = self._times[digest] - len(answered)
+        if left <= 0:
+            return answered[left - 1]
+        numbered = (f"{area}-{number}-{digest}" for number in count(1))
+        return next(islice((key for key in numbered if key not in answered), left - 1, None))
 
     def _stop_soon(self) -> None:
         """Stop after this turn of the event loop, so that questions of the same turn leave together."""
@@ -116,10 +134,22 @@ class Run:
         # Work that has begun is waited for, or it would be done once more.
         if not self.open or self._working or self.stopped.done():
             return
-        answered = {key for key, asked in self.record.questions.items() if not asked.is_open}
-        is_new = not self.open.keys() <= self.record.questions.keys()
-        unasked = sorted(answered - self._keys) if is_new else []
-        self.stopped.set_result(f"it no longer asks {unasked[0]!r}, but something else" if unasked else "")
+        if not self._unasked():
+            self.stopped.set_result("")
+        elif self._patience is None:
+            # A branch that runs beside this one may just not have come so far.
+            self._patience = self._loop.call_later(PATIENCE, self._give_up)
+
+    def _give_up(self) -> None:
+        self._patience = None
+        if self._working:
+            self._stop_soon()
+        elif self.open and not self.stopped.done() and (unasked := self._unasked()):
+            self.stopped.set_result(f"it no longer asks {unasked[0]!r}, but something else")
+
+    def _unasked(self) -> list[str]:
+        """Return what was answered before, and is not asked in this run so far."""
+        return [key for key, asked in self.record.questions.items() if not asked.is_open and key not in self._keys]
 
     async def _diverge(self, reason: str) -> None:
         if not self.stopped.done():

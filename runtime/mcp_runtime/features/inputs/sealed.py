@@ -116,7 +116,7 @@ class SealedInputs:
         record = self._opened(state, exchange.method.name, params, exchange.requester)
         answers: dict[str, Any] = params["inputResponses"]
         for key, answer in answers.items():
-            record.questions[key].answer = answer
+            record.answered(key, answer)
         if spent is not None and not await spent.spend(digest_of({"state": state}).hex(), record.until):
             raise unknown_state()
         return record
