@@ -6,6 +6,8 @@ from contextvars import ContextVar
 from itertools import count, islice
 from typing import Any, Final
 
+from pydantic_core import from_json, to_json
+
 from mcp_runtime.connection.recorded import Effect, json_of
 from mcp_runtime.connection.work import Work
 from mcp_runtime.errors import LocalProtocolError
@@ -67,7 +69,7 @@ class Run:
             await self._diverge(f"the question {key!r} has changed")
         if known is not None and known.answer is not None:
             self._stop_soon()
-            return self._work.requester.reader.read(type_, known.answer, method.name)
+            return self._read(method, type_, known.answer)
         self.open[key] = question
         self._stop_soon()
         try:
@@ -109,6 +111,13 @@ class Run:
             waiting.cancel()
         if self._patience is not None:
             self._patience.cancel()
+
+    def _read(self, method: RequestMethod[Any, Any], type_: WireType[Any], answer: dict[str, Any]) -> Any:
+        requester = self._work.requester
+        if requester.wire is not None:
+            text = to_json(answer)
+            answer = requester.wire.incoming(method, "result", from_json(text), text, requester.reader)
+        return requester.reader.read(type_, answer, method.name)
 
     def _key(self, question: Question) -> str:
         """Return the key of a question that was given none: which of those with the same text it is.

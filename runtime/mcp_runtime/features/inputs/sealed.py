@@ -25,7 +25,7 @@ from mcp_runtime.features.inputs.replay import Run
 from mcp_runtime.features.inputs.sealing import Seal, Unsealable
 from mcp_runtime.handlers import Context
 from mcp_runtime.inputs import InputState
-from mcp_runtime.method import RequestMethod, WireType
+from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
 
 
@@ -50,8 +50,8 @@ class SealedInputs:
         answers = self._connection.requester.answers
         answers.ask_inside, answers.go_on, answers.record = self.ask, self.go_on, self.record
         for method, handler in tuple(answers.handlers.values()):
-            if isinstance(method, RequestMethod) and method.multi_round_trip:
-                self._connection.handle(method, self._replaying(method, handler))
+            if _asking_record(method, self._connection.requester) is not None:
+                self._connection.handle(method, self._replaying(handler))
 
     async def ask(
         self,
@@ -87,7 +87,7 @@ class SealedInputs:
         run = self._runs.get(work)
         return await (run.recorded(name, effect) if run is not None else run_once(work, name, effect))
 
-    def _replaying(self, method: RequestMethod[Any, Any], handler: Handler) -> Handler:
+    def _replaying(self, handler: Handler) -> Handler:
         async def replay(params: Any, ctx: Context[Any]) -> Any:
             exchange = ctx.exchange
             run = Run(exchange, await self._recorded(exchange))
@@ -95,7 +95,7 @@ class SealedInputs:
             task = asyncio.ensure_future(handler(params, ctx))
             try:
                 await asyncio.wait((task, run.stopped), return_when=asyncio.FIRST_COMPLETED)
-                return task.result() if task.done() else self._asked(method, run, exchange)
+                return task.result() if task.done() else self._asked(run, exchange)
             finally:
                 await _ended(task)
                 run.end()
@@ -133,7 +133,7 @@ class SealedInputs:
             raise unknown_state()
         return record
 
-    def _asked(self, method: RequestMethod[Any, Any], run: Run, exchange: Exchange) -> Any:
+    def _asked(self, run: Run, exchange: Exchange) -> Any:
         """Return the result that asks the client.
 
         Raises:
@@ -149,13 +149,17 @@ class SealedInputs:
         questions = run.asked()
         record.rounds += 1
         record.until = time.time() + settings.expiry
-        state = self._seal.close(record.encode(), self._bound(method.name, exchange.raw_params, exchange.requester))
+        state = self._seal.close(
+            record.encode(), self._bound(exchange.method.name, exchange.raw_params, exchange.requester)
+        )
         if len(state) > settings.max_bytes:
             text = "the state of %s has %d bytes, more than %d"
             raise self._failed(exchange, "too much was answered", text, len(state), settings.max_bytes)
         asked = {key: json.loads(question.request) for key, question in questions.items()}
-        tag = "input_required"
-        return method.results[tag].build({"resultType": tag, "inputRequests": asked, "requestState": state})
+        tag, spoken = "input_required", _asking_record(exchange.method, exchange.requester)
+        assert spoken is not None
+        exchange.method = spoken  # Over a bridge, what leaves is of the client's revision already.
+        return spoken.results[tag].build({"resultType": tag, "inputRequests": asked, "requestState": state})
 
     def _failed(self, exchange: Exchange, reason: str, text: str, *args: object) -> PeerError:
         self._connection.complain(logging.ERROR, text, exchange.method.name, *args)
@@ -166,6 +170,12 @@ class SealedInputs:
         return json.dumps(
             [self._name, requester.revision, requester.principal, method, digest_of(params).hex()]
         ).encode()
+
+
+def _asking_record(method: AnyMethod, requester: Requester) -> RequestMethod[Any, Any] | None:
+    """Return the record of a method in the revision that is spoken, None if its results cannot ask there."""
+    spoken = requester.spoken.methods.get(method.name) if requester.spoken is not None else None
+    return spoken if isinstance(spoken, RequestMethod) and spoken.multi_round_trip else None
 
 
 def _type_of(name: str, requester: Requester) -> tuple[RequestMethod[Any, Any], WireType[Any]]:
