@@ -93,3 +93,16 @@ class TestElicitation:
     def test_a_page_is_not_opened_without(self) -> None:
         shown = at_terminal("elicitation_client.py", "cellar", answers=[("Open it?", "n")], BROWSER="false")
         assert shown.rstrip().endswith("cellar:")
+
+
+class TestVisits:
+    @pytest.mark.parametrize(("answer", "said"), [("y", "It is open."), ("n", "It stays closed.")])
+    def test_a_page_is_visited_while_the_server_waits(
+        self, examples: Path, tmp_path: Path, answer: str, said: str
+    ) -> None:
+        script = tmp_path / "visit.py"
+        script.write_text(BROWSER, "utf-8")
+        client = str(examples / "visit_client.py")
+        shown = at_terminal(client, answers=[("Open it?", answer)], BROWSER=f"{sys.executable} {script} %s")
+        assert "safe wants you to visit a page at 127.0.0.1:" in shown and "careful: it is not encrypted" in shown
+        assert shown.rstrip().endswith(said)
