@@ -8,6 +8,7 @@ from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, UnsupportedRevision
+from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.memory import connect_memory
 from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
 from support.roles import make_server, returns
@@ -49,6 +50,44 @@ async def test_a_capability_can_be_required_in_each_revision(revision: str) -> N
     async with connect_memory(server) as peer:
         with pytest.raises(MissingCapability, match="prompts"):
             await bindings(revision).Client.open(peer, require=["prompts"])
+
+
+@pytest.mark.requirement("modern.extension-names")
+@pytest.mark.parametrize(
+    ("name", "is_right"),
+    [
+        ("com.example/search", True),
+        ("io.modelcontextprotocol/tasks", True),
+        ("a-1.b/c_d.e-f", True),
+        ("com.example/", True),
+        ("search", False),
+        ("/search", False),
+        ("com..example/x", False),
+        ("1com/x", False),
+        ("com-/x", False),
+        ("com.example/-x", False),
+        ("com.example/x y", False),
+        ("", False),
+    ],
+)
+async def test_extensions_are_named_by_a_domain(name: str, is_right: bool) -> None:
+    declared: dict[str, Any] = {"extensions": {name: {}}}
+    server = make_server(
+        "2026-07-28", ServerOptions(capabilities=declared), list_tools=returns("ListToolsResult", tools=[])
+    )
+    plain = make_server("2026-07-28", list_tools=returns("ListToolsResult", tools=[]))
+    client = bindings("2026-07-28").Client
+    if not is_right:
+        with pytest.raises(ValueError, match=r"an extension is named by a domain, a slash and a name \(com.example/se"):
+            async with connect_memory(server):
+                pass
+        async with connect_memory(plain) as peer:
+            with pytest.raises(ValueError, match=r"an extension is named by"):
+                await client.open(peer, options=ClientOptions(capabilities=declared))
+        return
+    async with connect_memory(server) as peer:
+        opened = await client.open(peer, options=ClientOptions(capabilities=declared))
+        assert opened.capabilities["extensions"] == {name: {}}
 
 
 async def test_a_capability_of_one_of_several_revisions_may_be_required() -> None:

@@ -1,6 +1,7 @@
 """What a program passes to begin a conversation, checked before anything is sent: its mistakes are its own business."""
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, cast, get_args
 
 from pydantic import BaseModel
@@ -13,6 +14,9 @@ from mcp_runtime.settings import ClientOptions
 
 _IS_CHECKED: Final = "_gaps_are_logged"
 """The attribute of a server that was looked at: over HTTP each session begins to serve it again."""
+_LABEL: Final = "[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_EXTENSION: Final = rf"{_LABEL}(?:\.{_LABEL})*/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
+"""What extensions are named like (2026-07-28, basic/versioning): as properties of `_meta`, with a prefix."""
 
 
 def check_opening(options: object, handlers: Iterable[object], require: object, bindings: Sequence[Binding]) -> None:
@@ -45,6 +49,20 @@ def check_handlers(given: object, kind: type[Handlers]) -> None:
     if not isinstance(given, kind) or isinstance(given, ServerHandlers) != (kind is ServerHandlers):
         base = "Server" if kind is ServerHandlers else "ClientHandlers"
         raise TypeError(f"an object of a generated {base} is needed, not {_shown(given)}")
+
+
+def check_extensions(capabilities: Mapping[str, Any]) -> None:
+    """Check the names of the extensions that this side declares.
+
+    Raises:
+        ValueError: one has no prefix, or is not a name.
+    """
+    extensions: Any = capabilities.get("extensions") or {}
+    for name in extensions:
+        if not re.fullmatch(_EXTENSION, name):
+            raise ValueError(
+                f"an extension is named by a domain, a slash and a name (com.example/search), not {name!r}"
+            )
 
 
 def warn_of_gaps(server: ServerHandlers) -> None:

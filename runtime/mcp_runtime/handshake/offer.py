@@ -15,6 +15,7 @@ from mcp_runtime.features.subscriptions import ListChanges, Subscriptions
 from mcp_runtime.features.tasks.receiver import Tasks
 from mcp_runtime.features.tasks.related import RelatedTasks
 from mcp_runtime.handlers import ServerHandlers
+from mcp_runtime.handshake.arguments import check_extensions
 from mcp_runtime.protocol.capabilities import derive, merge, put
 from mcp_runtime.protocol.names import AREAS
 from mcp_runtime.settings import ServerOptions, Settings
@@ -75,6 +76,8 @@ class Offer:
         merge(declared, settings.capabilities)
         if settings.experimental:
             declared["experimental"] = dict(settings.experimental)
+        if spoken.era == "modern":
+            check_extensions(declared)
         return wire.declarable(connection.side, declared) if wire else declared
 
     def settle(self, theirs: Mapping[str, Any], **known: Any) -> None:
