@@ -10,7 +10,9 @@ from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.transports.http.asgi import (
     EVENTS,
+    JSON,
     Disconnected,
+    Headers,
     Receive,
     Refusal,
     Scope,
@@ -29,12 +31,13 @@ from mcp_runtime.transports.http.session import HttpSession
 from mcp_runtime.transports.http.sessions import Sessions
 from mcp_runtime.transports.http.stateless import ASSUMED, method_of, missing_before
 from mcp_runtime.transports.http.stream import Stream
+from mcp_runtime.transports.http.unread import HIGH_WATER
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
 
-SESSION: Final = "mcp-session-id"
-VERSION: Final = "mcp-protocol-version"
+SESSION: Final = b"mcp-session-id"
+VERSION: Final = b"mcp-protocol-version"
 
 
 class HttpApp:
@@ -64,7 +67,7 @@ class HttpApp:
         limits: HttpLimits,
     ) -> None:
         self.sessions = Sessions(servers, limits, None if is_stateless else events)
-        self._revisions = revisions_of(servers)
+        self._versions = frozenset(revision.encode() for revision in revisions_of(servers))
         self._places = places
         self._principal = principal
         self._limits = limits
@@ -155,10 +158,10 @@ class HttpApp:
             case _:
                 raise Refusal(405, "an MCP endpoint takes POST, GET and DELETE", [METHODS])
 
-    async def _post(self, headers: dict[str, str], principal: str | None, receive: Receive, send: Send) -> None:
+    async def _post(self, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
         limits = self._limits
         check_content_type(headers)
-        check_accept(headers, "application/json", "text/event-stream")
+        check_accept(headers, JSON.decode(), EVENTS.decode())
         session = None
         if self._is_stateless:
             self._check_version(headers)
@@ -195,7 +198,7 @@ class HttpApp:
             raise _no_session()
 
     async def _begin(
-        self, body: bytes, headers: dict[str, str], principal: str | None, receive: Receive, send: Send
+        self, body: bytes, headers: Headers, principal: str | None, receive: Receive, send: Send
     ) -> None:
         """Begin a session with `initialize`."""
         session = await self.sessions.begin(principal)
@@ -205,7 +208,7 @@ class HttpApp:
             self.sessions.keep(session)
             session.enter()
             try:
-                await self._respond(stream, receive, send, [(SESSION.encode(), session.id.encode())])
+                await self._respond(stream, receive, send, [(SESSION, session.id.encode())])
             finally:
                 session.leave()
             return
@@ -216,7 +219,7 @@ class HttpApp:
         await respond(send, 200 if outcome.is_accepted else 400, answer)
 
     async def _take(
-        self, session: HttpSession, body: bytes, headers: dict[str, str], receive: Receive, send: Send
+        self, session: HttpSession, body: bytes, headers: Headers, receive: Receive, send: Send
     ) -> None:
         stream = session.stream(headers)
         session.enter()
@@ -240,7 +243,7 @@ class HttpApp:
     async def _take_alone(
         self,
         body: bytes,
-        headers: dict[str, str],
+        headers: Headers,
         principal: str | None,
         receive: Receive,
         send: Send,
@@ -251,7 +254,7 @@ class HttpApp:
         session = await self.sessions.begin(principal)
         try:
             silence = session.stream(headers)
-            for message in missing_before(method, headers.get(VERSION, ASSUMED)):
+            for message in missing_before(method, headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
                 session.receiver.message_received(message, silence)
             await self._take(session, body, headers, receive, send)
         finally:
@@ -263,11 +266,14 @@ class HttpApp:
         """Answer a POST with what leaves by its stream: as JSON if it is the answer alone."""
         await stream.first(self._delays.first)
         if stream.is_finished and (answer := stream.sole) is not None:
-            await self._answer_whole(answer, send, headers)
+            if len(answer) <= HIGH_WATER:
+                await respond(send, 200, answer, headers=headers)
+            else:
+                await self._answer_at_length(answer, send, headers)
         else:
             await pump(stream, self._delays, self.sessions.unread, receive, send, headers=headers)
 
-    async def _answer_whole(self, answer: bytes, send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    async def _answer_at_length(self, answer: bytes, send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
         unread = self.sessions.unread
         if not unread.has_room(len(answer)):
             raise Refusal(503, "too many answers wait to be read; this one was dropped", [(b"retry-after", b"5")])
@@ -279,14 +285,14 @@ class HttpApp:
         finally:
             unread.size -= len(answer)
 
-    async def _get(self, headers: dict[str, str], principal: str | None, receive: Receive, send: Send) -> None:
+    async def _get(self, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
         check_accept(headers, EVENTS.decode())
         session = self._session(headers, principal)
         stream: Stream = session.common
         after: int | None = None
-        if last := headers.get("last-event-id"):
+        if last := headers.get(b"last-event-id"):
             try:
-                stream, after = await session.find(last)
+                stream, after = await session.find(last.decode("latin-1"))
             except LookupError:
                 raise Refusal(400, "the event that Last-Event-ID names is not kept (any more)") from None
         session.enter()
@@ -295,7 +301,7 @@ class HttpApp:
         finally:
             session.leave()
 
-    def _session(self, headers: dict[str, str], principal: str | None) -> HttpSession:
+    def _session(self, headers: Headers, principal: str | None) -> HttpSession:
         id_ = headers.get(SESSION)
         if id_ is None:
             raise _no_session()
@@ -303,10 +309,10 @@ class HttpApp:
         self._check_version(headers)
         return session
 
-    def _check_version(self, headers: dict[str, str]) -> None:
+    def _check_version(self, headers: Headers) -> None:
         version = headers.get(VERSION)
-        if version is not None and version not in self._revisions:
-            known = ", ".join(sorted(self._revisions))
+        if version is not None and version not in self._versions:
+            known = b", ".join(sorted(self._versions)).decode()
             raise Refusal(400, f"the header MCP-Protocol-Version must name a revision that is spoken here: {known}")
 
 

@@ -18,10 +18,13 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 JSON: Final = b"application/json"
 EVENTS: Final = b"text/event-stream"
 
-_DECODERS: Final[Mapping[str, int]] = {
-    "gzip": 16 + zlib.MAX_WBITS,
-    "x-gzip": 16 + zlib.MAX_WBITS,
-    "deflate": zlib.MAX_WBITS,
+Headers: TypeAlias = dict[bytes, bytes]
+"""The headers of a request, not decoded: most of them nobody reads."""
+
+_DECODERS: Final[Mapping[bytes, int]] = {
+    b"gzip": 16 + zlib.MAX_WBITS,
+    b"x-gzip": 16 + zlib.MAX_WBITS,
+    b"deflate": zlib.MAX_WBITS,
 }
 """Content encodings, and the window that zlib reads each with."""
 
@@ -72,8 +75,8 @@ class Disconnected(Exception):
     """The client left before its request was complete; nobody reads an answer."""
 
 
-def headers_of(scope: Scope, max_bytes: int) -> dict[str, str]:
-    """Read the headers of a request: names in lower case, values that came twice joined by commas.
+def headers_of(scope: Scope, max_bytes: int) -> Headers:
+    """Return the headers of a request: names in lower case, values that came twice joined by commas.
 
     Raises:
         Refusal: they are too large.
@@ -82,11 +85,11 @@ def headers_of(scope: Scope, max_bytes: int) -> dict[str, str]:
     if sum(map(len, chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
         raise Refusal(431, f"the headers have more than {max_bytes:,} bytes")
     # ASGI has the names in lower case.
-    found = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+    found = dict(raw)
     if len(found) < len(raw):
         found.clear()
-        for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in raw):
-            found[name] = f"{found[name]}, {value}" if name in found else value
+        for name, value in raw:
+            found[name] = b"%b, %b" % (found[name], value) if name in found else value
     return found
 
 
@@ -134,7 +137,7 @@ async def write(send: Send, data: bytes, limit: TimeLimit, *, is_last: bool) -> 
     await limit.within(send({"type": "http.response.body", "body": data[start:], "more_body": not is_last}))
 
 
-async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: int, limit: TimeLimit) -> bytes:
+async def read_body(receive: Receive, headers: Headers, *, max_bytes: int, limit: TimeLimit) -> bytes:
     """Read the body of a request, decompressed.
 
     Args:
@@ -148,12 +151,12 @@ async def read_body(receive: Receive, headers: Mapping[str, str], *, max_bytes: 
         Refusal: it is too slow, or compressed in a way that is not known.
         Disconnected: the client left.
     """
-    length = headers.get("content-length", "")
-    if length.isdecimal() and (len(length) > 18 or int(length) > 2 * max_bytes):
+    length = headers.get(b"content-length", b"")
+    if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
         raise TooLarge(max_bytes)
-    encoding = headers.get("content-encoding", "").strip().lower()
-    if encoding and encoding != "identity" and encoding not in _DECODERS:
-        raise Refusal(415, f"the content encoding must be one of {', '.join(sorted(_DECODERS))}")
+    encoding = headers.get(b"content-encoding", b"").strip().lower()
+    if encoding and encoding != b"identity" and encoding not in _DECODERS:
+        raise Refusal(415, f"the content encoding must be one of {b', '.join(sorted(_DECODERS)).decode()}")
     try:
         body = await limit.within(_all_parts(receive, max_bytes))
     except TooLarge:

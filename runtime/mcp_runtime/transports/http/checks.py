@@ -1,12 +1,12 @@
 """What is checked of a request before its body is read (specification: basic/transports, Security Warning)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_runtime.transports.http.asgi import Refusal
+from mcp_runtime.transports.http.asgi import JSON, Headers, Refusal
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 """The hosts of this machine, which are accepted where no others are named."""
@@ -52,7 +52,7 @@ class Places:
                 raise ValueError(f"{origin!r} is not an origin; give names like https://example.com")
         return cls(known, allowed, frozenset(proxies))
 
-    def check(self, headers: Mapping[str, str], client: str | None) -> None:
+    def check(self, headers: Headers, client: str | None) -> None:
         """Check the host that a request was sent to, and the page that sent it, if one did.
 
         Args:
@@ -62,56 +62,64 @@ class Places:
         Raises:
             Refusal: one of them is not allowed.
         """
-        host = headers.get("host", "")
+        host = headers.get(b"host", b"")
         if client is not None and client in self.proxies:
-            host = headers.get("x-forwarded-host", host)
-        if not self._knows(host.lower()):
+            host = headers.get(b"x-forwarded-host", host)
+        if not self._knows(host):
             raise Refusal(403, "this host is not served here; a server names its hosts with hosts=")
-        origin = headers.get("origin")
+        origin = headers.get(b"origin")
         if origin is not None and not self._is_allowed(origin.lower()):
             raise Refusal(403, "pages of this origin may not call this server")
 
-    def _knows(self, host: str) -> bool:
-        return host in self.hosts or without_port(host) in self.hosts
+    def _knows(self, host: bytes) -> bool:
+        whole, name = _names_of(host)
+        return whole in self.hosts or name in self.hosts
 
-    def _is_allowed(self, origin: str) -> bool:
-        if origin in self.origins:
+    def _is_allowed(self, origin: bytes) -> bool:
+        if origin.decode("latin-1") in self.origins:
             return True
-        scheme, _, host = origin.partition("://")
-        return scheme in ("http", "https") and self._knows(host)
+        scheme, _, host = origin.partition(b"://")
+        return scheme in (b"http", b"https") and self._knows(host)
 
 
 @lru_cache(REMEMBERED)
+def _names_of(host: bytes) -> tuple[str, str]:
+    """Return a host in lower case, with its port and without it."""
+    whole = host.decode("latin-1").lower()
+    return whole, without_port(whole)
+
+
 def without_port(host: str) -> str:
     """Return a host without its port; an IPv6 address keeps its brackets."""
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdecimal() and (":" not in name or name.endswith("]")) else host
 
 
-def check_content_type(headers: Mapping[str, str]) -> None:
+def check_content_type(headers: Headers) -> None:
     """Check that a body is JSON.
 
     Raises:
         Refusal: it is not.
     """
-    given = headers.get("content-type", "")
-    if given != "application/json" and given.partition(";")[0].strip().lower() != "application/json":
+    given = headers.get(b"content-type", b"")
+    if given != JSON and given.partition(b";")[0].strip().lower() != JSON:
         raise Refusal(415, "a message is sent as Content-Type: application/json")
 
 
-def check_accept(headers: Mapping[str, str], *wanted: str) -> None:
+def check_accept(headers: Headers, *wanted: str) -> None:
     """Check that a client takes all media types that it may be answered with.
 
     Raises:
         Refusal: it does not.
     """
-    if not _accepts(headers.get("accept", ""), wanted):
+    if not _accepts(headers.get(b"accept", b""), wanted):
         raise Refusal(406, f"the Accept header must name {' and '.join(wanted)}")
 
 
 @lru_cache(REMEMBERED)
-def _accepts(given: str, wanted: tuple[str, ...]) -> bool:
-    ranges = {part.partition(";")[0].strip() for part in given.lower().split(",") if not _is_excluded(part)}
+def _accepts(given: bytes, wanted: tuple[str, ...]) -> bool:
+    parts = given.decode("latin-1").lower().split(",")
+    ranges = {part.partition(";")[0].strip() for part in parts if not _is_excluded(part)}
     return all(ranges & {type_, f"{type_.partition('/')[0]}/*", "*/*"} for type_ in wanted)
 
 

@@ -1,11 +1,11 @@
 """One session of a client: a transport for one connection, with a channel for each POST (basic/transports)."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Final
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.transport import Identifying, Receiver
+from mcp_runtime.transports.http.asgi import Headers
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.stream import CommonStream, ResumableStream, Stream
@@ -79,14 +79,14 @@ class HttpSession:
         """How many POSTs are not answered yet, those that the client no longer waits for included."""
         return len(self._streams)
 
-    def stream(self, headers: Mapping[str, str]) -> Stream:
+    def stream(self, headers: Headers) -> Stream:
         """Make the stream of a POST."""
         number, self._next = self._next, self._next + 1
         class_ = ResumableStream if self.primes else Stream
         stream = self._streams[number] = class_(self, number, headers, self.principal)
         return stream
 
-    def skipped(self, reason: str, headers: Mapping[str, str], start: bytes, end: bytes) -> bytes | None:
+    def skipped(self, reason: str, headers: Headers, start: bytes, end: bytes) -> bytes | None:
         """Learn that a message was too large to read; returns what it is answered with, if anything.
 
         Args:

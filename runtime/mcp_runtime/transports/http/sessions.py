@@ -38,7 +38,7 @@ class Sessions:
         self._limits = limits
         self._events = events
         self.unread = Unread(limits.max_unread_total)
-        self._held: dict[str, HttpSession] = {}
+        self._held: dict[bytes, HttpSession] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -59,11 +59,11 @@ class Sessions:
 
     def keep(self, session: HttpSession) -> None:
         """Keep a session whose handshake succeeded."""
-        self._held[session.id] = session
+        self._held[session.id.encode()] = session
         if self._sweeper is None:
             self._arm()
 
-    def find(self, id_: str, principal: str | None) -> HttpSession:
+    def find(self, id_: bytes, principal: str | None) -> HttpSession:
         """Return a session.
 
         Raises:
@@ -76,7 +76,7 @@ class Sessions:
 
     async def end(self, session: HttpSession, reason: str) -> None:
         """End a session, and cancel what runs in it."""
-        self._held.pop(session.id, None)
+        self._held.pop(session.id.encode(), None)
         await session.connection.aclose(reason)
 
     async def end_all(self, reason: str) -> None:
@@ -104,7 +104,7 @@ class Sessions:
         for session in tuple(self._held.values()):
             is_old = not session.exchanges and now - session.last_used > self._limits.session_idle
             if is_old or session.connection.closed_because is not None:
-                self._held.pop(session.id, None)
+                self._held.pop(session.id.encode(), None)
                 task = asyncio.ensure_future(session.connection.aclose("the session expired"))
                 self._ending.add(task)
                 task.add_done_callback(self._ending.discard)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from mcp_runtime.transports.http.asgi import Headers
 from mcp_runtime.transports.http.delays import Delay, resolve
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
@@ -57,9 +58,9 @@ class Stream:
     __slots__ = (
         "_begun",
         "_early",
+        "_headers",
         "_owner",
         "_waiter",
-        "headers",
         "is_finished",
         "last",
         "number",
@@ -67,9 +68,9 @@ class Stream:
         "principal",
     )
 
-    def __init__(self, owner: Owner, number: int, headers: Mapping[str, str], principal: str | None = None) -> None:
+    def __init__(self, owner: Owner, number: int, headers: Headers, principal: str | None = None) -> None:
         self.number = number
-        self.headers = headers
+        self._headers = headers
         self.principal = principal
         self.is_finished = False
         self.last = 0
@@ -78,6 +79,11 @@ class Stream:
         self._early: list[bytes] | None = []
         self._waiter: asyncio.Future[None] | None = None
         self._begun: asyncio.Future[None] | None = None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of its request, as handlers see them."""
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers.items()}
 
     @property
     def sole(self) -> bytes | None:
@@ -215,7 +221,7 @@ class ResumableStream(Stream):
 
     __slots__ = ("_is_closing",)
 
-    def __init__(self, owner: Owner, number: int, headers: Mapping[str, str], principal: str | None = None) -> None:
+    def __init__(self, owner: Owner, number: int, headers: Headers, principal: str | None = None) -> None:
         super().__init__(owner, number, headers, principal)
         self._is_closing = False
 

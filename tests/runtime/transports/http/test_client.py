@@ -74,6 +74,7 @@ async def test_all_kinds_of_answers(revision: str) -> None:
         assert await talk.call("echo", text="json") == "json"
         assert await talk.call("echo", text="events", delay=0.1) == "events"
         assert await talk.call("log", count=50) == "logged"
+        assert await talk.call("log", size=3 << 20) == "logged", "an event may be as large as a message"
         assert await talk.call("ask") == "tea"
         await talk.client.ping()
         assert await asyncio.gather(*(talk.call("echo", text=str(n)) for n in range(64))) == [str(n) for n in range(64)]

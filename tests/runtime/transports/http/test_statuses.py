@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import logging
 import zlib
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -77,6 +78,28 @@ async def test_refused(name: str) -> None:
         assert error["error"]["message"] and error.get("id", 1) == 1, "an id that is not known is left out"
         assert client.session[SESSION] not in answer.text and "Traceback" not in answer.text
         assert (await client.post(PING)).status_code == 200
+
+
+async def test_no_log_holds_a_session_id_or_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in ("mcp_runtime", "uvicorn"):
+        caplog.set_level(logging.DEBUG, name)
+    limits = HttpLimits(max_message_bytes=1000, body_timeout=0.1, stream_after=0.01, max_session_requests=2)
+    async with raw_client(asgi_app(chatty(NEWEST), limits=limits), h11_max_incomplete_event_size=100_000) as client:
+        await client.shake_hands(NEWEST)
+        for body, headers, status in REFUSED.values():
+            assert (await client.post(body, **headers)).status_code == status
+        assert (await client.post(call("echo", text="x" * 2000))).status_code == 413
+        assert (await client.post(call("no_such_tool"))).status_code == 200
+        async with client.stream(call("log", "cut", count=5)), client.stream():
+            await client.http.get("/mcp", headers={**client.session, **BOTH, "last-event-id": "9-9"})
+        await client.http.delete("/mcp", headers=client.session)
+    records = [record for record in caplog.records if record.name.startswith(("mcp_runtime", "uvicorn"))]
+    assert records, "what is refused is logged"
+    for record in records:
+        assert client.session[SESSION] not in record.getMessage()
+        # The author's own mistakes are shown to the author.
+        assert not record.exc_info or "the handler of tools/call failed" in record.getMessage()
 
 
 async def test_initialize_has_an_id() -> None:
