@@ -15,7 +15,16 @@ from mcp_runtime.limits import Limits
 from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
 from support.documents import ROOT, Program, programs
 
-PAGES = ("README.md", "docs/models.md", "docs/runtime.md", "docs/errors.md", "docs/transports.md", "docs/http.md")
+PAGES = (
+    "README.md",
+    "docs/app.md",
+    "docs/testing.md",
+    "docs/models.md",
+    "docs/runtime.md",
+    "docs/errors.md",
+    "docs/transports.md",
+    "docs/http.md",
+)
 PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in PAGES for program in programs(page)]
 
 
