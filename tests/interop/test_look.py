@@ -97,6 +97,10 @@ def test_both_speak_the_modern_era(tmp_path: Path) -> None:
     client = (interpreter(SDK2.runs), str(PEERS / "sdk_modern_client.py"))
     found: dict[str, Any] = json.loads(run((*client, *proxied(log, *server))))
     assert found["revision"] == "2026-07-28"
-    assert log.read_text("utf-8") == ""
+    # Their server logs, and does not declare that it does: the one thing that is broken.
+    (told,) = map(json.loads, log.read_text("utf-8").splitlines())
+    assert told["findings"] == [
+        {"pointer": "/method", "reason": "needs the capability server.logging, which was not declared"}
+    ]
     seen = json.loads(run((*BINDGEN, "inspect", "--format", "json", "--", *server)))
     assert (seen["revision"], [tool["name"] for tool in seen["tools"]]) == (found["revision"], found["tools"])

@@ -50,12 +50,17 @@ def result(id_: Any, value: dict[str, Any]) -> bytes:
     return _line({"jsonrpc": "2.0", "id": id_, "result": value})
 
 
-def hello(revision: str = "2025-11-25") -> tuple[Said, ...]:
-    """Return the handshake of a revision, with roots, tools and logging."""
+def hello(revision: str = "2025-11-25", *, rich: bool = False) -> tuple[Said, ...]:
+    """Return the handshake of a revision, with roots, tools and logging; if it is rich, with much more."""
+    client: dict[str, Any] = {"roots": {"listChanged": True}}
+    server: dict[str, Any] = {"tools": {}, "logging": {}}
+    if rich:
+        client |= {"sampling": {}, "elicitation": {}}
+        server |= {"completions": {}, "tasks": {"requests": {"tools": {"call": {}}}}, "tools": {"listChanged": True}}
     info = {"name": "x", "version": "1"}
     common = {"protocolVersion": revision}
-    asked = {**common, "capabilities": {"roots": {"listChanged": True}}, "clientInfo": info}
-    told: dict[str, Any] = {**common, "capabilities": {"tools": {}, "logging": {}}, "serverInfo": info}
+    asked = {**common, "capabilities": client, "clientInfo": info}
+    told: dict[str, Any] = {**common, "capabilities": server, "serverInfo": info}
     return (
         (CLIENT, call("hello", "initialize", asked)),
         (SERVER, result("hello", told)),
@@ -69,6 +74,7 @@ def _line(message: dict[str, Any]) -> bytes:
 
 OPENINGS: Final = {
     "2025-11-25": hello(),
+    "rich": hello(rich=True),
     "2025-03-26": hello("2025-03-26"),
     "unconfirmed": hello()[:2],
     "asked": hello()[:1],

@@ -15,6 +15,8 @@ from mcp_runtime.protocol.session import Session, progress_token
 
 MAX_OPEN: Final = 10_000
 """How many requests are remembered that are not answered yet, and how many ids that were used; of each end."""
+MAX_SUBJECT: Final = 1_000
+"""How many characters the name of a tool has at most to be remembered."""
 _NEVER: Final = float("-inf")
 _NOBODY: Final[frozenset[str]] = frozenset()
 
@@ -28,9 +30,11 @@ class Asked(Outgoing):
         wants_task: whether it may be turned into a task.
         log_level: whether it names a level of log messages (2026-07-28).
         may_be_asked: the methods that its answer may ask, by what its sender declared (2026-07-28).
+        subject: what it names, such as a tool; None if nothing.
+        agreed: the changes that its subscription tells of; None before that is acknowledged (2026-07-28).
     """
 
-    __slots__ = ("judge", "log_level", "may_be_asked", "token", "wants_task")
+    __slots__ = ("agreed", "judge", "log_level", "may_be_asked", "subject", "token", "wants_task")
 
     def __init__(self, request: Request, judge: Judge | None) -> None:
         super().__init__(request.method, None)
@@ -38,6 +42,9 @@ class Asked(Outgoing):
         self.judge = judge
         self.token = progress_token(params)
         self.wants_task = "task" in params
+        named: Any = params.get("name")
+        self.subject = named if isinstance(named, str) and len(named) <= MAX_SUBJECT else None
+        self.agreed: frozenset[str] | None = None
         meta: Any = params.get("_meta")
         self.log_level = is_object(meta) and LOG_LEVEL in meta
         declared: Any = meta.get(CLIENT_CAPABILITIES) if is_object(meta) else None

@@ -1,6 +1,7 @@
 """Judges single messages of one revision: its methods and directions, types, and the rules beyond the schema."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 from mcp_runtime.binding import Binding
@@ -13,6 +14,7 @@ from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
 from mcp_runtime.protocol.capabilities import is_open
 from mcp_runtime.protocol.jsonrpc import Failure, is_object
 from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.names import COMPLETION_COMPLETE, ELICITATION_CREATE, ROOTS_LIST, TOOLS_CALL
 from mcp_runtime.protocol.rules import ARRIVING, Broken, broken_error, broken_inputs
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader, faults
@@ -23,6 +25,8 @@ _SENDS: Final[Mapping[Direction, frozenset[Side]]] = {
     Direction.BOTH: frozenset(Side),
     Direction.EMBEDDED: frozenset(),
 }
+_MODES: Final[tuple[str, str]] = ("client.elicitation.form", "client.elicitation.url")
+"""The capabilities for the two ways in which a person is asked."""
 _NOTHING: Final[Mapping[str, Any]] = {}
 _OF_EARLIER: Final = frozenset((-32002, -32042))
 """Error codes of the legacy era that the modern era does not have (2026-07-28, basic/index, "Error Codes")."""
@@ -43,6 +47,13 @@ class Judge:
         reader = Reader(binding.revision, lenient=False, report=_ignore)
         self._base = Requester(side=Side.SERVER, reader=reader, answers=Answers(), binding=binding)
 
+    @cached_property
+    def has_outputs(self) -> bool:
+        """Whether tools of the revision have output schemas (since 2025-06-18)."""
+        method = self.request(TOOLS_CALL)
+        fields = getattr(method.result.load(), "model_fields", ()) if method is not None else ()
+        return "structured_content" in fields
+
     def requester(self, receiver: Side, declared: Mapping[Side, Mapping[str, Any]]) -> Requester:
         """Return what a receiver knows of a sender, once both have declared their capabilities."""
         return self._base._replace(side=receiver).declaring(declared[receiver], declared[receiver.other])
@@ -52,13 +63,12 @@ class Judge:
         return self.binding.methods.get(name)
 
     def may_be_asked(self, capabilities: Mapping[str, Any]) -> frozenset[str]:
-        """Return the methods that results may ask a client which declares these capabilities."""
+        """Return the methods and the modes of elicitation that results may ask of a client that declares these."""
         declared = {Side.CLIENT: capabilities, Side.SERVER: _NOTHING}
+        embedded = [method for method in self.binding.methods.values() if method.direction is Direction.EMBEDDED]
         return frozenset(
-            method.name
-            for method in self.binding.methods.values()
-            if method.direction is Direction.EMBEDDED
-            and (not method.capability or is_open(method.capability, Side.SERVER, declared))
+            [m.name for m in embedded if not m.capability or is_open(m.capability, Side.SERVER, declared)]
+            + [mode for mode in _MODES if is_open(mode, Side.SERVER, declared)]
         )
 
     def call(self, message: Mapping[str, Any], sender: Side | None = None) -> list[Broken]:
@@ -109,15 +119,15 @@ class Judge:
             types = self._types(method, result)
         except LocalProtocolError as error:
             return [Broken(f"/result{error.pointer}", error.reason)]
-        if not (wants_task or method.results):
-            types = types[:1]
-        judged = [faults(type_, result) for type_ in types]
-        if all(judged):
-            return _below("/result", min(judged, key=len))
-        asks = types[0] is not method.result and method.multi_round_trip
+        # The only other result of the legacy era is the task that a request became (2025-11-25).
+        is_task = not method.results and wants_task and "task" in result
+        type_ = types[-1] if is_task else types[0]
+        if found := faults(type_, result):
+            return _below("/result", found)
+        asks = type_ is not method.result and method.multi_round_trip
         if asks and not result.keys() & {"inputRequests", "requestState"}:
             return [Broken("/result", "asks for nothing: it has neither inputRequests nor requestState")]
-        broken = broken_inputs(result)
+        broken = _RESULTS[method.name](result) if method.name in _RESULTS else broken_inputs(result)
         return [] if broken is None else _below("/result", [broken])
 
     def _types(self, method: RequestMethod[Any, Any], result: dict[str, Any]) -> tuple[WireType[Any], ...]:
@@ -164,6 +174,29 @@ class Judge:
         return sorted(every) or [Broken("/result", "no request has such a result")], ""
 
 
+def _too_many(result: Mapping[str, Any]) -> Broken | None:
+    """Judge a completion (server/utilities/completion): the schema says this in words only."""
+    values = result["completion"]["values"]
+    return Broken("/completion/values", f"at most {MAX_VALUES} values") if len(values) > MAX_VALUES else None
+
+
+def _not_files(result: Mapping[str, Any]) -> Broken | None:
+    """Judge a list of roots (client/roots)."""
+    for index, root in enumerate(result["roots"]):
+        if not root["uri"].startswith("file://"):
+            return Broken(f"/roots/{index}/uri", "a root is a file URI (file:///path)")
+    return None
+
+
+MAX_VALUES: Final = 100
+"""How many values a completion has."""
+_RESULTS: Final[Mapping[str, Callable[[Mapping[str, Any]], Broken | None]]] = {
+    COMPLETION_COMPLETE: _too_many,
+    ROOTS_LIST: _not_files,
+}
+"""Method -> judges its result, which is of its type, beyond the schema."""
+
+
 def undeclared(method: AnyMethod, message: Mapping[str, Any], requester: Requester) -> Broken | None:
     """Judge whether what a message needs was declared.
 
@@ -175,12 +208,27 @@ def undeclared(method: AnyMethod, message: Mapping[str, Any], requester: Request
     if method.capability and method.name not in requester.may_receive:
         return Broken("/method", f"needs the capability {method.capability}, which was not declared")
     params: Any = message.get("params")
+    if method.name == ELICITATION_CREATE and is_object(params):
+        binding = requester.binding
+        mode = mode_of(params)
+        if binding is not None and _has_modes(binding) and not requester.is_open(mode, Side.SERVER):
+            return Broken("/params/mode", f"needs the capability {mode}, which was not declared")
     if method.gated and is_object(params):
         try:
             check_gated(method, params, requester)
         except RemoteProtocolError as error:
             return Broken(f"/params{error.pointer}", error.reason)
     return None
+
+
+def mode_of(params: Mapping[str, Any]) -> str:
+    """Return the capability that an elicitation needs: a form, unless it says that it is a page (2025-11-25)."""
+    return _MODES[1 if params.get("mode") == "url" else 0]
+
+
+def _has_modes(binding: Binding) -> bool:
+    """Whether a client of the revision declares how it can elicit."""
+    return binding.revision >= "2025-11-25"
 
 
 def _below(place: str, found: list[Broken]) -> list[Broken]:

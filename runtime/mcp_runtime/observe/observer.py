@@ -115,7 +115,9 @@ class Observer:
             return
         id_ = _short(error.id)
         if error.is_answer:
-            self._answered(sender, id_).ends[sender.other].answered(id_)
+            talk = self._answered(sender, id_)
+            talk.ends[sender.other].answered(id_)
+            talk.known.is_incomplete = True
         else:
             # Nobody is told that the answer to it comes for nothing.
             self._begun().ends[sender].sent(jsonrpc.Request(id_, "", None), None, may_reuse=True)

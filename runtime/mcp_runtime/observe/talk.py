@@ -7,26 +7,33 @@ from typing import Any, Final
 
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.observe.ends import MAX_OPEN, Asked, End
-from mcp_runtime.observe.judge import Judge, undeclared
+from mcp_runtime.observe.judge import Judge, mode_of, undeclared
+from mcp_runtime.observe.known import Known
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.events import Batch, Violation
 from mcp_runtime.protocol.jsonrpc import Failure, Message, Notification, Request, Result, is_object
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.names import (
+    AREAS,
+    ELICITATION_CREATE,
     INITIALIZE,
     NOTIFICATIONS_CANCELLED,
     NOTIFICATIONS_MESSAGE,
     NOTIFICATIONS_PROGRESS,
+    NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED,
     PING,
     SERVER_DISCOVER,
     SUBSCRIPTIONS_LISTEN,
     UNRELATED,
+    list_changed,
 )
 from mcp_runtime.protocol.places import spell_pointer
 from mcp_runtime.protocol.rules import Broken
 from mcp_runtime.protocol.text import clipped
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+_CHANGES: Final = frozenset((*(f"{area}ListChanged" for area in AREAS), "resourceSubscriptions"))
+"""The changes that a client can listen for, as a subscription names them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,14 +59,14 @@ class Talk(ABC):
 
     Attributes:
         ends: the sessions of both sides.
+        known: what was said so far.
         revision: the revision that is spoken, empty before one is.
     """
-
-    is_modern = False
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         self.judges = judges
         self.ends = {side: End(side) for side in Side}
+        self.known = Known()
         self.revision = ""
 
     @property
@@ -85,7 +92,7 @@ class Talk(ABC):
                 told.broken.append(Broken(event.pointer, event.reason))
         else:
             told.broken += self._judged(sender, value, message, asked, told.judge)
-        broken = self.ends[sender].sent(message, told.judge, may_reuse=self.is_modern)
+        broken = self._sent(sender, message, told.judge)
         if broken is not None and not told.broken:
             told.broken.append(broken)
         if asked is not None and isinstance(message, Result | Failure) and message.id is not None:
@@ -97,6 +104,10 @@ class Talk(ABC):
         self._learn(sender, message, asked)
         return told
 
+    def _sent(self, sender: Side, message: Message, judge: Judge | None) -> Broken | None:
+        """Let an end know what it has sent; returns what is wrong with that."""
+        return self.ends[sender].sent(message, judge)
+
     def _judged(
         self, sender: Side, value: dict[str, Any], message: Message, asked: Asked | None, judge: Judge | None
     ) -> Iterator[Broken]:
@@ -107,11 +118,20 @@ class Talk(ABC):
             yield from found
             if not found or found[0].pointer != "/method":
                 yield from self._judged_call(sender, value, message, judge)
+            if not found and isinstance(message, Request):
+                yield from self.known.request(message.method, message.params or {})
+            elif not found:
+                yield from self.known.notification(sender, message.method, message.params or {})
         elif isinstance(message, Failure):
             yield from judge.failure(message)
         elif asked is not None and asked.record is not None:
-            yield from judge.result(asked.record, message.result, wants_task=asked.wants_task)
-            yield from self._judged_result(message, asked, judge)
+            found = judge.result(asked.record, message.result, wants_task=asked.wants_task)
+            yield from found
+            if not found:
+                yield from self._judged_result(message, asked, judge)
+                yield from self.known.result(
+                    sender, asked.method, asked.subject, message.result, has_outputs=judge.has_outputs
+                )
 
     @abstractmethod
     def _judge(self, message: Message, asked: Asked | None) -> Judge | None:
@@ -209,8 +229,6 @@ class LegacyTalk(Talk):
 class ModernTalk(Talk):
     """Requests that stand alone."""
 
-    is_modern = True
-
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         super().__init__(judges)
         self._server: Mapping[str, Any] | None = None
@@ -241,31 +259,64 @@ class ModernTalk(Talk):
         self, sender: Side, value: dict[str, Any], message: Request | Notification, judge: Judge
     ) -> Iterator[Broken]:
         method, open_ = judge.method(message.method), self.ends[Side.CLIENT].asked
-        meta = _meta(message.params)
+        if method is not None and self._server is not None:
+            own = _object(_meta(message.params).get(modern.CLIENT_CAPABILITIES))
+            declared = {Side.CLIENT: own, Side.SERVER: self._server}
+            if (broken := undeclared(method, value, judge.requester(sender.other, declared))) is not None:
+                yield broken
+                return
         if sender is Side.CLIENT:
-            if method is not None and self._server is not None and isinstance(message, Request):
-                declared = {Side.CLIENT: _object(meta.get(modern.CLIENT_CAPABILITIES)), Side.SERVER: self._server}
-                if (broken := undeclared(method, value, judge.requester(Side.SERVER, declared))) is not None:
-                    yield broken
-        elif isinstance(message, Request):
+            return
+        if isinstance(message, Request):
             yield Broken("/method", "a server asks nothing of its client but in its results")
-        elif message.method == NOTIFICATIONS_MESSAGE:
-            if not any(asked.log_level for asked in open_.values()):
-                yield Broken("/method", "no open request names a log level")
-        elif message.method in UNRELATED:
-            id_: Any = meta.get(modern.SUBSCRIPTION_ID)
-            asked = open_.get(id_) if type(id_) in (int, str) else None
-            if asked is None or asked.method != SUBSCRIPTIONS_LISTEN:
-                yield Broken("/params/_meta", "it names no open subscription that it belongs to")
+        elif message.method == NOTIFICATIONS_MESSAGE and not any(asked.log_level for asked in open_.values()):
+            yield Broken("/method", "no open request names a log level")
+        elif message.method in UNRELATED or message.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
+            yield from self._judged_change(message)
+
+    def _judged_change(self, message: Message) -> Iterator[Broken]:
+        """Judge what a server tells those who listen (2026-07-28, basic/patterns/subscriptions)."""
+        assert isinstance(message, Request | Notification)
+        id_: Any = _meta(message.params).get(modern.SUBSCRIPTION_ID)
+        asked = self.ends[Side.CLIENT].asked.get(id_) if type(id_) in (int, str) else None
+        if asked is None or asked.method != SUBSCRIPTIONS_LISTEN:
+            yield Broken("/params/_meta", "it names no open subscription that it belongs to")
+        elif message.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
+            agreed = _object((message.params or _NOTHING).get("notifications"))
+            asked.agreed = frozenset(name for name, value in agreed.items() if value) & _CHANGES
+        elif asked.agreed is None:
+            yield Broken("/method", "the subscription was not acknowledged before")
+        elif _flag(message.method) not in asked.agreed:
+            yield Broken(
+                "/method", f"the subscription does not tell of it: {_flag(message.method)} was not acknowledged"
+            )
+
+    def _sent(self, sender: Side, message: Message, judge: Judge | None) -> Broken | None:
+        if sender is Side.CLIENT or not isinstance(message, Notification) or message.method != NOTIFICATIONS_CANCELLED:
+            return self.ends[sender].sent(message, judge, may_reuse=True)
+        # A server cancels what its client asked: that the client listens, and nothing else.
+        id_: Any = (message.params or {}).get("requestId")
+        client = self.ends[Side.CLIENT]
+        asked = client.asked.get(id_) if type(id_) in (int, str) else None
+        if asked is not None and asked.method != SUBSCRIPTIONS_LISTEN:
+            return Broken("/params/requestId", "a server cancels subscriptions only")
+        if asked is not None:
+            client.cancel(id_)
+            client.answered(id_, is_cancelled=True)
+        return None
 
     def _judged_result(self, message: Result, asked: Asked, judge: Judge) -> Iterator[Broken]:
         requests: Any = message.result.get("inputRequests")
         for key, request in requests.items() if is_object(requests) else ():
             name: Any = request.get("method") if is_object(request) else None
             method = judge.method(name) if isinstance(name, str) else None
-            if method is not None and method.name not in asked.may_be_asked:
+            if method is None:
+                continue
+            mode = mode_of(_object(request.get("params"))) if method.name == ELICITATION_CREATE else ""
+            if method.name not in asked.may_be_asked or (mode and mode not in asked.may_be_asked):
                 place = spell_pointer(("result", "inputRequests", clipped(key, 64), "method"))
-                yield Broken(place, f"needs the capability {method.capability}, which the request did not declare")
+                needed = mode if method.name in asked.may_be_asked else method.capability
+                yield Broken(place, f"needs the capability {needed}, which the request did not declare")
 
     def _learn(self, sender: Side, message: Message, asked: Asked | None) -> None:
         if isinstance(message, Request) and sender is Side.CLIENT:
@@ -274,6 +325,12 @@ class ModernTalk(Talk):
                 self.revision = revision
         elif asked is not None and asked.method == SERVER_DISCOVER and isinstance(message, Result):
             self._server = _object(message.result.get("capabilities"))
+
+
+def _flag(method: str) -> str:
+    """Return how a subscription names a change."""
+    areas = [area for area in AREAS if method == list_changed(area)]
+    return f"{areas[0]}ListChanged" if areas else "resourceSubscriptions"
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -197,9 +197,7 @@ class HttpApp:
         else:
             raise _no_session()
 
-    async def _begin(
-        self, body: bytes, headers: Headers, principal: str | None, receive: Receive, send: Send
-    ) -> None:
+    async def _begin(self, body: bytes, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
         """Begin a session with `initialize`."""
         session = await self.sessions.begin(principal)
         stream = session.stream(headers)
@@ -218,9 +216,7 @@ class HttpApp:
             raise Refusal(400, "initialize is a request, which has an id")
         await respond(send, 200 if outcome.is_accepted else 400, answer)
 
-    async def _take(
-        self, session: HttpSession, body: bytes, headers: Headers, receive: Receive, send: Send
-    ) -> None:
+    async def _take(self, session: HttpSession, body: bytes, headers: Headers, receive: Receive, send: Send) -> None:
         stream = session.stream(headers)
         session.enter()
         try:
