@@ -21,6 +21,7 @@ from mcp_runtime.stub import Handlers
 from mcp_runtime.transports.memory import memory_pair
 from support.talk import bindings
 
+OPENING = frozenset(("initialize", "server/discover"))
 SOUND = newest.AudioContent(data="AAAA", mime_type="audio/wav")
 LINK = newest.ResourceLink(name="notes", uri="memo://notes", title="Notes", mime_type="text/plain")
 COLOURS = newest.TitledSingleSelectEnumSchema(
@@ -113,6 +114,8 @@ class Conversation:
         methods = {method.name: method for method in tried.protocol.methods}
         asked: dict[Any, str] = {}
         for message in self.messages:
+            if message.get("method") in OPENING - methods.keys():
+                continue  # before it was known what the peer speaks
             if "method" in message:
                 method = methods[message["method"]]
                 if "id" in message:
@@ -120,7 +123,7 @@ class Conversation:
                 if "params" in message:
                     assert method.params
                     assert accepts(tried, (method.params,), message["params"]), message
-            elif "result" in message:
+            elif "result" in message and (message["id"], _back(message)) in asked:
                 method = methods[asked[message["id"], _back(message)]]
                 assert accepts(tried, (method.result or "", *method.alternatives), message["result"]), message
         return len(self.messages)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_runtime.protocol import modern, names
-from mcp_runtime.protocol.jsonrpc import dump, is_object
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, dump, is_object
 
-RESOURCE_NOT_FOUND: Final = -32002
-"""The error code for it in the legacy era; the modern one has -32602."""
+_RESOURCE_NOT_FOUND: Final = -32002
+"""The error code for it in the legacy era; the modern one has -32602, for whatever is wrong with params."""
 NEEDLESS: Final = frozenset(
     (
         names.NOTIFICATIONS_INITIALIZED,
@@ -19,6 +19,17 @@ NEEDLESS: Final = frozenset(
 """The notifications of the legacy era that tell a peer of the modern one nothing."""
 _SAID: Final = frozenset((modern.VERSION, modern.CLIENT_INFO, modern.CLIENT_CAPABILITIES, modern.LOG_LEVEL))
 _MARK: Final = f'"{modern.PREFIX}'.encode()
+
+
+def modern_code(code: int) -> int:
+    """Return the code that an error of the legacy era has in the modern one."""
+    return INVALID_PARAMS if code == _RESOURCE_NOT_FOUND else code
+
+
+def legacy_code(code: int, method: str, data: object) -> int:
+    """Return the code that an error of the modern era has in the legacy one: a resource that it names is missing."""
+    is_missing = code == INVALID_PARAMS and method == names.RESOURCES_READ and is_object(data) and "uri" in data
+    return _RESOURCE_NOT_FOUND if is_missing else code
 
 
 def with_meta(params: bytes, meta: Mapping[str, Any]) -> bytes:

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from mcp_runtime.binding import Binding
-from mcp_runtime.bridge.convert import Compiled, Converter, Policy, converter
+from mcp_runtime.bridge.convert import PARAMS, RESULT, Compiled, Converter, Policy, converter
 from mcp_runtime.bridge.policy import Bridging
-from mcp_runtime.bridge.steps import Step
+from mcp_runtime.bridge.steps import Step, within
 from mcp_runtime.bridge.table import FORMAT, Table
 from mcp_runtime.errors import BindingFormatError, UnsupportedRevision
 
@@ -124,10 +124,16 @@ class Conversions:
             self._found[key] = converter(method, part, steps)
         return self._found[key]
 
-    def declared(self, side: str) -> Converter | None:
-        """Return what converts the capabilities of a ``client`` or a ``server``, None if they are the same."""
+    def declared(self, side: str, method: str) -> Converter | None:
+        """Return what converts an object with the capabilities of a side, None if they are the same.
+
+        Args:
+            side: ``client`` or ``server``.
+            method: the method whose params or result declare them, for the reports of losses.
+        """
         found = [(compiled.declared(side), compiled.target) for compiled in self._compiled]
-        return converter(side, "capabilities", [(step, target) for step, target in found if step is not None])
+        steps = [(within("capabilities", step), target) for step, target in found if step is not None]
+        return converter(method, PARAMS if side == "client" else RESULT, steps)
 
     def refuses_more(self, method: str, part: str) -> bool:
         """Whether the source may refuse a value that is valid in the target once it is converted."""

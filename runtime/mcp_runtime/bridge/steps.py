@@ -77,3 +77,12 @@ def needles_of(found: Iterable[frozenset[bytes] | None]) -> frozenset[bytes] | N
             return None
         united |= needles
     return united
+
+
+def within(name: str, step: Step) -> Step:
+    """Return what converts an object by one of its members."""
+
+    def convert(value: Any, at: Place, run: Run) -> Any:
+        return {**value, name: step.convert(value[name], (*at, name), run)}
+
+    return Step(convert, step.needles)

@@ -9,14 +9,14 @@ from pydantic_core import from_json, to_json
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.convert import PARAMS, Converter, Report
-from mcp_runtime.bridge.eras import NEEDLESS, RESOURCE_NOT_FOUND, said_in, with_meta, without_meta
+from mcp_runtime.bridge.eras import NEEDLESS, legacy_code, modern_code, said_in, with_meta, without_meta
 from mcp_runtime.bridge.policy import MissingInRevision, NotExpressible, telling
 from mcp_runtime.bridge.revisions import Bridges, Conversions
 from mcp_runtime.bridge.steps import Told
 from mcp_runtime.errors import RemoteProtocolError
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS
 from mcp_runtime.protocol.legacy import Side
+from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.protocol.validation import Reader
 
 StandIn: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
@@ -144,9 +144,15 @@ class Wire:
                 self.on_log_level(level)
         return params
 
-    def code(self, code: int) -> int:
+    def incoming_code(self, code: int, method: str, data: object) -> int:
         """Return the code of an error of the peer as the implementation's revision has it."""
-        return INVALID_PARAMS if self.strips_meta and code == RESOURCE_NOT_FOUND else code
+        if self.strips_meta:
+            return modern_code(code)
+        return legacy_code(code, method, data) if self.adds_meta else code
+
+    def outgoing_code(self, code: int, method: str, data: object) -> int:
+        """Return the code of an error of a handler as the negotiated revision has it."""
+        return legacy_code(code, method, data) if self.strips_meta else code
 
     def is_needless(self, method: AnyMethod) -> bool:
         """Whether a notification is one that the peer's era needs not be told."""
@@ -174,10 +180,12 @@ class Wire:
         return self._known(side, capabilities, _ignore)
 
     def _known(self, side: Side, capabilities: Mapping[str, Any], report: Report) -> dict[str, Any]:
-        converter = self._out.declared(side.value)
+        opening = INITIALIZE if self.binding.era == "legacy" else SERVER_DISCOVER
+        converter = self._out.declared(side.value, opening)
         if converter is None:
             return dict(capabilities)
-        found: dict[str, Any] = converter.convert(from_json(to_json(capabilities)), report)
+        whole = from_json(to_json({"capabilities": capabilities}))
+        found: dict[str, Any] = converter.convert(whole, report)["capabilities"]
         return found
 
 

@@ -13,8 +13,8 @@ _EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to fi
 
 def is_embedded(method: AnyMethod, requester: Requester) -> bool:
     """Whether a request leaves inside the result of another one, in the revision that is spoken."""
-    sent = method if requester.wire is None else requester.wire.spoken(method)
-    return sent.direction is _EMBEDDED
+    sent = method if requester.wire is None else requester.wire.binding.methods.get(method.name)
+    return sent is not None and sent.direction is _EMBEDDED
 
 
 def carrier(work: Work | None, method: AnyMethod, requester: Requester) -> Work:

@@ -258,9 +258,10 @@ class Outbound:
 
     def take_failure(self, failure: Failure) -> None:
         """Hand an error to the caller that waits for a result."""
-        binding, wire = self._link.requester.binding, self._link.requester.wire
-        make = binding.error if binding else PeerError
-        error = make(failure.code if wire is None else wire.code(failure.code), failure.message, failure.data)
+        binding, wire, code = self._link.requester.binding, self._link.requester.wire, failure.code
+        if wire is not None and failure.id is not None and failure.id in self._pending:
+            code = wire.incoming_code(code, self._pending[failure.id].method.name, failure.data)
+        error = (binding.error if binding else PeerError)(code, failure.message, failure.data)
         error.is_from_peer = True
         self.fail(failure.id, error)
 

@@ -9,7 +9,6 @@ from mcp_runtime.errors import MethodNotImplemented, MissingCapability, PeerErro
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.capabilities import declarer, put
 from mcp_runtime.protocol.modern import MISSING_CAPABILITY
-from mcp_runtime.protocol.names import RESOURCES_READ
 from mcp_runtime.protocol.rules import broken_error
 from mcp_runtime.protocol.text import clipped
 
@@ -72,11 +71,10 @@ def _allowed(error: PeerError, method: str, requester: Requester, complain: Comp
 
 
 def _older(error: PeerError, method: str, requester: Requester) -> PeerError:
-    """Return an error of a server of the modern era in the words of a client of the legacy era: what is missing."""
-    is_missing = error.code == jsonrpc.INVALID_PARAMS and method == RESOURCES_READ and "uri" in (error.data or ())
-    if is_missing and requester.wire is not None and requester.wire.strips_meta:
-        return PeerError(_RESOURCE_NOT_FOUND, error.message, error.data)
-    return error
+    """Return an error as a peer of the legacy era has it."""
+    if requester.wire is None:
+        return error
+    return PeerError(requester.wire.outgoing_code(error.code, method, error.data), error.message, error.data)
 
 
 def _judged(error: BaseException) -> BaseException:

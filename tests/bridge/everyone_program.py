@@ -1,0 +1,14 @@
+"""A server of a revision over stdio: ``everyone_program.py REVISION server|client``, which says what is bridged."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bridge.everyone import make_server
+from mcp_runtime.bridge import bridge
+from mcp_runtime.transports.stdio import serve_stdio
+
+if __name__ == "__main__":
+    server = make_server(sys.argv[1])
+    serve_stdio(bridge(server) if sys.argv[2] == "server" else server)

@@ -1,0 +1,44 @@
+"""A server and a client of each two revisions understand each other, whichever of them is bridged."""
+
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from bridge.conversation import converse
+from bridge.everyone import Heard, expected, make_handlers, make_server, use_everything
+from bridge.messages import PAIRS, REVISIONS
+from mcp_bindings.bridges import ERAS
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.transports.stdio import connect_stdio
+from support.talk import bindings
+
+PROGRAM = Path(__file__).with_name("everyone_program.py")
+ACROSS = [(s, c) for s, c in PAIRS if ERAS[s] != ERAS[c]]
+
+
+@pytest.mark.parametrize("bridged", ["server", "client"])
+@pytest.mark.parametrize(("server", "client"), list(product(REVISIONS, REVISIONS)))
+async def test_each_pair_says_all_that_both_know(server: str, client: str, bridged: str) -> None:
+    heard = Heard()
+    talk = converse(make_server(server), client, handlers=make_handlers(client, heard), bridged=bridged == "client")
+    async with talk as both:
+        assert await use_everything(both.client, heard) == expected(server, client)
+        spoken = both.client.connection.revision
+        assert spoken == (client if bridged == "server" else server)
+        assert both.judge(spoken) > 20
+
+
+@pytest.mark.parametrize("bridged", ["server", "client"])
+@pytest.mark.parametrize(("server", "client"), ACROSS[:1] + ACROSS[-1:])
+async def test_the_same_with_processes(server: str, client: str, bridged: str) -> None:
+    heard = Heard()
+    async with connect_stdio(sys.executable, str(PROGRAM), server, bridged) as peer:
+        opened = await bindings(client).Client.open(
+            peer,
+            handlers=make_handlers(client, heard),
+            options=ClientOptions(strict=True, check_sent=True),
+            bridge=bridged == "client",
+        )
+        assert await use_everything(opened, heard) == expected(server, client)
