@@ -136,6 +136,11 @@ class Opening:
                     raise UnsupportedRevision(tuple(stateless), (), str(why)) from why
                 log.info("%s: a server of the legacy era", why)
             except ConnectionClosed as why:
+                # Over HTTP the question alone is refused; over stdio the server died of it.
+                if legacy and self._connection.closed_because is None:
+                    log.info("%s: a server of the legacy era", why)
+                    await self._initialize(max(legacy))
+                    return
                 if not legacy or not self._peer.renew():
                     raise
                 log.info("the server ended when it was asked %s; it is started once more: %s", SERVER_DISCOVER, why)

@@ -107,8 +107,9 @@ class _SessionOfClient:
         Raises:
             MissingCapability: it did not.
         """
-        method = self._method(name)
-        if method.capability and not self._connection.requester.is_open(method.capability, Side.CLIENT):
+        method, connection = self._method(name), self._connection
+        is_open = not method.capability or connection.requester.is_open(method.capability, Side.CLIENT)
+        if connection.settings.check_capabilities and not is_open:
             raise MissingCapability(method.capability, name)
 
     def _method(self, name: str) -> RequestMethod[Any, Any]:
