@@ -1,6 +1,7 @@
 """Our server of 2026-07-28 for `peers/sdk_modern_client.py`.
 
-With ``--both`` it is beside one of 2025-11-25, with ``--sealed`` its handlers begin anew with each answer.
+With ``--both`` it is beside one of 2025-11-25; with ``--bridged`` it is one of 2025-11-25 that is bridged; with
+``--sealed`` its handlers begin anew with each answer.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from typing import Any
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
+from mcp_runtime.bridge import bridge
 from mcp_runtime.errors import PeerError
 from mcp_runtime.inputs import InputState, Suspended
 from mcp_runtime.server import ServerOptions
@@ -18,10 +20,11 @@ from mcp_runtime.transports.stdio import serve_stdio
 TOOLS = ("three", "both", "count", "say", "slow", "cancelled_calls", "change", "fail")
 
 
-class Modern(v.Server):
+class Tools:
     """What the official SDK's server of `peers/sdk_modern_server.py` does, and under the same names."""
 
-    options = ServerOptions(
+    package: Any
+    options: ServerOptions | None = ServerOptions(
         name="modern",
         version="1",
         instructions="Ask.",
@@ -34,43 +37,45 @@ class Modern(v.Server):
     def __init__(self) -> None:
         self.cancelled = 0
 
-    async def list_tools(self, params: v.PaginatedRequestParams, ctx: v.Context) -> v.ListToolsResult:
-        return v.ListToolsResult(tools=[v.Tool(name=name, input_schema=v.ToolInputSchema()) for name in TOOLS])
+    async def list_tools(self, params: Any, ctx: Any) -> Any:
+        schema = self.package.ToolInputSchema()
+        return self.package.ListToolsResult(tools=[self.package.Tool(name=name, input_schema=schema) for name in TOOLS])
 
-    async def read_resource(self, params: v.ReadResourceRequestParams, ctx: v.Context) -> v.ReadResourceResult:
+    async def read_resource(self, params: Any, ctx: Any) -> Any:
         raise PeerError(-32602, "there is none")
 
-    async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
-        tool = getattr(self, params.name, None) if params.name in TOOLS else None
+    async def call_tool(self, params: Any, ctx: Any) -> Any:
+        tool: Any = getattr(self, params.name) if params.name in TOOLS else None
         if tool is None:
             raise PeerError(-32602, "unknown tool")
-        return v.CallToolResult(content=[v.TextContent(text=await tool(ctx, params.arguments or {}))])
+        said = await tool(ctx, params.arguments or {})
+        return self.package.CallToolResult(content=[self.package.TextContent(text=said)])
 
-    async def three(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
-        schema = v.ElicitRequestFormParamsRequestedSchema(properties={"word": v.StringSchema()})
+    async def three(self, ctx: Any, arguments: dict[str, Any]) -> str:
+        schema = self.package.ElicitRequestFormParamsRequestedSchema(properties={"word": self.package.StringSchema()})
         words: list[str] = []
         for number in range(3):
             answer = await ctx.client.elicit(message=f"word {number}", requested_schema=schema)
-            words.append(str((answer.content or {})["word"]))
+            words.append(str(answer.content["word"]))
         return " ".join(words)
 
-    async def both(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
-        message = v.SamplingMessage(role="user", content=v.TextContent(text="hello"))
+    async def both(self, ctx: Any, arguments: dict[str, Any]) -> str:
+        message = self.package.SamplingMessage(role="user", content=self.package.TextContent(text="hello"))
         client: Any = ctx.client  # Both are deprecated, and supported.
         asked: list[Any] = [client.list_roots(), client.create_message(messages=[message], max_tokens=5)]
         found: list[Any] = await asyncio.gather(*asked)
         return f"{found[0].roots[0].uri} {found[1].content.text}"
 
-    async def count(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+    async def count(self, ctx: Any, arguments: dict[str, Any]) -> str:
         for step in range(arguments["steps"]):
             await ctx.report_progress(step + 1, arguments["steps"], f"step {step + 1}")
         return str(arguments["steps"])
 
-    async def say(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+    async def say(self, ctx: Any, arguments: dict[str, Any]) -> str:
         await ctx.log("warning", {"said": arguments["text"]}, logger="voice")
         return str(arguments["text"])
 
-    async def slow(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+    async def slow(self, ctx: Any, arguments: dict[str, Any]) -> str:
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -78,16 +83,34 @@ class Modern(v.Server):
             raise
         return "never"
 
-    async def cancelled_calls(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+    async def cancelled_calls(self, ctx: Any, arguments: dict[str, Any]) -> str:
         return str(self.cancelled)
 
-    async def change(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
-        await list_changed(self, "tools")
-        await resource_updated(self, arguments["uri"])
+    async def change(self, ctx: Any, arguments: dict[str, Any]) -> str:
+        server: Any = self
+        await list_changed(server, "tools")
+        await resource_updated(server, arguments["uri"])
         return str(arguments["uri"])
 
-    async def fail(self, ctx: v.Context, arguments: dict[str, Any]) -> str:
+    async def fail(self, ctx: Any, arguments: dict[str, Any]) -> str:
         raise PeerError(-7, "no luck", {"why": "luck"})
+
+
+class Modern(Tools, v.Server):
+    """The tools in the types of 2026-07-28."""
+
+    package = v
+
+
+class Bridged(Tools, v2025_11_25.Server):
+    """The tools in the types of 2025-11-25."""
+
+    package = v2025_11_25
+
+    async def subscribe(
+        self, params: v2025_11_25.SubscribeRequestParams, ctx: v2025_11_25.Context
+    ) -> v2025_11_25.EmptyResult:
+        return v2025_11_25.EmptyResult()
 
 
 class Legacy(v2025_11_25.Server):
@@ -95,4 +118,7 @@ class Legacy(v2025_11_25.Server):
 
 
 if __name__ == "__main__":
-    serve_stdio(Modern(), *([Legacy()] if "--both" in sys.argv else []))
+    if "--bridged" in sys.argv:
+        serve_stdio(bridge(Bridged()))
+    else:
+        serve_stdio(Modern(), *([Legacy()] if "--both" in sys.argv else []))

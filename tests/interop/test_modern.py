@@ -61,7 +61,9 @@ class Host(v.ClientHandlers):
 
 
 @pytest.mark.parametrize(
-    "options", [(), ("--both",), ("--sealed",)], ids=["alone", "beside a legacy one", "with sealed states"]
+    "options",
+    [(), ("--both",), ("--sealed",), ("--bridged",), ("--bridged", "--sealed")],
+    ids=["alone", "beside a legacy one", "with sealed states", "written for 2025-11-25", "bridged, with sealed states"],
 )
 def test_their_client_at_our_server(options: tuple[str, ...]) -> None:
     client = (interpreter(SDK2.runs), str(TESTS / "interop" / "peers" / "sdk_modern_client.py"))
@@ -149,6 +151,48 @@ async def test_their_server_is_listened_to_again_after_it_was_killed() -> None:
             assert [(await anext(changes))[1].what for _ in range(2)] == ["tools", "resource"]
             os.kill(started[-1], signal.SIGKILL)
     assert len(set(started)) == 2
+
+
+class OlderHost(v2025_11_25.ClientHandlers):
+    """Answers in the types of 2025-11-25."""
+
+    async def elicit(
+        self, params: v2025_11_25.ElicitRequestParams, ctx: v2025_11_25.ClientContext
+    ) -> v2025_11_25.ElicitResult:
+        return v2025_11_25.ElicitResult(action="accept", content={"word": WORDS[params.message]})
+
+    async def list_roots(
+        self, params: v2025_11_25.RequestParams | None, ctx: v2025_11_25.ClientContext
+    ) -> v2025_11_25.ListRootsResult:
+        return v2025_11_25.ListRootsResult(roots=[v2025_11_25.Root(uri="file:///home")])
+
+    async def create_message(
+        self, params: v2025_11_25.CreateMessageRequestParams, ctx: v2025_11_25.ClientContext
+    ) -> v2025_11_25.CreateMessageResult:
+        content = v2025_11_25.TextContent(text="HELLO")
+        return v2025_11_25.CreateMessageResult(role="assistant", model="m", content=content)
+
+
+async def test_our_client_of_2025_11_25_is_bridged_to_their_server() -> None:
+    server = (interpreter(SDK2.runs), str(TESTS / "interop" / "peers" / "sdk_modern_server.py"))
+    options = ClientOptions(timeout=20, era="modern")
+    async with connect_stdio(*server, env={"PYTHONPATH": str(TESTS)}) as peer:
+        client = await v2025_11_25.Client.open(peer, handlers=OlderHost(), options=options, bridge=True)
+        assert client.connection.revision == "2026-07-28"
+        await client.ping()
+        for name, said in (("three", "one two three"), ("both", "file:///home HELLO")):
+            [block] = (await client.call_tool(name=name, arguments={})).content
+            assert isinstance(block, v2025_11_25.TextContent) and block.text == said
+        with pytest.raises(PeerError) as error:
+            await client.call_tool(name="fail", arguments={})
+        assert (error.value.code, error.value.data) == (-7, {"why": "luck"})
+
+
+async def test_our_client_is_bridged_to_their_legacy_server() -> None:
+    async with connect_stdio(*SDK1.server_command()) as peer:
+        client = await v.Client.open(peer, bridge=True)
+        assert client.connection.revision == v2025_11_25.REVISION
+        assert [tool.name async for tool in client.iter_tools()]
 
 
 async def test_a_legacy_server_is_taken_for_one() -> None:
