@@ -18,7 +18,8 @@ HELP = f"""usage: mcp-bindgen COMMAND ...
 Compile the Model Context Protocol: typed bindings, what breaks between
 revisions, typed clients of the tools of a server.
 
-The bindings (mcp_bindings) and the runtime (mcp_runtime) are installed;
+The bindings (mcp_bindings) and the runtime (mcp_runtime) are installed, and
+`mcp-bindgen run server.py` serves what a file defines; for the rest
 {WITHOUT_EXTRA}
 """
 """What `--help` says where the commands are not installed."""
@@ -32,6 +33,10 @@ def main() -> None:
         print(f"mcp-bindgen {tool_version()}")
         sys.exit(0)
     if any(find_spec(name) is None for name in NEEDED):
+        if sys.argv[1:2] == ["run"]:
+            from mcp_bindgen.live.serving import serve_file
+
+            sys.exit(serve_file(sys.argv[2:]))
         if sys.argv[1:] in (["--help"], ["-h"], ["help"]):
             print(HELP, end="")
             sys.exit(0)

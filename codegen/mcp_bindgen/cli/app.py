@@ -14,6 +14,7 @@ from mcp_bindgen.cli.migrate import migrate
 from mcp_bindgen.cli.proxy import proxy
 from mcp_bindgen.cli.revisions import list_revisions
 from mcp_bindgen.cli.rules import rules
+from mcp_bindgen.cli.serving import run_server
 from mcp_bindgen.cli.show import show
 from mcp_bindgen.cli.split import StartsCommand
 from mcp_bindgen.cli.tools import tools
@@ -38,6 +39,9 @@ app.command("diff")(diff)
 app.command("impact")(impact)
 app.command("migrate")(migrate)
 app.command("rules")(rules)
+# Its arguments are parsed where it runs without this extra, too.
+forwarded = {"allow_extra_args": True, "ignore_unknown_options": True}
+app.command("run", context_settings=forwarded, add_help_option=False)(run_server)
 app.command("bridge")(bridge)
 app.command("inspect", cls=StartsCommand)(inspect)
 app.command("proxy", cls=StartsCommand)(proxy)

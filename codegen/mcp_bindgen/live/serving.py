@@ -1,0 +1,122 @@
+"""`mcp-bindgen run`: serve what a file defines. It needs none of the extra that the other commands need."""
+
+import argparse
+import importlib.util
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from mcp_bindgen.diagnostics import printable
+
+BAD_INPUT: Final = 2
+
+
+class _Unusable(Exception):
+    """A file cannot be served; says why."""
+
+
+def serve_file(arguments: Sequence[str]) -> int:
+    """Serve what a file defines until the client leaves; return the exit status.
+
+    Args:
+        arguments: those of the command.
+    """
+    parser = argparse.ArgumentParser(prog="mcp-bindgen run", description="Serve an App or a Server over stdio or HTTP.")
+    parser.add_argument("target", metavar="FILE[:NAME]", help="a Python file, and the variable if it defines several")
+    parser.add_argument("--http", action="store_true", help="serve over HTTP (extra: mcp-bindgen[http])")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
+    given = parser.parse_args(arguments)
+    try:
+        # What the file prints must not get between the messages.
+        with redirect_stdout(sys.stderr):
+            server = _find(*_split(given.target))
+    except _Unusable as error:
+        print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
+        return BAD_INPUT
+    if given.http:
+        return _serve_http(server, given.host, given.port)
+    from mcp_runtime.transports.stdio import serve_stdio
+
+    serve_stdio(server)
+    return 0
+
+
+def _serve_http(server: Any, host: str, port: int) -> int:
+    from mcp_runtime.transports.http import serve_http
+
+    def started(url: str) -> None:
+        print(f"serving at {url}/mcp", file=sys.stderr)
+
+    try:
+        serve_http(server, host=host, port=port, started=started)
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
+        return BAD_INPUT
+    return 0
+
+
+def _split(target: str) -> tuple[Path, str]:
+    """Split a file from the name behind it; a drive of Windows is no file."""
+    file, colon, name = target.rpartition(":")
+    return (Path(file), name) if colon and name.isidentifier() and len(file) > 1 else (Path(target), "")
+
+
+def _find(path: Path, name: str) -> Any:
+    """Return the server that a file defines.
+
+    Raises:
+        _Unusable: there is none, or it is not clear which.
+    """
+    from mcp_runtime.bridge import BridgedServer
+    from mcp_runtime.handlers import ServerHandlers
+
+    kinds: tuple[type[Any], ...] = (ServerHandlers, BridgedServer)
+    found = vars(_load(path))
+    if name:
+        if name not in found:
+            raise _Unusable(f"{path}: there is no {name} in it")
+        server = found[name]
+        if isinstance(server, type) and issubclass(server, ServerHandlers):
+            server = server()
+        if not isinstance(server, kinds):
+            raise _Unusable(f"{path}: {name} is not an App or a Server, but of the type {type(server).__name__}")
+        return server
+    servers: dict[str, Any] = {key: value for key, value in found.items() if isinstance(value, kinds)}
+    if not servers:
+        raise _Unusable(f"{path}: it defines no App and no object of a Server")
+    if len({id(server) for server in servers.values()}) > 1:
+        raise _Unusable(f"{path}: it defines {', '.join(servers)}; say which: {path}:{next(iter(servers))}")
+    return next(iter(servers.values()))
+
+
+def _load(path: Path) -> ModuleType:
+    """Import a file as a module of its name.
+
+    Raises:
+        _Unusable: it cannot be read, or fails; says where.
+    """
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise _Unusable(f"{path}: there is no such Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise _Unusable(f"{error.filename}:{error.lineno}: {error.msg}") from None
+    except (Exception, SystemExit) as error:
+        raise _Unusable(f"{_place(path, error)}: {type(error).__name__}: {error}") from None
+    return module
+
+
+def _place(path: Path, error: BaseException) -> str:
+    """Return the last line of the file that led to an error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path or frame.filename == str(path.resolve())]
+    return f"{path}:{lines[-1]}" if lines else str(path)

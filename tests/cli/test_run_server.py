@@ -1,0 +1,104 @@
+"""`mcp-bindgen run`: a file is served, and what is wrong with it is said with its line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcp_bindings.v2025_11_25 import Client
+from mcp_runtime.transports.stdio import connect_stdio
+
+SERVER = """
+from mcp_bindings.v2025_11_25 import App, Server
+from helper import NAME
+
+print("loaded")
+app = same = App(NAME)
+
+@app.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+
+class Other(Server):
+    pass
+
+if __name__ == "__main__":
+    raise SystemExit("not as a program")
+"""
+COMMAND = (sys.executable, "-m", "mcp_bindgen", "run")
+BARE = """
+import sys
+from importlib import util
+find, util.find_spec = util.find_spec, lambda name, *more: None if name == "typer" else find(name, *more)
+sys.argv[0] = "mcp-bindgen"
+from mcp_bindgen.__main__ import main
+main()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "helper.py").write_text('NAME = "tested"\n', "utf-8")
+    (tmp_path / "server.py").write_text(SERVER, "utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["", ":app", ":Other"])
+async def test_a_file_is_served(folder: Path, name: str) -> None:
+    async with connect_stdio(*COMMAND, f"{folder / 'server.py'}{name}") as peer:
+        client = await Client.open(peer)
+        assert client.connection.peer_info["name"] == ("Other" if name == ":Other" else "tested")
+
+
+async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> None:
+    (folder / "bare.py").write_text(BARE, "utf-8")
+    async with connect_stdio(sys.executable, str(folder / "bare.py"), "run", str(folder / "server.py")) as peer:
+        assert [tool.name async for tool in (await Client.open(peer)).iter_tools()] == ["add"]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "said"),
+    [
+        ("x = 1\ndef f(:\n", "bad.py", "bad.py:2: invalid syntax"),
+        ("x = 1\nimport nowhere_at_all\n", "bad.py", "bad.py:2: ModuleNotFoundError: No module named"),
+        ("def f():\n    return 1 / 0\n\nf()\n", "bad.py", "bad.py:2: ZeroDivisionError"),
+        ("import sys\nsys.exit('no')\n", "bad.py", "bad.py:2: SystemExit: no"),
+        ("x = 1\n", "bad.py", "bad.py: it defines no App"),
+        ("x = 1\n", "bad.py:x", "bad.py: x is not an App or a Server"),
+        ("x = 1\n", "bad.py:y", "bad.py: there is no y in it"),
+        ("from mcp_bindings.v2025_11_25 import App\na, b = App('a'), App('b')\n", "bad.py", "say which: bad.py:a"),
+        ("", "nothing.py", "nothing.py: there is no such Python file"),
+        (
+            "from mcp_bindings.v2025_11_25 import App\napp = App('a')\n@app.tool()\ndef f(x):\n    pass\n",
+            "bad.py",
+            "bad.py:3: tool f: parameter x has no type",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, target: str, said: str) -> None:
+    (tmp_path / "bad.py").write_text(text, "utf-8")
+    done = subprocess.run(
+        [*COMMAND, target],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert done.returncode == 2
+    assert said in done.stderr and "Traceback" not in done.stderr and done.stdout == ""
+
+
+def test_help_and_a_wrong_host(folder: Path) -> None:
+    shown = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
+    assert "FILE[:NAME]" in shown and "--http" in shown
+    done = subprocess.run(
+        [*COMMAND, "server.py", "--http", "--host", "0.0.0.0"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and "host" in done.stderr and "Traceback" not in done.stderr
