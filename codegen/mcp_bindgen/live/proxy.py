@@ -68,6 +68,7 @@ class Watcher(threading.Thread):
         self._tell = tell
         self.messages = 0
         self.broken = 0
+        self.defect: Exception | None = None
 
     @property
     def unjudged(self) -> int:
@@ -77,11 +78,18 @@ class Watcher(threading.Thread):
     def run(self) -> None:
         """Judge until there is no more."""
         while taken := self._copies.take():
-            for sender, data in taken:
-                if data:
-                    self._judge(sender, data)
-                elif self._framers[sender].unfinished:
-                    self._found(b"", [self._observer.cut_off(sender)])
+            for sender, data in taken if self.defect is None else ():
+                try:
+                    self._take(sender, data)
+                except Exception as error:  # a mistake of ours must not keep messages from passing
+                    self.defect = error
+                    break
+
+    def _take(self, sender: "Side", data: bytes) -> None:
+        if data:
+            self._judge(sender, data)
+        elif self._framers[sender].unfinished:
+            self._found(b"", [self._observer.cut_off(sender)])
 
     def _judge(self, sender: "Side", data: bytes) -> None:
         for line in self._framers[sender].feed(data):
@@ -99,6 +107,8 @@ class Watcher(threading.Thread):
 def run_proxy(words: Sequence[str], tell: Tell) -> Passed:
     """Start a server and stand between it and the client at standard input and output, until one of them ends.
 
+    What fails in here fails when all has passed.
+
     Raises:
         InputError: the server cannot be started.
     """
@@ -114,12 +124,7 @@ async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
 
     copies: Copies[Side] = Copies()
     watcher = Watcher(copies, tell)
-    try:
-        child = Child(words, env=dict(os.environ), cwd=None, capture=False)
-    except TransportError as error:
-        raise InputError.at(Location(source=words[0]), str(error)) from None
     loop, over, left = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
-    into, out = _detached(child)
 
     def client_left(_: bool) -> None:
         loop.call_soon_threadsafe(left.set)
@@ -127,10 +132,16 @@ async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
     def server_left(_: bool) -> None:
         loop.call_soon_threadsafe(over.set)
 
-    pumps = (Pump(Side.CLIENT, 0, into, copies, client_left), Pump(Side.SERVER, out, 1, copies, server_left))
-    for thread in (watcher, *pumps):
-        thread.start()
+    # Before there is a server that could be left behind.
     with on_signals(loop, over.set, lambda: None):
+        try:
+            child = Child(words, env=dict(os.environ), cwd=None, capture=False)
+        except TransportError as error:
+            raise InputError.at(Location(source=words[0]), str(error)) from None
+        into, out = _detached(child)
+        pumps = (Pump(Side.CLIENT, 0, into, copies, client_left), Pump(Side.SERVER, out, 1, copies, server_left))
+        for thread in (watcher, *pumps):
+            thread.start()
         leaving = asyncio.create_task(_gone(left, over))
         await over.wait()
         leaving.cancel()
@@ -138,6 +149,8 @@ async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
     pumps[1].join(GRACE)
     copies.close()
     await asyncio.to_thread(watcher.join)
+    if watcher.defect is not None:
+        raise watcher.defect
     return Passed(
         messages=watcher.messages,
         broken=watcher.broken,

@@ -222,13 +222,13 @@ def undeclared(method: AnyMethod, message: Mapping[str, Any], requester: Request
 
 
 def mode_of(params: Mapping[str, Any]) -> str:
-    """Return the capability that an elicitation needs: a form, unless it says that it is a page (2025-11-25)."""
+    """Return the capability that an elicitation needs: a form, unless it says that it is a page."""
     return _MODES[1 if params.get("mode") == "url" else 0]
 
 
 def _has_modes(binding: Binding) -> bool:
     """Whether a client of the revision declares how it can elicit."""
-    return binding.revision >= "2025-11-25"
+    return any(method.capability == _MODES[1] for method in binding.methods.values())
 
 
 def _below(place: str, found: list[Broken]) -> list[Broken]:
