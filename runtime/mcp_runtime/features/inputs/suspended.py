@@ -108,7 +108,8 @@ class Suspensions:
 
     def _peer_of(self, work: Exchange) -> object:
         """Return whose quota a handler counts for: a principal's, or that of the other end of its connection."""
-        return work.requester.principal or (None if self._settings.shared else work.connection)
+        principal = work.requester.principal
+        return principal if principal is not None or self._settings.shared else work.connection
 
     def go_on(self, connection: Connection, received: Received, state: Any) -> bool:
         """Let the handler go on that gave a handle away; see `connection.answers`.
