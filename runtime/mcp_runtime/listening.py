@@ -70,8 +70,7 @@ async def _changes(
 ) -> AsyncGenerator[tuple[ClientT, Change]]:
     loop, failures, has_listened = asyncio.get_running_loop(), 0, False
     while True:
-        begun = loop.time()
-        why = "it ended the subscription"
+        begun, why, error = loop.time(), "it ended the subscription", None
         try:
             async with opens() as client, await client.listen(**wanted) as subscription:
                 has_listened = True
@@ -79,12 +78,12 @@ async def _changes(
                     yield client, change
                 async for change in subscription:
                     yield client, change
-        except (ConnectionClosed, OSError) as error:
-            if not has_listened or failures + 1 >= attempts:
-                raise
-            why = str(error)
+        except (ConnectionClosed, OSError) as lost:
+            why, error = str(lost), lost
         failures = 1 if loop.time() - begun > STEADY else failures + 1
-        seconds = min(pause * 2 ** (failures - 1), LONGEST_PAUSE) * random.uniform(0.75, 1.25)
+        if error is not None and (not has_listened or failures >= attempts):
+            raise error
+        seconds = min(pause * 2 ** min(failures - 1, 16), LONGEST_PAUSE) * random.uniform(0.75, 1.25)
         log.warning("the server that was listened to is connected to again in %.1f s: %s", seconds, why)
         await asyncio.sleep(seconds)
 

@@ -107,6 +107,18 @@ async def test_a_server_that_is_lost_again_and_again_is_given_up() -> None:
     assert (shop.opened, heard) == (3, [TOOLS] * 3)
 
 
+async def test_what_was_lost_long_ago_no_longer_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_runtime.listening.STEADY", 0.02)
+    shop = Shop()
+    async with listening(shop.opens, tools=True, attempts=3, pause=0.001) as changes:
+        for seconds in (0, 0, 0.05, 0, 0.05):
+            client, _ = await anext(changes)
+            await asyncio.sleep(seconds)
+            await client.connection.aclose()
+        assert (await anext(changes))[1] == TOOLS
+    assert shop.opened == 6
+
+
 async def test_a_server_that_ends_the_subscription_is_listened_to_again() -> None:
     shop = Shop()
     async with listening(shop.opens, tools=True, pause=0.001) as changes:
