@@ -93,8 +93,11 @@ def _convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | N
     if not converter.concerns(json.dumps(value, ensure_ascii=False).encode()):
         # What the runtime does not even look at must not need to be looked at.
         told: list[Loss] = []
-        assert not list(differences(converter.convert(copied, told.append), value)) and not told
-        return value
+        outcome = converter.convert(copied, told.append)
+        added: Json = {**value, **converter.fill} if is_map(value) else value
+        assert not list(differences(outcome, added)) and not told
+        assert json.loads(converter.filled(json.dumps(value).encode())) == outcome
+        return outcome
     return converter.convert(copied, losses.append if losses is not None else _ignore)
 
 

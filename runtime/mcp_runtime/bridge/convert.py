@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from pydantic_core import to_json
+
 from mcp_runtime.bridge.fallbacks import VALUES
 from mcp_runtime.bridge.objects import PREFIX, object_step
 from mcp_runtime.bridge.policy import Action, Loss, NotExpressible
 from mcp_runtime.bridge.shapes import Checks
-from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Convert, Place, Run, Step, Told, needles_of
+from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Bare, Convert, Place, Run, Step, Told, needles_of
 from mcp_runtime.bridge.table import (
     Alone,
     Array,
@@ -50,7 +52,15 @@ class Converter:
     part: str
     steps: tuple[tuple[Step, str], ...]
     words: re.Pattern[bytes] | None
-    """Finds a word without which no JSON text has to be changed; None if there is none."""
+    """Finds a word without which no JSON text has to be changed but by `fill`; None if there is none."""
+    fill: Mapping[str, Any]
+    """The members that are added in any case."""
+    head: bytes
+    """The same, as JSON texts begin with them."""
+
+    def filled(self, text: bytes) -> bytes:
+        """Return a JSON text that holds nothing to convert, with what is added in any case."""
+        return text if not self.fill else self.head + (b"," if text != b"{}" else b"") + text[1:]
 
     def concerns(self, text: bytes) -> bool:
         """Whether a message of ours may have to be changed: whether a word is in its JSON that makes a difference.
@@ -82,10 +92,14 @@ def converter(method: str, part: str, steps: Sequence[tuple[Step, str]]) -> Conv
     """Return what converts a part of a method's messages by some steps, None if there are none."""
     if not steps:
         return None
-    needles = needles_of(step.needles for step, _ in steps)
+    needles = needles_of(step.bare.needles if step.bare else step.needles for step, _ in steps)
+    fill: dict[str, Any] = {}
+    for step, _ in steps:
+        fill |= step.bare.fill if step.bare and needles is not None else {}
     # All of them begin with a quote, which is found fast in long texts.
     words = b'"(?:%b)' % b"|".join(re.escape(needle[1:]) for needle in sorted(needles)) if needles is not None else b""
-    return Converter(method, part, tuple(steps), re.compile(words) if needles is not None else None)
+    pattern = re.compile(words) if needles is not None else None
+    return Converter(method, part, tuple(steps), pattern, fill, to_json(fill)[:-1])
 
 
 class Compiled:
@@ -325,7 +339,10 @@ class Compiled:
                     return convert_it(value, at, run)
             return value if stranger is None else stranger(value, at, run)
 
-        return Step(convert, needles_of(needles))
+        found = needles_of(needles)
+        bare = known[0][1].bare if len(known) == 1 and known[0][1] else None
+        words = needles_of(words_of(self._resolved(form.shape)) for form in alone)
+        return Step(convert, found, None if bare is None or words is None else Bare(bare.needles | words, bare.fill))
 
     def _again(self, form: Alone, choice: Callable[[], Convert]) -> Convert:
         """Return what stands in for a form, itself converted if it is one that the other side cannot say either."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from mcp_runtime.bridge.fallbacks import OBJECTS, InOtherWords
 from mcp_runtime.bridge.policy import CAPABILITY, UNDECLARED, Action
-from mcp_runtime.bridge.steps import DROPPED, Convert, Place, Run, Step, needles_of
+from mcp_runtime.bridge.steps import ALWAYS, DROPPED, Bare, Convert, Place, Run, Step, needles_of
 from mcp_runtime.bridge.table import Fallback, Fit, Node, Object, Shape
 from mcp_runtime.protocol.jsonrpc import is_object
 
@@ -66,7 +66,11 @@ def object_step(node: Object, compiled: Compiled) -> Step | None:
                     return DROPPED
         return value
 
-    return Step(convert, needles_of(maker.needles))
+    others = needles_of(maker.needles)
+    if not maker.fill:
+        return Step(convert, others)
+    names = frozenset(f'"{name}"'.encode() for name in maker.fill)
+    return Step(convert, ALWAYS, None if others is None else Bare(others | names, maker.fill))
 
 
 class _Maker:
@@ -78,6 +82,7 @@ class _Maker:
         self._up = compiled.up
         self.parts: list[_Part] = []
         self.needles: list[frozenset[bytes] | None] = []
+        self.fill: Mapping[str, Any] = {}
 
     def run(self) -> None:
         """Make the parts."""
@@ -106,9 +111,8 @@ class _Maker:
         for name, fallback in () if up else node.said_otherwise.items():
             self._otherwise(name, fallback)
         self._unknown(unknown)
-        for name, value in (node.fill_new if up else node.fill_old).items():
-            self.parts.append(_fill(name, value))
-            self.needles.append(None)
+        self.fill = dict(node.fill_new if up else node.fill_old)
+        self.parts += [_fill(name, value) for name, value in self.fill.items()]
         for name, fallback in (node.absent_new if up else node.absent_old).items():
             self.parts.append(_demand(name, self._compiled.replacement(fallback)))
             self.needles.append(None)

@@ -1,6 +1,6 @@
 """What the conversions of a table are compiled to."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -62,11 +62,23 @@ ALWAYS: Final = None
 
 
 @dataclass(frozen=True, slots=True)
+class Bare:
+    """What a conversion of an object does to a text that has none of some words: it only adds members."""
+
+    needles: frozenset[bytes]
+    fill: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """A conversion, and words of which one is in every JSON text that it changes; None if no word is."""
+    """A conversion, and words of which one is in every JSON text that it changes; None if no word is.
+
+    Where that is so only because it adds members, `bare` says which, and what tells that nothing else is to be done.
+    """
 
     convert: Convert
     needles: frozenset[bytes] | None
+    bare: Bare | None = None
 
 
 def needles_of(found: Iterable[frozenset[bytes] | None]) -> frozenset[bytes] | None:

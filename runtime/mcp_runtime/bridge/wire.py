@@ -91,8 +91,10 @@ class Wire:
         """
         self.check(method)
         converter = None if self._is_native(method) else self._out.converter(method.name, part)
-        if converter is None or not converter.concerns(encoded):
+        if converter is None:
             return encoded
+        if not converter.concerns(encoded):
+            return converter.filled(encoded)
         return to_json(converter.convert(from_json(encoded), self._tell, self._told))
 
     def _is_native(self, method: AnyMethod) -> bool:
@@ -117,8 +119,10 @@ class Wire:
         plan = self._plan(method, part) if found is None else found
         if plan.types:
             _validate(plan.types, method.name, value, reader)
-        if plan.converter is None or (len(text) < SHORT and b"\\" not in text and not plan.converter.concerns(text)):
+        if plan.converter is None:
             return value
+        if len(text) < SHORT and b"\\" not in text and not plan.converter.concerns(text):
+            return {**value, **plan.converter.fill} if plan.converter.fill else value
         try:
             return plan.converter.convert(value, self._tell, self._told)
         except NotExpressible as error:
