@@ -101,6 +101,13 @@ def _memory(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
     yield _row("tools/call in memory; peer: direct calls", "us", cpu, (faster(3.5), at_most(30, " us")))
     over_streams = {"ours": cpu["ours"], "peer": cpu["streams"]}
     yield _row("tools/call in memory; peer: over streams", "us", over_streams, (faster(6),))
+    ours = sides["ours"]
+    eras = {
+        era: (lambda between=between: ours.figures(f"{between}:sequential", SEQUENTIAL))
+        for era, between in (("ours", "modern"), ("floor", "memory"))
+    }
+    modern = {era: _each(found, "cpu", 1e6 / SEQUENTIAL) for era, found in in_turn_of(eras, rounds).items()}
+    yield _row("tools/call in memory, modern; floor: legacy", "us", modern, (at_most(1.15, "x floor"),))
 
 
 def _stdio(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:

@@ -11,6 +11,7 @@ import messages
 from session_worker import usage
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_bindings import v2026_07_28 as m
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.http import asgi_app, connect_http
@@ -75,9 +76,39 @@ class Client:
         return float(seconds), int(peak)
 
 
+class ModernServer(m.Server):
+    options = EchoServer.options
+
+    async def list_tools(self, params: m.PaginatedRequestParams | None, ctx: m.Context) -> m.ListToolsResult:
+        return m.ListToolsResult(tools=[m.Tool(name="echo", input_schema=m.ToolInputSchema())])
+
+    async def call_tool(self, params: m.CallToolRequestParams, ctx: m.Context) -> m.CallToolResult:
+        return m.CallToolResult(content=[m.TextContent(text=(params.arguments or {})["text"])])
+
+
+class ModernClient:
+    def __init__(self, client: m.Client) -> None:
+        self._client = client
+
+    async def echo(self, text: str) -> str:
+        result = await self._client.call_tool(name="echo", arguments={"text": text})
+        assert isinstance(result, m.CallToolResult)
+        content = result.content[0]
+        assert isinstance(content, m.TextContent)
+        return content.text
+
+    async def usage(self) -> tuple[float, int]:
+        return 0.0, 0
+
+
 async def memory(stack: AsyncExitStack) -> Client:
     peer = await stack.enter_async_context(connect_memory(EchoServer()))
     return Client(await v.Client.open(peer), alone=True)
+
+
+async def modern(stack: AsyncExitStack) -> ModernClient:
+    peer = await stack.enter_async_context(connect_memory(ModernServer()))
+    return ModernClient(await m.Client.open(peer))
 
 
 async def stdio(stack: AsyncExitStack) -> Client:
@@ -92,6 +123,7 @@ async def http(stack: AsyncExitStack) -> Client:
 
 OPEN = {
     "memory": memory,
+    "modern": modern,
     "stdio": stdio,
     "http": http,
     "json": http_raw.opener(__file__, "echo"),
