@@ -234,13 +234,16 @@ class Link:
         self.session.close()
         self.modern.close()
 
-    def check_open(self) -> None:
+    def check_open(self, work: Work | None = None) -> None:
         """Go on if there is a conversation.
+
+        Args:
+            work: what something belongs to; the handler of a suspended request may outlive its connection.
 
         Raises:
             ConnectionClosed: there is none any more.
         """
-        if self.closed_because is not None:
+        if self.closed_because is not None and not (work is not None and work.is_suspended):
             raise ConnectionClosed(self.closed_because)
 
     def trace(self, way: Way, message: bytes) -> None:

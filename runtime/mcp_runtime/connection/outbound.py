@@ -189,8 +189,7 @@ class Outbound:
     ) -> T:
         """Ask the client by the result of the request that is being handled."""
         link, work = self._link, CURRENT.get()
-        if work is None or not work.is_suspended:  # as above
-            link.check_open()
+        link.check_open(work)
         requester = link.requester_for(work)
         work = carrier(work, method, requester)
         if link.limits.check_capabilities:
@@ -207,8 +206,7 @@ class Outbound:
     def post(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> Line:
         """Send a notification without waiting until the peer can take it; returns its line, raises as `tell` does."""
         link, work = self._link, work or CURRENT.get()
-        if work is None or not work.is_suspended:  # what is suspended may outlive its connection
-            link.check_open()
+        link.check_open(work)
         requester = link.requester_for(work)
         if requester.wire is not None and requester.wire.is_needless(method):
             return link.main
