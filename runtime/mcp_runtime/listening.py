@@ -14,6 +14,7 @@ from mcp_runtime.connection.link import log
 from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.features.listen import Change, Subscription
 from mcp_runtime.protocol import names
+from mcp_runtime.protocol.text import clipped
 from mcp_runtime.stub import ClientStub
 
 __all__ = ["Change", "Subscription", "listening"]
@@ -84,7 +85,7 @@ async def _changes(
         if error is not None and (not has_listened or failures >= attempts):
             raise error
         seconds = min(pause * 2 ** min(failures - 1, 16), LONGEST_PAUSE) * random.uniform(0.75, 1.25)
-        log.warning("the server that was listened to is connected to again in %.1f s: %s", seconds, why)
+        log.warning("the server that was listened to is connected to again in %.1f s: %s", seconds, clipped(why, 300))
         await asyncio.sleep(seconds)
 
 

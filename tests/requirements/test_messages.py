@@ -140,6 +140,20 @@ async def test_a_code_that_is_no_integer_fails_the_call(revision: str, code: Any
             await call
 
 
+@requirement("modern.extensions")
+async def test_what_belongs_to_an_extension_of_the_peer_alone_is_refused(revision: str) -> None:
+    extensions: dict[str, Any] = {"extensions": {"com.example/slow": {}}}
+    async with raw(make_server(revision)) as line:
+        assert "extensions" not in (await line.shake_hands(revision, **extensions))["capabilities"]
+        assert (await line.ask("com.example/slow/begin"))["error"]["code"] == -32601
+    async with answering(revision, capabilities={"tools": {}, **extensions}) as server:
+        call = asyncio.create_task(server.client.call_tool(name="x"))
+        result: dict[str, Any] = {"resultType": "com.example/slow", "content": []}
+        server.tell(id=(await server.asked("tools/call"))["id"], result=result)
+        with pytest.raises(RemoteProtocolError, match=r"/resultType: the result is 'com.example/slow'"):
+            await call
+
+
 @requirement("modern.error-codes-unassumed")
 @pytest.mark.parametrize("code", [-32000, -32001, -32002, -32019])
 async def test_codes_that_mean_nothing_reach_the_caller_as_they_are(revision: str, code: int) -> None:
