@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+from support.at_terminal import EXAMPLES
 
 
-def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+def run(name: str, *words: str, examples: Path = EXAMPLES) -> subprocess.CompletedProcess[str]:
     """Run the client of an example, which starts its server."""
-    command = [sys.executable, str(EXAMPLES / f"{name}_client.py"), *words]
+    command = [sys.executable, str(examples / f"{name}_client.py"), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     return done
@@ -50,16 +50,16 @@ def test_trace() -> None:
     assert "lovelace" not in shown
 
 
-def test_rate_limit() -> None:
-    lines = run("rate_limit").stdout.splitlines()
+def test_rate_limit(examples: Path) -> None:
+    lines = run("rate_limit", examples=examples).stdout.splitlines()
     assert [line for line in lines if line.startswith("call")] == [f"call {number} done" for number in range(1, 6)]
     refused = [line for line in lines if line not in [f"call {number} done" for number in range(1, 6)]]
     assert refused
     assert all(re.fullmatch(r"too many tools/call: try again in 0\.\d+ s \(429\)", line) for line in refused)
 
 
-def test_validation() -> None:
-    lines = run("validation").stdout.splitlines()
+def test_validation(examples: Path) -> None:
+    lines = run("validation", examples=examples).stdout.splitlines()
     assert lines[0] == "{'sum': 3.5}"
     assert "Invalid arguments for tool sum: /b: 'two' is not of type 'number'" in lines[1]
     assert lines[2] == "prompt explain-code needs the argument code (-32602)"
