@@ -237,11 +237,9 @@ class HttpClientTransport:
                         return
             except SessionGone:
                 raise TransportError("the session ended before the request was answered") from None
-            except Refused:
-                raise
-            except TransportError:
+            except TransportError as error:
                 failures += 1
-                if failures == MAX_FAILURES:
+                if failures == MAX_FAILURES or (isinstance(error, Refused) and not error.is_passing):
                     raise
         raise TransportError(f"{self._endpoint.shown} ended the stream before the request was answered")
 
@@ -275,15 +273,16 @@ class HttpClientTransport:
                 except TransportError:
                     return
                 continue
-            except Refused as refused:
-                if refused.status == HTTPStatus.METHOD_NOT_ALLOWED:
+            except TransportError as error:
+                if not isinstance(error, Refused) or error.is_passing:
+                    failures += 1
+                elif error.status == HTTPStatus.METHOD_NOT_ALLOWED:
                     return
-                position.id = ""
-                refusals += 1
-                if refusals == MAX_FAILURES:
-                    log.warning("the server cannot be listened to: %s", clipped(str(refused)))
-            except TransportError:
-                failures += 1
+                else:
+                    position.id = ""
+                    refusals += 1
+                    if refusals == MAX_FAILURES:
+                        log.warning("the server cannot be listened to: %s", clipped(str(error)))
             await asyncio.sleep(position.wait(failures + refusals))
 
     async def _session(self) -> str:

@@ -21,6 +21,12 @@ MAX_REDIRECTS: Final = 5
 MAX_ERROR_BYTES: Final = 64 << 10
 """How much is read of the body of an answer with an error status."""
 
+_PASSING: Final = (
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+)
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
@@ -54,7 +60,7 @@ class SessionGone(TransportError):
 
 
 class Refused(TransportError):
-    """The server answered with an error status, or with what cannot be read: trying again would not help.
+    """The server answered with an error status, or with what cannot be read.
 
     Attributes:
         status: the status, 0 if it is none of an error.
@@ -65,6 +71,11 @@ class Refused(TransportError):
         super().__init__(text)
         self.status = status
         self.body = body
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the same request may be answered a little later: the server is busy, or restarted behind a proxy."""
+        return self.status in _PASSING
 
 
 class Endpoint:

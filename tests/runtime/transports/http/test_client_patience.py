@@ -1,0 +1,51 @@
+"""A client over HTTP comes back to a server that is busy, or restarted behind a proxy."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from starlette.responses import Response
+
+from mcp_bindings import v2025_11_25
+from mcp_bindings.v2025_11_25 import methods
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.subscriptions import list_changed
+from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
+from mcp_runtime.transports.http import client as client_module
+from support.cutting import cutting
+from support.http import served
+from support.http_server import chatty
+from support.stdio_peers import eventually
+
+QUICK = HttpLimits(stream_after=0.02, retry=0.05)
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_a_server_that_is_away_for_a_moment_is_come_back_to(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "RETRY", 0.05)
+    server = chatty("2025-11-25")
+    endpoint, refused = asgi_app(server, limits=QUICK), 0
+
+    async def front(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal refused
+        if is_away and scope["type"] == "http" and scope["method"] == "GET":
+            refused += 1
+            await Response(status_code=status)(scope, receive, send)
+        else:
+            await endpoint(scope, receive, send)
+
+    is_away = False
+    async with served(front) as url, cutting(url) as proxy, connect_http(f"{proxy.url}/mcp") as peer:
+        client = await v2025_11_25.Client.open(peer, options=ClientOptions(timeout=20))
+        changes = client.connection.notifications(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED)
+        waiting = asyncio.create_task(client.call_tool(name="wait"))
+        await server.begun.wait()
+        await asyncio.sleep(0.2)
+        is_away = True
+        proxy.cut()
+        await eventually(lambda: refused > 3, 10)
+        is_away = False
+        server.gate.set()
+        assert isinstance(text := (await waiting).content[0], v2025_11_25.TextContent) and text.text == "waited"
+        await list_changed(server, "tools")
+        await changes.next(10)
