@@ -126,7 +126,7 @@ def complete(distribution: Distribution, tmp_path_factory: pytest.TempPathFactor
     """An environment with the wheel, its codegen extra, and what type checkers look for."""
     environment = _environment(tmp_path_factory.mktemp("complete"))
     # jsonschema has no types of its own: a type checker takes them from a package that nothing needs at run time.
-    environment.install(distribution.wheel, "[codegen,http]", "types-jsonschema")
+    environment.install(distribution.wheel, "[app,codegen,http]", "types-jsonschema", "pytest")
     return environment
 
 

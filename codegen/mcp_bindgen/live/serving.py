@@ -72,26 +72,34 @@ def _find(path: Path, name: str) -> Any:
     Raises:
         _Unusable: there is none, or it is not clear which.
     """
-    from mcp_runtime.bridge import BridgedServer
-    from mcp_runtime.handlers import ServerHandlers
-
-    kinds: tuple[type[Any], ...] = (ServerHandlers, BridgedServer)
-    found = vars(_load(path))
+    found: dict[str, Any] = vars(_load(path))
     if name:
         if name not in found:
             raise _Unusable(f"{path}: there is no {name} in it")
-        server = found[name]
-        if isinstance(server, type) and issubclass(server, ServerHandlers):
-            server = server()
-        if not isinstance(server, kinds):
-            raise _Unusable(f"{path}: {name} is not an App or a Server, but of the type {type(server).__name__}")
+        given = found[name]
+        server: Any = given() if _is_class_of_servers(given) else given
+        if not _is_server(server):
+            raise _Unusable(f"{path}: {name} is not an App or a Server, but of the type {type(given).__name__}")
         return server
-    servers: dict[str, Any] = {key: value for key, value in found.items() if isinstance(value, kinds)}
+    servers = {key: value for key, value in found.items() if _is_server(value)}
     if not servers:
         raise _Unusable(f"{path}: it defines no App and no object of a Server")
     if len({id(server) for server in servers.values()}) > 1:
         raise _Unusable(f"{path}: it defines {', '.join(servers)}; say which: {path}:{next(iter(servers))}")
     return next(iter(servers.values()))
+
+
+def _is_server(value: Any) -> bool:
+    from mcp_runtime.bridge import BridgedServer
+    from mcp_runtime.handlers import ServerHandlers
+
+    return isinstance(value, ServerHandlers | BridgedServer)
+
+
+def _is_class_of_servers(value: Any) -> bool:
+    from mcp_runtime.handlers import ServerHandlers
+
+    return isinstance(value, type) and issubclass(value, ServerHandlers)
 
 
 def _load(path: Path) -> ModuleType:
