@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.inspected import contents_text, seen_text
+from mcp_bindgen.cli.inspected import contents_text, seen_text, shortened
 from mcp_bindgen.cli.options import FormatOption, complete_revision
 from mcp_bindgen.cli.output import Format, answer, answer_json
 from mcp_bindgen.cli.split import words_behind
@@ -86,7 +86,8 @@ def inspect(
     for complaint in complaints:
         _tell(f"warning: {masking.text(complaint)}")
     is_done = call is not None or read is not None or prompt is not None
-    shown = masking.result(found) if is_done else masking.listing(found)
+    given = found if format_ is Format.JSON else shortened(found)
+    shown = masking.result(given) if is_done else masking.listing(given)
     if format_ is Format.JSON:
         answer_json(shown)
     else:

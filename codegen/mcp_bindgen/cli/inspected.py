@@ -16,6 +16,23 @@ MAX_TEXT = 20_000
 """How many characters of one text are shown."""
 
 
+def shortened(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a value whose texts are no longer than twice what is shown, so that masking them takes no time.
+
+    A secret that is cut in two lies beyond what is shown.
+    """
+    short: dict[str, Any] = _short(value)
+    return short
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[: 2 * MAX_TEXT]
+    if is_object(value):
+        return {name[: 2 * MAX_TEXT]: _short(inner) for name, inner in value.items()}
+    return [_short(inner) for inner in value] if is_list(value) else value
+
+
 def seen_text(seen: Mapping[str, Any]) -> str:
     """Spell what a server is and offers."""
     info: Mapping[str, Any] = seen["info"]
@@ -72,7 +89,8 @@ def _block(block: Any) -> str:
         return f"[resource {_clip(inner.get('uri'), MAX_LINE)}] {_block(inner)}"
     kind = _clip(block.get("type", "binary"), MAX_NAME)
     data = block.get("data", block.get("blob"))
-    size = f", {len(data):,} characters of base64" if isinstance(data, str) else ""
+    more = " or more" if isinstance(data, str) and len(data) >= 2 * MAX_TEXT else ""
+    size = f", {len(data):,}{more} characters of base64" if isinstance(data, str) else ""
     place = f" {_clip(block['uri'], MAX_LINE)}" if isinstance(block.get("uri"), str) else ""
     return f"[{kind}{place} {_clip(block.get('mimeType', ''), MAX_NAME)}{size}]".replace(" ]", "]")
 
