@@ -148,7 +148,7 @@ async def _discover(connection: Connection, params: Any) -> Any:
         "instructions": requester.instructions,
         "_meta": {modern.SERVER_INFO: dict(requester.info)},
     }
-    return method.result.build({name: value for name, value in said.items() if value is not None})
+    return method.result.load()(**said)
 
 
 class _LogLevel:

@@ -1,0 +1,175 @@
+"""What one era says by other messages than the other one, where a bridge leads from one to the other."""
+
+from typing import Any
+
+import pytest
+
+from bridge.conversation import converse
+from bridge.everyone import URI, Heard, make_handlers, make_server
+from mcp_bindings import v2025_11_25 as old
+from mcp_bindings import v2026_07_28 as new
+from mcp_runtime.bridge import MissingInRevision
+from mcp_runtime.caching import CacheHint
+from mcp_runtime.errors import McpError, PeerError
+from mcp_runtime.server import ServerOptions
+
+OLD, NEW = old.REVISION, new.REVISION
+
+
+def text(words: str) -> old.CallToolResult:
+    return old.CallToolResult(content=[old.TextContent(text=words)])
+
+
+class TestServerOfTheLegacyEra:
+    class Noting(old.Server):
+        """Notes what it is told, lets clients subscribe to one resource, and tells of changes by itself."""
+
+        options = ServerOptions(list_changed=True, cache={"tools/list": CacheHint(seconds=60, scope="public")})
+
+        def __init__(self) -> None:
+            self.noted: list[str] = []
+
+        async def list_tools(self, params: Any, ctx: old.Context) -> old.ListToolsResult:
+            return old.ListToolsResult(tools=[])
+
+        async def call_tool(self, params: old.CallToolRequestParams, ctx: old.Context) -> old.CallToolResult:
+            if params.name == "url":
+                raise PeerError(-32042, "open a page", {"elicitations": []})
+            await ctx.client.notify_tool_list_changed()
+            await ctx.client.notify_resource_updated(uri=URI)
+            return text("told")
+
+        async def list_resources(self, params: Any, ctx: old.Context) -> old.ListResourcesResult:
+            return old.ListResourcesResult(resources=[])
+
+        async def subscribe(self, params: old.SubscribeRequestParams, ctx: old.Context) -> old.EmptyResult:
+            if params.uri != URI:
+                raise PeerError(-32602, "no such resource")
+            self.noted.append(f"+{params.uri}")
+            return old.EmptyResult()
+
+        async def unsubscribe(self, params: old.UnsubscribeRequestParams, ctx: old.Context) -> old.EmptyResult:
+            self.noted.append(f"-{params.uri}")
+            return old.EmptyResult()
+
+        async def list_tasks(self, params: Any, ctx: old.Context) -> old.ListTasksResult:
+            return old.ListTasksResult(tasks=[])
+
+    async def test_its_handlers_hear_of_what_is_listened_for(self) -> None:
+        server = self.Noting()
+        async with converse(server, NEW) as talk:
+            async with await talk.client.listen(tools=True, resources=[URI, "memo://none"]) as changes:
+                assert changes.agreed == {"toolsListChanged": True, "resourceSubscriptions": [URI]}
+                assert server.noted == [f"+{URI}"]
+                await talk.client.call_tool(name="tell")
+                assert [(await anext(changes)).what, (await anext(changes)).uri] == ["tools", URI]
+            # Nobody tells a server when a request ends, so that it finds out at the next occasion.
+            async with await talk.client.listen(tools=True):
+                pass
+            await talk.client.list_tools()
+        assert server.noted == [f"+{URI}", f"-{URI}"]
+
+    async def test_its_results_may_be_kept_as_its_options_say(self) -> None:
+        async with converse(self.Noting(), NEW) as talk:
+            kept = await talk.client.list_tools()
+            assert (kept.ttl_ms, kept.cache_scope) == (60_000, "public")
+            assert (await talk.client.list_resources()).ttl_ms == 0
+
+    async def test_it_offers_no_tasks(self) -> None:
+        async with converse(self.Noting(), NEW) as talk:
+            assert "tasks" not in talk.client.capabilities
+
+    async def test_an_error_that_the_era_lacks_is_an_internal_one_and_logged(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async with converse(self.Noting(), NEW) as talk:
+            with pytest.raises(PeerError) as error:
+                await talk.client.call_tool(name="url")
+        assert error.value.code == -32603
+        assert "raised error -32042, which 2026-07-28 does not have" in caplog.text
+
+
+class TestServerOfTheModernEra:
+    class ByHand(new.Server):
+        """Returns its questions instead of awaiting the answers."""
+
+        options = ServerOptions(inputs=None)
+
+        async def list_tools(self, params: Any, ctx: new.Context) -> new.ListToolsResult:
+            return new.ListToolsResult(tools=[])
+
+        async def call_tool(self, params: new.CallToolRequestParams, ctx: new.Context) -> Any:
+            if params.name == "endless" or params.input_responses is None:
+                schema = new.ElicitRequestFormParamsRequestedSchema(properties={"name": new.StringSchema()})
+                asked = new.ElicitRequest(params=new.ElicitRequestFormParams(message="Who?", requested_schema=schema))
+                return new.InputRequiredResult(input_requests={"who": asked}, request_state="one")
+            answer: Any = params.input_responses["who"]
+            return new.CallToolResult(content=[new.TextContent(text=f"{params.request_state} {answer.content['name']}")])
+
+    async def test_what_its_handler_returns_is_asked_by_a_request(self) -> None:
+        async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Heard())) as talk:
+            assert (await talk.client.call_tool(name="ask")).content[0].text == "one Who?"
+            assert talk.judge(OLD) > 5
+
+    async def test_a_handler_that_never_ends_to_ask_is_stopped(self, caplog: pytest.LogCaptureFixture) -> None:
+        async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Heard())) as talk:
+            with pytest.raises(PeerError, match="internal error"):
+                await talk.client.call_tool(name="endless")
+        assert "asked for input 16 times" in caplog.text
+
+
+class TestClientOfTheLegacyEra:
+    async def test_tasks_have_no_place_in_the_modern_era(self) -> None:
+        async with converse(make_server(NEW), OLD, bridged=True) as talk:
+            with pytest.raises(MissingInRevision, match="tasks/list does not exist in revision 2026-07-28"):
+                await talk.client.list_tasks()
+
+    async def test_its_level_is_said_in_each_request_from_then_on(self) -> None:
+        heard = Heard()
+        async with converse(make_server(NEW), OLD, bridged=True, handlers=make_handlers(OLD, heard)) as talk:
+            await talk.client.call_tool(name="plain")
+            assert heard.logs == []
+            await talk.client.set_level(level="warning")
+            await talk.client.call_tool(name="plain")
+            assert heard.logs == ["wanted"]
+            assert talk.params_of("tools/call")["_meta"]["io.modelcontextprotocol/logLevel"] == "warning"
+
+    async def test_a_change_of_its_roots_needs_no_message(self) -> None:
+        async with converse(make_server(NEW), OLD, bridged=True) as talk:
+            await talk.client.notify_roots_list_changed()
+            assert "notifications/roots/list_changed" not in [m.get("method") for m in talk.messages]
+
+
+class TestClientOfTheModernEra:
+    async def test_it_says_in_no_request_what_only_its_own_era_has(self) -> None:
+        async with converse(make_server(OLD), NEW, bridged=True) as talk:
+            await talk.client.list_tools(meta={"trace": "kept"})
+            assert talk.params_of("tools/list") == {"_meta": {"trace": "kept"}}
+            await talk.client.list_tools()
+            assert talk.params_of("tools/list") == {}
+
+    async def test_discovering_tells_what_the_handshake_told(self) -> None:
+        async with converse(make_server(OLD), NEW, bridged=True) as talk:
+            meta = new.RequestMetaObject.model_validate(talk.client.connection.request_meta())
+            params = new.RequestParams(meta=meta)
+            found = await talk.client.connection.request(new.methods.SERVER_DISCOVER, params, None)
+            assert found.supported_versions == [OLD]
+            assert found.capabilities.tools is not None
+
+    async def test_two_that_listen_share_a_subscription(self) -> None:
+        async with converse(make_server(OLD), NEW, bridged=True) as talk:
+            first = await talk.client.listen(resources=[URI])
+            second = await talk.client.listen(resources=[URI])
+            await first.aclose()
+            assert "resources/unsubscribe" not in [m.get("method") for m in talk.messages]
+            await talk.client.call_tool(name="change")
+            assert (await anext(second)).uri == URI
+            await second.aclose()
+            assert talk.messages[-2]["method"] == "resources/unsubscribe"
+
+    async def test_listening_ends_with_the_connection(self) -> None:
+        async with converse(make_server(OLD), NEW, bridged=True) as talk:
+            changes = await talk.client.listen(tools=True)
+            await talk.server.aclose()
+            with pytest.raises(McpError):
+                await anext(changes)
