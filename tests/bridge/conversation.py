@@ -1,9 +1,10 @@
 """A server and a client, bridged or not, in memory; every message is judged by the revision that is spoken."""
 
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from bridge.messages import accepts
@@ -156,6 +157,7 @@ async def converse(
     losses: list[Loss] | None = None,
     revisions: Sequence[str] | None = None,
     policy: Any = None,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> AsyncGenerator[Conversation]:
     """Connect a strict client of a revision; the server is bridged unless the client is."""
     here, there = memory_pair()
@@ -169,8 +171,8 @@ async def converse(
 
     served = server if bridged else bridge(server, revisions, policy=policy, on_loss=told.append)
     connection = await start_server(there, served)
-    options = ClientOptions(strict=True, check_sent=True, trace=trace)
-    client = await bindings(revision).Client.open(Peer(here), handlers=handlers, options=options, bridge=bridged)
+    said = ClientOptions(strict=True, check_sent=True, trace=trace, **options)
+    client = await bindings(revision).Client.open(Peer(here), handlers=handlers, options=said, bridge=bridged)
     try:
         yield Conversation(client=client, server=connection, losses=told, messages=messages)
     finally:

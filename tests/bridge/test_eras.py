@@ -1,5 +1,6 @@
 """What one era says by other messages than the other one, where a bridge leads from one to the other."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -104,7 +105,9 @@ class TestServerOfTheModernEra:
                 asked = new.ElicitRequest(params=new.ElicitRequestFormParams(message="Who?", requested_schema=schema))
                 return new.InputRequiredResult(input_requests={"who": asked}, request_state="one")
             answer: Any = params.input_responses["who"]
-            return new.CallToolResult(content=[new.TextContent(text=f"{params.request_state} {answer.content['name']}")])
+            return new.CallToolResult(
+                content=[new.TextContent(text=f"{params.request_state} {answer.content['name']}")]
+            )
 
     async def test_what_its_handler_returns_is_asked_by_a_request(self) -> None:
         async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Heard())) as talk:
@@ -141,6 +144,16 @@ class TestClientOfTheLegacyEra:
 
 
 class TestClientOfTheModernEra:
+    async def test_its_roots_are_set_anew_and_the_server_hears_of_it(self) -> None:
+        options: dict[str, Any] = {"roots": ["file:///one"], "ping_interval": 0.05, "ping_timeout": 5}
+        async with converse(make_server(OLD), NEW, bridged=True, options=options) as talk:
+            assert talk.params_of("initialize")["capabilities"]["roots"] == {"listChanged": True}
+            await talk.client.set_roots(["file:///two"])
+            assert (await talk.client.call_tool(name="roots")).content[0].text == "file:///two"
+            await asyncio.sleep(0.15)
+            methods = [m.get("method") for m in talk.messages]
+            assert "notifications/roots/list_changed" in methods and "ping" in methods
+
     async def test_it_says_in_no_request_what_only_its_own_era_has(self) -> None:
         async with converse(make_server(OLD), NEW, bridged=True) as talk:
             await talk.client.list_tools(meta={"trace": "kept"})

@@ -28,7 +28,7 @@ class KeepAlive:
 
 
 async def _watch(connection: Connection, interval: float, timeout: float) -> None:
-    method = connection.binding.methods.get(PING) if connection.binding else None
+    method = connection.requester.method(PING)
     if not isinstance(method, RequestMethod):
         return
     loop = asyncio.get_running_loop()

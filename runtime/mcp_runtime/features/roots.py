@@ -51,8 +51,8 @@ class RootsList:
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
         """Declare that there are roots, and that the server is told of changes, where it is."""
-        binding = connection.binding
-        tells = binding is not None and NOTIFICATIONS_ROOTS_LIST_CHANGED in binding.methods
+        spoken = connection.requester.spoken
+        tells = spoken is not None and NOTIFICATIONS_ROOTS_LIST_CHANGED in spoken.methods
         return ("roots.listChanged",) if tells else ("roots",)
 
     def install(self, connection: Connection) -> None:
@@ -76,7 +76,7 @@ async def set_roots(connection: Connection, roots: Sequence[Any]) -> None:
         raise LocalProtocolError(revision=connection.revision, method=ROOTS_LIST, pointer="", reason=reason)
     connection.features[_FEATURE] = checked
     if connection.binding is not None and connection.state is State.READY:
-        method = connection.binding.methods.get(NOTIFICATIONS_ROOTS_LIST_CHANGED)
+        method = connection.requester.method(NOTIFICATIONS_ROOTS_LIST_CHANGED)
         if not isinstance(method, NotificationMethod):
             return
         await connection.notify(method, None)

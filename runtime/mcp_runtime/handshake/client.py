@@ -109,7 +109,7 @@ class Opening:
             if self._wire is not None and self._wire.crosses_eras:
                 from mcp_runtime.features.crossing.client import cross
 
-                await cross(self._connection, self._wire, self._named())
+                await cross(self._connection, self._wire, self._named(), self._options.probe_timeout)
         except BaseException as error:
             await self._connection.aclose(f"the handshake failed: {error}")
             raise

@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from mcp_runtime.bridge.wire import Wire
 
 
-async def cross(connection: Connection, wire: "Wire", named: Mapping[str, str]) -> None:
+async def cross(connection: Connection, wire: "Wire", named: Mapping[str, str], timeout: float) -> None:
     """Stand in for what the server's era does otherwise, now that the conversation has begun.
 
     Args:
         connection: the connection.
         wire: the bridge between the eras.
         named: how the client names itself.
+        timeout: seconds to wait until the server says that it tells of changes of its lists.
     """
     if wire.adds_meta:
-        await _SessionOfClient(connection, wire).begin()
+        await _SessionOfClient(connection, wire).begin(timeout)
     else:
         _stand_alone(connection, wire, named)
 
@@ -46,7 +47,7 @@ class _SessionOfClient:
             names.RESOURCES_UNSUBSCRIBE: self._unsubscribe,
         }
 
-    async def begin(self) -> None:
+    async def begin(self, timeout: float) -> None:
         """Listen for what a server of the legacy era would tell without being asked."""
         declared = self._connection.declared[Side.SERVER]
         wanted = {area: declares(declared, f"{area}.listChanged") for area in names.AREAS}
@@ -59,7 +60,7 @@ class _SessionOfClient:
                 prompts=wanted["prompts"],
                 resource_list=wanted["resources"],
                 resources=(),
-                timeout=None,
+                timeout=timeout,
             )
         except (PeerError, RequestTimeout) as error:
             self._connection.complain(logging.WARNING, "the server does not tell of changes of its lists: %s", error)

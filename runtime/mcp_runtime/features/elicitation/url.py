@@ -132,10 +132,9 @@ class UrlElicitations:
     async def complete(self, elicitation_id: str) -> bool:
         """Tell the client that an elicitation was made for that it is done; returns whether there was such a client."""
         connection, is_told = self._open.pop(elicitation_id, (None, False))
-        if not is_told or connection is None or connection.binding is None:
+        method = connection.requester.method(NOTIFICATIONS_ELICITATION_COMPLETE) if connection is not None else None
+        if not is_told or connection is None or not isinstance(method, NotificationMethod) or method.params is None:
             return False
-        method = connection.binding.methods[NOTIFICATIONS_ELICITATION_COMPLETE]
-        assert isinstance(method, NotificationMethod) and method.params is not None
         try:
             await connection.notify(method, method.params.build({"elicitationId": elicitation_id}))
         except ConnectionClosed:
