@@ -190,6 +190,10 @@ class TestBadInput:
             (("--", "no-such-program"), "error: no-such-program: cannot start no-such-program: no such command"),
             (("--log", "/no/such/folder/x", "--", "cat"), "error: /no/such/folder/x: cannot be written"),
             (("cat",), "unexpected extra argument"),
+            (
+                ("--", "http://localhost/mcp"),
+                "error: http://localhost/mcp: is a URL; the proxy stands before a program",
+            ),
         ],
     )
     def test_it_is_explained(self, arguments: tuple[str, ...], told: str, cli: Cli) -> None:
@@ -239,6 +243,18 @@ class TestEnds:
             pid = int(process.stderr.readline())
             process.kill()
             eventually(lambda: not lives(pid))
+
+    def test_a_report_that_nobody_reads_does_not_keep_it(self) -> None:
+        with started(server=("cat",)) as process, ThreadPoolExecutor(1) as pool:
+            assert process.stdin is not None and process.stdout is not None
+            noise = b'{"jsonrpc":"1.0","id":1,"method":"%s"}\n' % (b"x" * 200)
+            written = pool.submit(_write, process, noise * 900)
+            left = len(noise) * 900
+            while left:
+                left -= len(process.stdout.read(left))
+            written.result()
+            process.stdin.close()
+            assert process.wait(30) == 0
 
     def test_answers_that_come_late_still_pass(self) -> None:
         code = "import sys, time; data = sys.stdin.read(); time.sleep(1); print(data, end='')"

@@ -35,16 +35,22 @@ def proxy(
     """
     from mcp_bindgen.live.proxy import run_proxy
     from mcp_bindgen.live.report import Report
+    from mcp_bindgen.tool_clients.servers import is_url
 
     words = words_behind(context)
     if not words:
         raise InputError.at(Location(source="proxy"), "give the command of the server behind -- (proxy -- COMMAND...)")
+    if is_url(words[0]):
+        raise InputError.at(
+            Location(source=words[0]), "is a URL; the proxy stands before a program that speaks over stdio"
+        )
     with _opened(log) as out:
         report = Report(out, mask=mask, as_json=format_ is Format.JSON)
         passed = run_proxy(words, report.tell)
-        report.end(passed.broken)
-        left = f", {passed.unjudged:,} not judged" if passed.unjudged else ""
-        report.note(f"{count(passed.messages, 'message')}, {passed.broken:,} broken{left}; {passed.server}")
+        if not passed.is_stuck:
+            report.end(passed.broken)
+            left = f", {passed.unjudged:,} not judged" if passed.unjudged else ""
+            report.note(f"{count(passed.messages, 'message')}, {passed.broken:,} broken{left}; {passed.server}")
     if fail and passed.broken:
         raise typer.Exit(1)
 

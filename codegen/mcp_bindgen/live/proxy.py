@@ -23,6 +23,8 @@ GRACE: Final = 2.0
 """Seconds in which a server may end by itself when its client has left, and then once more when it is told to."""
 POLL: Final = 0.2
 """Seconds between looks whether the client is still there, once it has closed its end."""
+PATIENCE: Final = 5.0
+"""Seconds in which at least one message is judged, unless the report is stuck."""
 SWITCH: Final = 0.0001
 """Seconds after which the thread that judges lets the others go on."""
 
@@ -36,12 +38,14 @@ class Passed:
         broken: how many of them break the protocol.
         unjudged: how many of them were not judged.
         server: how the server ended, in words.
+        is_stuck: whether nobody takes the report any more.
     """
 
     messages: int
     broken: int
     unjudged: int
     server: str
+    is_stuck: bool
 
 
 Tell = Callable[[bytes, "Sequence[Finding]"], None]
@@ -74,6 +78,13 @@ class Watcher(threading.Thread):
     def unjudged(self) -> int:
         """How many messages were not judged."""
         return self._observer.unjudged
+
+    def finish(self) -> None:
+        """Wait until all is judged, or nobody takes the report any more."""
+        seen = -1
+        while self.is_alive() and self.messages > seen:
+            seen = self.messages
+            self.join(PATIENCE)
 
     def run(self) -> None:
         """Judge until there is no more."""
@@ -148,13 +159,14 @@ async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
         await _end(child)
     pumps[1].join(GRACE)
     copies.close()
-    await asyncio.to_thread(watcher.join)
+    await asyncio.to_thread(watcher.finish)
     if watcher.defect is not None:
         raise watcher.defect
     return Passed(
         messages=watcher.messages,
         broken=watcher.broken,
         unjudged=watcher.unjudged,
+        is_stuck=watcher.is_alive(),
         server=f"the server {how_it_ended(child.exited.result() if child.exited.done() else None)}",
     )
 
