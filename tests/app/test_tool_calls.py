@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -29,6 +30,28 @@ class TestFailures:
 
         result = asyncio.run(call(app, "close", number=7))
         assert (result.is_error, text_of(result)) == (True, "issue 7 is closed already")
+
+    def test_it_says_that_in_as_many_lines_as_it_takes(self) -> None:
+        app = mcp.App("test")
+
+        @app.tool()
+        def close() -> str:
+            raise ToolFailure("closed already:\n" + "x" * 5000)
+
+        assert text_of(asyncio.run(call(app, "close"))) == "closed already:\n" + "x" * 5000
+
+    def test_many_mistakes_take_a_short_answer(self) -> None:
+        app = mcp.App("test")
+
+        @app.tool()
+        def total(numbers: dict[str, int]) -> int:
+            return sum(numbers.values())
+
+        wrong = {str(number): "x" for number in range(100_000)}
+        begun = time.perf_counter()
+        said = text_of(asyncio.run(call(app, "total", numbers=wrong)))
+        assert said.endswith("; and more") and len(said) < 500
+        assert time.perf_counter() - begun < 10
 
     def test_any_other_exception_is_for_the_author(self, caplog: pytest.LogCaptureFixture) -> None:
         app = mcp.App("test")

@@ -11,6 +11,8 @@ from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.text import clipped
 
 _MAX_MISTAKES: Final = 5
+_MAX_READ: Final = 50
+"""How many errors are looked at: a hostile message may have as many as it has values."""
 _MAX_SHOWN: Final = 60
 """How many characters of a value or a name are repeated."""
 _UNKNOWN: Final = "extra_forbidden"
@@ -28,21 +30,21 @@ def mistakes(error: ValueError, arguments: Mapping[str, Any], known: Collection[
     if not isinstance(error, ValidationError):
         return clipped(str(error))
     reasons: dict[str, list[str]] = {}
-    for details in error.errors(include_url=False, include_context=False):
+    for details in error.errors(include_url=False, include_context=False)[:_MAX_READ]:
         where, reason = _mistake(details, arguments, known)
         said = reasons.setdefault(where, [])
         if reason not in said:
             said.append(reason)
     lines = [f"{where}: {' or '.join(said)}" for where, said in reasons.items()]
-    more = len(lines) - _MAX_MISTAKES
-    return "; ".join(lines[:_MAX_MISTAKES]) + (f"; and {more} more" if more > 0 else "")
+    more = len(lines) > _MAX_MISTAKES or error.error_count() > _MAX_READ
+    return "; ".join(lines[:_MAX_MISTAKES]) + ("; and more" if more else "")
 
 
 def _mistake(details: ErrorDetails, arguments: Mapping[str, Any], known: Collection[str]) -> tuple[str, str]:
     steps = list(_path(details["loc"], arguments, details["type"]))
     where = "".join(steps) or "arguments"
     if details["type"] == _UNKNOWN and len(steps) == 1:
-        near = get_close_matches(steps[0], known, 1)
+        near = get_close_matches(steps[0][:_MAX_SHOWN], known, 1)
         names = ", ".join(known) or "none"
         hint = f"did you mean {near[0]}?" if near else f"there are {names}"
         return where, f"there is no such argument; {hint}"

@@ -1,6 +1,7 @@
 """JSON Schemas of signatures, and the values that they describe; this is where pydantic is loaded."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
@@ -16,6 +17,8 @@ from mcp_runtime.protocol.jsonrpc import is_array, is_object
 RESULT: Final = "result"
 """The property that holds a structured result which is not an object, where a revision wants objects."""
 
+_MAX_UNKNOWN: Final = 10
+"""How many arguments that a function does not have are looked at."""
 _CLOSED: Final = ConfigDict(extra="forbid", protected_namespaces=())
 
 
@@ -67,12 +70,16 @@ class Arguments:
         Raises:
             ValidationError: they are not what the schema says.
         """
+        bounded = self._bounded(arguments)
+        text = to_json(bounded)
         try:
-            model = self._validator.validate_json(to_json(arguments), strict=True)
+            model = self._validator.validate_json(text, strict=True)
         except ValidationError:
             # To JSON Schema 1.0 is an integer. That costs those only who write it so.
-            whole = with_whole_numbers(arguments)
-            model = self._validator.validate_json(to_json(whole), strict=True)
+            whole = to_json(with_whole_numbers(bounded))
+            if whole == text:
+                raise
+            model = self._validator.validate_json(whole, strict=True)
         return self._values(model)
 
     def read_strings(self, arguments: Mapping[str, str]) -> dict[str, Any]:
@@ -82,6 +89,14 @@ class Arguments:
             ValidationError: a text does not spell a value of the type of its parameter.
         """
         return self._values(self._validator.validate_strings(dict(arguments)))
+
+    def _bounded(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the arguments without most of those that there are not: a few are enough to refuse all."""
+        if len(arguments) <= len(self._names) + _MAX_UNKNOWN:
+            return arguments
+        unknown = islice((name for name in arguments if name not in self._names), _MAX_UNKNOWN)
+        kept = {*self._names, *unknown}
+        return {name: value for name, value in arguments.items() if name in kept}
 
     def _values(self, model: Any) -> dict[str, Any]:
         values = model.__dict__

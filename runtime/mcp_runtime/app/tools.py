@@ -82,7 +82,7 @@ class Tool:
                 return self._refused(error, arguments, ctx)
             return self._succeeded(await self.function.call(values, ctx))
         except ToolFailure as error:
-            return self._failed(str(error))
+            return self._failed("\n".join(map(str, error.args)) or f"{self.function.name} failed")
         except MissingCapability:
             raise
         except PeerError as error:
