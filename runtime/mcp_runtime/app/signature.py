@@ -97,7 +97,7 @@ def _hints(function: Any, signature: Signature) -> Mapping[str, Any]:
     try:
         return get_type_hints(function, include_extras=True)
     except NameError as error:
-        reason = f"its annotations name {error.name}, which its module does not have; define it there"
+        reason = f"its annotations name {error.name}, which its module does not have; import or define it there"
         raise signature.error(reason) from None
     except Exception as error:
         raise signature.error(f"its annotations cannot be read: {error}") from None
