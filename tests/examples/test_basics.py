@@ -148,3 +148,11 @@ def test_both_eras() -> None:
     assert run("eras") == ["both speak 2026-07-28", *deleted, *more]
     assert run("eras", "modern") == ["both speak 2026-07-28", *deleted, *more]
     assert run("eras", "legacy") == ["both speak 2025-11-25", *deleted]
+
+
+def test_a_server_for_clients_of_every_revision() -> None:
+    assert run("bridged") == [
+        "2024-11-05 booked in the stalls",
+        "2025-06-18 booked on the balcony",
+        "2026-07-28 booked on the balcony",
+    ]

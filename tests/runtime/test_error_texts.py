@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_bindings.v2025_11_25.errors import InternalError
 from mcp_runtime.errors import (
     ConnectionClosed,
     LocalProtocolError,
@@ -29,7 +30,7 @@ PLACE: dict[str, Any] = {"revision": "2025-11-25", "method": EVIL, "pointer": f"
     "error",
     [
         PeerError(1, EVIL),
-        v.errors.InternalError(-32603, EVIL, EVIL),
+        InternalError(-32603, EVIL, EVIL),
         RemoteProtocolError(**PLACE),
         LocalProtocolError(**PLACE),
         MethodNotImplemented(EVIL),

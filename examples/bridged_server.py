@@ -1,0 +1,42 @@
+"""A server that is written once, for 2025-11-25, and serves clients of every revision: it asks before it books.
+
+In its handler nothing tells which revision the client speaks. A client of 2026-07-28 gets the question in the result of
+its call, one of the legacy era as a request of the server's own.
+"""
+
+from mcp_bindings.v2025_11_25 import (
+    BooleanSchema,
+    CallToolRequestParams,
+    CallToolResult,
+    Context,
+    ElicitRequestFormParamsRequestedSchema,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Server,
+    TextContent,
+    Tool,
+    ToolInputSchema,
+)
+from mcp_runtime.bridge import MissingInRevision, bridge
+from mcp_runtime.server import ServerOptions
+from mcp_runtime.transports.stdio import serve_stdio
+
+
+class Theatre(Server):
+    options = ServerOptions(name="theatre", version="1.0")
+
+    async def list_tools(self, params: PaginatedRequestParams | None, ctx: Context) -> ListToolsResult:
+        return ListToolsResult(tools=[Tool(name="book", input_schema=ToolInputSchema())])
+
+    async def call_tool(self, params: CallToolRequestParams, ctx: Context) -> CallToolResult:
+        form = ElicitRequestFormParamsRequestedSchema(properties={"balcony": BooleanSchema()})
+        try:
+            answer = await ctx.client.elicit(message="A seat on the balcony?", requested_schema=form)
+            balcony = bool((answer.content or {}).get("balcony"))
+        except MissingInRevision:
+            balcony = False  # Clients from before 2025-06-18 cannot be asked.
+        return CallToolResult(content=[TextContent(text=f"booked {'on the balcony' if balcony else 'in the stalls'}")])
+
+
+if __name__ == "__main__":
+    serve_stdio(bridge(Theatre()))
