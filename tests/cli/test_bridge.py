@@ -40,8 +40,7 @@ def test_it_is_written_to_a_file(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("2024-11-05", "2026-07-28"), "2026-07-28: no revision that can be bridged"),
-        (("2024-11-05", "moon"), "moon: no revision that can be bridged"),
+        (("2024-11-05", "moon"), "moon: no released revision; those are 2024-11-05, 2025-03-26"),
         (("2024-11-05", "2024-11-05"), "2024-11-05: a revision needs no bridge to itself"),
     ],
 )
@@ -49,3 +48,12 @@ def test_what_cannot_be_bridged_is_an_error_of_the_user(cli: Cli, arguments: tup
     outcome = cli("bridge", *arguments, expect=2)
     assert complaint in outcome.err
     assert outcome.out == ""
+
+
+def test_the_way_between_the_eras_says_what_both_ends_see_to(cli: Cli) -> None:
+    said = cli("bridge", "2026-07-28", "2025-11-25").out
+    assert "both ends: SetLevelRequest: the level is said in each request from then on" in said
+    assert (
+        "GetTaskRequest: tasks/get -> not offered, not answered; a program that needs it gets MissingInRevision" in said
+    )
+    assert "the session: RESOURCE_NOT_FOUND: each peer gets the code of its revision" in said
