@@ -4,6 +4,7 @@ import asyncio
 import logging
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from bridge.conversation import LINK, SOUND, Everything, converse
 from bridge.messages import LEGACY
 from mcp_bindings import v2024_11_05, v2025_06_18
 from mcp_bindings import v2025_11_25 as newest
+from mcp_runtime.binding import Binding
 from mcp_runtime.bridge import Action, Bridging, Loss, MissingInRevision, bridge
-from mcp_runtime.errors import PeerError, UnsupportedRevision
+from mcp_runtime.bridge.revisions import Bridges
+from mcp_runtime.errors import BindingFormatError, PeerError, UnsupportedRevision
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import start_server
 from mcp_runtime.stub import Handlers
@@ -298,6 +301,19 @@ class TestPolicy:
 
         assert asyncio.run(tool({})).keys() == {"name", "title", "icons", "inputSchema"}
         assert asyncio.run(tool({"undeclared": Action.DROP})).keys() == {"name", "inputSchema"}
+
+    def test_conversions_of_another_runtime_must_be_generated_anew(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        package = tmp_path / "older_bindings" / "bridges"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text('REVISIONS = {"2025-11-25": "v2025_11_25"}\nTABLES = {}\nKINDS = ()\n')
+        monkeypatch.syspath_prepend(str(tmp_path))
+        binding = Binding(
+            format=2, package="older_bindings.v2025_11_25", revision=NEWEST, era="legacy", methods={}, errors={}
+        )
+        with pytest.raises(BindingFormatError, match="generated in format 1, this runtime reads format 2"):
+            Bridges(binding, Bridging())
 
     def test_a_kind_that_does_not_exist_is_an_error(self) -> None:
         with pytest.raises(ValueError, match="video"):

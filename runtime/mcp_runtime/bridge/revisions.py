@@ -28,6 +28,7 @@ class Bridges:
     Raises:
         ValueError: its package has no conversions, or the policy names a kind that does not exist.
         UnsupportedRevision: a revision that was asked for cannot be bridged.
+        BindingFormatError: the conversions were generated for another runtime.
     """
 
     def __init__(self, binding: Binding, bridging: Bridging) -> None:
@@ -36,6 +37,8 @@ class Bridges:
         self._package = binding.package.rpartition(".")[0]
         self._index = _index(self._package)
         known: Mapping[str, str] = self._index.REVISIONS
+        if not hasattr(self._index, "ERAS"):
+            raise BindingFormatError(f"{self._package}.bridges", binding.revision, found=1, expected=FORMAT)
         if binding.revision not in known:
             reason = f"bridges connect only {', '.join(known)}"
             raise UnsupportedRevision((binding.revision,), tuple(known), reason)
