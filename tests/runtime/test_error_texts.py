@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25.errors import InternalError
 from mcp_runtime.errors import (
     ConnectionClosed,
