@@ -65,28 +65,24 @@ class Places:
         host = headers.get(b"host", b"")
         if client is not None and client in self.proxies:
             host = headers.get(b"x-forwarded-host", host)
-        if not self._knows(host):
+        if not _is_named(host, self.hosts):
             raise Refusal(403, "this host is not served here; a server names its hosts with hosts=")
         origin = headers.get(b"origin")
         if origin is not None and not self._is_allowed(origin.lower()):
             raise Refusal(403, "pages of this origin may not call this server")
 
-    def _knows(self, host: bytes) -> bool:
-        whole, name = _names_of(host)
-        return whole in self.hosts or name in self.hosts
-
     def _is_allowed(self, origin: bytes) -> bool:
         if origin.decode("latin-1") in self.origins:
             return True
         scheme, _, host = origin.partition(b"://")
-        return scheme in (b"http", b"https") and self._knows(host)
+        return scheme in (b"http", b"https") and _is_named(host, self.hosts)
 
 
 @lru_cache(REMEMBERED)
-def _names_of(host: bytes) -> tuple[str, str]:
-    """Return a host in lower case, with its port and without it."""
+def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
+    """Whether a host is one of some, with its port or without it."""
     whole = host.decode("latin-1").lower()
-    return whole, without_port(whole)
+    return whole in hosts or without_port(whole) in hosts
 
 
 def without_port(host: str) -> str:

@@ -98,7 +98,7 @@ class TimeLimit(Delay["asyncio.Task[Any]"]):
                 raise
             raise TimeoutError from None
         finally:
-            self.end(task)
+            self._until.pop(task, None)
 
 
 class Delays:

@@ -29,6 +29,7 @@ class HttpSession:
         connection: the conversation over it.
         receiver: takes the messages.
         common: the stream of what belongs to no request.
+        primes: whether streams begin with an event without data, so that clients know from the start how to come back.
         exchanges: how many HTTP requests of it are being answered.
         last_used: when the last request ended, by the clock of the event loop in seconds.
     """
@@ -45,6 +46,7 @@ class HttpSession:
         "is_closed",
         "last_used",
         "limits",
+        "primes",
         "principal",
         "receiver",
         "unread",
@@ -62,6 +64,7 @@ class HttpSession:
         self.unread = unread
         self.principal = principal
         self.exchanges = 0
+        self.primes = False
         self.is_closed = False
         self._loop = asyncio.get_running_loop()
         self.last_used = self._loop.time()
@@ -69,10 +72,9 @@ class HttpSession:
         self._streams: dict[int, Stream] = {}
         self._next = 1
 
-    @property
-    def primes(self) -> bool:
-        """Whether streams begin with an event without data."""
-        return self.events is not None and self.connection.revision >= PRIMES_SINCE
+    def begin(self) -> None:
+        """Learn that the handshake has succeeded."""
+        self.primes = self.events is not None and self.connection.revision >= PRIMES_SINCE
 
     @property
     def open_streams(self) -> int:

@@ -59,6 +59,7 @@ class Sessions:
 
     def keep(self, session: HttpSession) -> None:
         """Keep a session whose handshake succeeded."""
+        session.begin()
         self._held[session.id.encode()] = session
         if self._sweeper is None:
             self._arm()

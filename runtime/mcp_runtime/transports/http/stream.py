@@ -20,17 +20,14 @@ class Owner(Protocol):
         limits: how much it may cost.
         events: keeps what was sent; None to keep nothing.
         unread: counts what clients have not read yet, of all sessions.
+        primes: whether streams begin with an event without data, so that clients know from the start how to come back.
     """
 
     id: str
     limits: HttpLimits
     events: EventStore | None
     unread: Unread
-
-    @property
-    def primes(self) -> bool:
-        """Whether streams begin with an event without data, so that clients know from the start how to come back."""
-        ...
+    primes: bool
 
     def finished(self, stream: "Stream") -> None:
         """Learn that nothing more belongs to a stream."""
