@@ -101,6 +101,7 @@ def test_planted_faults_are_reported(fault: Fault) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_every_planted_fault_is_reported() -> None:
     assert len(FAULTS) >= FEWEST
     with ThreadPoolExecutor(4) as pool:
