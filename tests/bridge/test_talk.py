@@ -308,7 +308,7 @@ class TestPolicy:
         package = tmp_path / "older_bindings" / "bridges"
         package.mkdir(parents=True)
         (package / "__init__.py").write_text('REVISIONS = {"2025-11-25": "v2025_11_25"}\nTABLES = {}\nKINDS = ()\n')
-        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
         binding = Binding(
             format=2, package="older_bindings.v2025_11_25", revision=NEWEST, era="legacy", methods={}, errors={}
         )
