@@ -8,10 +8,13 @@ import pytest
 
 from bridge.conversation import converse
 from bridge.everyone import Heard, expected, make_handlers, make_server, use_everything
-from bridge.messages import PAIRS, REVISIONS
+from bridge.messages import LEGACY, PAIRS, REVISIONS
 from mcp_bindings.bridges import ERAS
+from mcp_runtime.bridge import bridge
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.transports.http import asgi_app, connect_http
 from mcp_runtime.transports.stdio import connect_stdio
+from support.http import served
 from support.talk import bindings
 
 PROGRAM = Path(__file__).with_name("everyone_program.py")
@@ -40,5 +43,25 @@ async def test_the_same_with_processes(server: str, client: str, bridged: str) -
             handlers=make_handlers(client, heard),
             options=ClientOptions(strict=True, check_sent=True),
             bridge=bridged == "client",
+        )
+        assert await use_everything(opened, heard) == expected(server, client)
+
+
+@pytest.mark.parametrize(
+    ("server", "client", "bridged"),
+    [
+        (REVISIONS[-1], LEGACY[-1], "server"),
+        (REVISIONS[-1], LEGACY[1], "server"),
+        (LEGACY[-1], REVISIONS[-1], "client"),
+    ],
+)
+async def test_the_same_over_http_in_the_revisions_that_have_a_handshake(
+    server: str, client: str, bridged: str
+) -> None:
+    heard, made = Heard(), make_server(server)
+    app = asgi_app(bridge(made) if bridged == "server" else made)
+    async with served(app) as url, connect_http(f"{url}/mcp") as peer:
+        opened = await bindings(client).Client.open(
+            peer, handlers=make_handlers(client, heard), bridge=bridged == "client"
         )
         assert await use_everything(opened, heard) == expected(server, client)
