@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -181,6 +182,11 @@ class TestReport:
                 assert process.stdout.read(6) == b"noise\n"
             process.stdin.close()
             assert process.wait(20) == 0
+
+    def test_a_client_may_close_standard_error(self) -> None:
+        command = f"{shlex.quote(sys.executable)} -m mcp_bindgen proxy -- cat 2>&-"
+        ended = subprocess.run(("sh", "-c", command), input=b"noise\n", stdout=subprocess.PIPE, timeout=30, check=False)
+        assert (ended.returncode, ended.stdout) == (0, b"noise\n")
 
 
 class TestBadInput:

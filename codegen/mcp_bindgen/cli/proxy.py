@@ -5,11 +5,12 @@ it has an object on a line for each message: ``at`` (seconds since 1970), ``send
 ``findings`` (each with ``pointer`` and ``reason``) and ``message``, its first characters.
 """
 
-import sys
+import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Final
 
 import typer
 
@@ -17,6 +18,8 @@ from mcp_bindgen.cli.options import FormatOption
 from mcp_bindgen.cli.output import Format, count
 from mcp_bindgen.cli.split import words_behind
 from mcp_bindgen.diagnostics import InputError, Location
+
+_STANDARD_ERROR: Final = 2
 
 
 def proxy(
@@ -56,12 +59,17 @@ def proxy(
 
 
 @contextmanager
-def _opened(log: Path | None) -> Generator[TextIO]:
+def _opened(log: Path | None) -> Generator[FileIO]:
+    """Open what takes the report, unbuffered: the process ends in good order though a thread still waits to write."""
     if log is None:
-        yield sys.stderr
+        try:
+            out = FileIO(_STANDARD_ERROR, "w", closefd=False)
+        except OSError:  # whoever started this process closed it
+            out = FileIO(os.devnull, "w")
+        yield out
         return
     try:
-        out = log.open("w", encoding="utf-8", errors="backslashreplace")
+        out = FileIO(log, "w")
     except OSError as error:
         raise InputError.at(Location(source=str(log)), f"cannot be written: {error.strerror}") from None
     try:

@@ -4,7 +4,8 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from io import RawIOBase
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import printable
 
@@ -23,12 +24,12 @@ class Report:
     """Where findings go. It never keeps messages from passing: what cannot be written is lost.
 
     Args:
-        out: takes the lines.
+        out: takes the lines, and blocks while nobody reads them.
         mask: whether secrets are masked.
         as_json: whether it is for programs.
     """
 
-    def __init__(self, out: TextIO, *, mask: bool, as_json: bool) -> None:
+    def __init__(self, out: RawIOBase, *, mask: bool, as_json: bool) -> None:
         from mcp_runtime.middleware.masking import Masker
 
         self._out = out
@@ -97,8 +98,10 @@ class Report:
 
     def _write(self, text: str) -> None:
         # Whoever started the proxy may not read its standard error any more.
-        with suppress(OSError, ValueError):
-            print(printable(text), file=self._out, flush=True)
+        left = memoryview(f"{printable(text)}\n".encode("utf-8", "backslashreplace"))
+        with suppress(OSError):
+            while left:
+                left = left[self._out.write(left) or 0 :]
 
 
 def _clipped(text: str) -> str:
