@@ -50,13 +50,18 @@ def result(id_: Any, value: dict[str, Any]) -> bytes:
     return _line({"jsonrpc": "2.0", "id": id_, "result": value})
 
 
-def hello(revision: str = "2025-11-25", *, rich: bool = False) -> tuple[Said, ...]:
-    """Return the handshake of a revision, with roots, tools and logging; if it is rich, with much more."""
-    client: dict[str, Any] = {"roots": {"listChanged": True}}
-    server: dict[str, Any] = {"tools": {}, "logging": {}}
+def hello(revision: str = "2025-11-25", *, rich: bool = False, bare: bool = False) -> tuple[Said, ...]:
+    """Return the handshake of a revision, with roots, tools and logging; if rich, much more; if bare, none."""
+    client: dict[str, Any] = {} if bare else {"roots": {"listChanged": True}}
+    server: dict[str, Any] = {} if bare else {"tools": {}, "logging": {}}
     if rich:
         client |= {"sampling": {}, "elicitation": {}}
         server |= {"completions": {}, "tasks": {"requests": {"tools": {"call": {}}}}, "tools": {"listChanged": True}}
+    return _hands_shaken(revision, client, server)
+
+
+def _hands_shaken(revision: str, client: dict[str, Any], server: dict[str, Any]) -> tuple[Said, ...]:
+    """Return the handshake in which both declare these capabilities."""
     info = {"name": "x", "version": "1"}
     common = {"protocolVersion": revision}
     asked = {**common, "capabilities": client, "clientInfo": info}
@@ -75,7 +80,14 @@ def _line(message: dict[str, Any]) -> bytes:
 OPENINGS: Final = {
     "2025-11-25": hello(),
     "rich": hello(rich=True),
+    "bare": hello(bare=True),
+    "pages": _hands_shaken(
+        "2025-11-25", {"sampling": {"tools": {}}, "elicitation": {"url": {}}}, {"resources": {}, "prompts": {}}
+    ),
     "2025-03-26": hello("2025-03-26"),
+    "tasks": _hands_shaken(
+        "2025-11-25", {}, {"tools": {}, "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}
+    ),
     "unconfirmed": hello()[:2],
     "asked": hello()[:1],
     "nothing": (),

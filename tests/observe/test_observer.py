@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import tomllib
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +24,11 @@ SIDES = {CLIENT: Side.CLIENT, SERVER: Side.SERVER}
 ASKED = (CLIENT, call(1, "tools/list"))
 CALLED = (CLIENT, call(1, "tools/call", {"name": "x", "_meta": {"progressToken": "t"}}))
 PROGRESS = (SERVER, note("notifications/progress", {"progressToken": "t", "progress": 2}))
+UNSEEN: list[str] = [
+    name
+    for group in tomllib.loads(Path(__file__).with_name("unseen.toml").read_text("utf-8"))["unseen"]
+    for name in group["rows"]
+]
 WAYS = {"sent": Side.CLIENT, "received": Side.SERVER}
 
 
@@ -45,6 +53,19 @@ def test_it_finds_a_fault_and_nothing_before_it(fault: Fault) -> None:
 def test_each_fault_breaks_a_requirement_that_there_is() -> None:
     assert {fault.requirement for fault in FAULTS} <= rows().keys()
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+
+
+def test_each_requirement_is_broken_by_a_fault_or_cannot_be_judged() -> None:
+    """What is demanded (MUST) has a fault, or exactly one reason; each reason is about something that has no fault."""
+    broken = {fault.requirement for fault in FAULTS}
+    reasons = {row.id: [name for name in UNSEEN if fnmatchcase(row.id, name)] for row in rows().values() if row.must}
+    assert not {id_: names for id_, names in reasons.items() if len(names) != (id_ not in broken)}
+    assert set(UNSEEN) <= {name for names in reasons.values() for name in names}, "stale: no requirement has this id"
+
+
+def test_a_line_that_is_not_utf_8() -> None:
+    *before, (found,) = watch(*hello(), (CLIENT, b'{"jsonrpc": "2.0", "id": 1, "method": "\xff"}'))
+    assert not any(before) and "invalid unicode" in found.reason
 
 
 @pytest.mark.parametrize("revision", released())

@@ -16,7 +16,7 @@ from mcp_runtime.protocol.session import Session, progress_token
 MAX_OPEN: Final = 10_000
 """How many requests are remembered that are not answered yet, and how many ids that were used; of each end."""
 MAX_SUBJECT: Final = 1_000
-"""How many characters the name of a tool has at most to be remembered."""
+"""How many characters the name of a tool, and a cursor, have at most to be remembered."""
 _NEVER: Final = float("-inf")
 _NOBODY: Final[frozenset[str]] = frozenset()
 
@@ -31,10 +31,11 @@ class Asked(Outgoing):
         log_level: whether it names a level of log messages (2026-07-28).
         may_be_asked: the methods that its answer may ask, by what its sender declared (2026-07-28).
         subject: what it names, such as a tool; None if nothing.
+        cursor: the page that it asks for; None if it is the first one.
         agreed: the changes that its subscription tells of; None before that is acknowledged (2026-07-28).
     """
 
-    __slots__ = ("agreed", "judge", "log_level", "may_be_asked", "subject", "token", "wants_task")
+    __slots__ = ("agreed", "cursor", "judge", "log_level", "may_be_asked", "subject", "token", "wants_task")
 
     def __init__(self, request: Request, judge: Judge | None) -> None:
         super().__init__(request.method, None)
@@ -44,6 +45,8 @@ class Asked(Outgoing):
         self.wants_task = "task" in params
         named: Any = params.get("name")
         self.subject = named if isinstance(named, str) and len(named) <= MAX_SUBJECT else None
+        cursor: Any = params.get("cursor")
+        self.cursor = cursor if isinstance(cursor, str) and len(cursor) <= MAX_SUBJECT else None
         self.agreed: frozenset[str] | None = None
         meta: Any = params.get("_meta")
         self.log_level = is_object(meta) and LOG_LEVEL in meta

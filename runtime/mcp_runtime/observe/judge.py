@@ -10,11 +10,22 @@ from mcp_runtime.connection.params import check_gated
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Results
 from mcp_runtime.errors import LocalProtocolError, RemoteProtocolError
+from mcp_runtime.features.tasks.related import RELATED, related_task
+from mcp_runtime.features.tasks.states import Status
 from mcp_runtime.method import AnyMethod, Direction, RequestMethod, WireType
 from mcp_runtime.protocol.capabilities import is_open
 from mcp_runtime.protocol.jsonrpc import Failure, is_object
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.protocol.names import COMPLETION_COMPLETE, ELICITATION_CREATE, ROOTS_LIST, TOOLS_CALL
+from mcp_runtime.protocol.modern import MISSING_CAPABILITY, UNSUPPORTED_VERSION
+from mcp_runtime.protocol.names import (
+    COMPLETION_COMPLETE,
+    ELICITATION_CREATE,
+    ROOTS_LIST,
+    TASKS_CANCEL,
+    TASKS_GET,
+    TASKS_RESULT,
+    TOOLS_CALL,
+)
 from mcp_runtime.protocol.rules import ARRIVING, Broken, broken_error, broken_inputs
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader, faults
@@ -32,6 +43,8 @@ _OF_EARLIER: Final = frozenset((-32002, -32042))
 """Error codes of the legacy era that the modern era does not have (2026-07-28, basic/index, "Error Codes")."""
 _RESERVED: Final = range(-32099, -32019)
 """Error codes that only the specification gives a meaning (the same section)."""
+_ERROR_DATA: Final[Mapping[int, str]] = {MISSING_CAPABILITY: "requiredCapabilities", UNSUPPORTED_VERSION: "supported"}
+"""Error code of the modern era -> the property of its data that the receiver needs to go on."""
 
 
 class Judge:
@@ -146,6 +159,9 @@ class Judge:
             code in _OF_EARLIER or (code in _RESERVED and code not in self.binding.errors)
         ):
             return [Broken("/error/code", f"there is no error {code}")]
+        needed = _ERROR_DATA.get(code) if self.binding.era == "modern" else None
+        if needed and not (is_object(failure.data) and needed in failure.data):
+            return [Broken("/error/data", f"an error {code} says {needed}")]
         broken = broken_error(code, failure.data)
         return [] if broken is None else _below("/error/data", [broken])
 
@@ -188,11 +204,25 @@ def _not_files(result: Mapping[str, Any]) -> Broken | None:
     return None
 
 
+def _not_related(result: Mapping[str, Any]) -> Broken | None:
+    """Judge the result of a task (2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages")."""
+    meta: Any = result.get("_meta")
+    is_named = is_object(meta) and related_task(meta) is not None
+    return None if is_named else Broken("/_meta", f"it names its task, as {RELATED}")
+
+
+def _not_cancelled(result: Mapping[str, Any]) -> Broken | None:
+    """Judge the answer to a cancellation (2025-11-25, basic/utilities/tasks, "Task Cancellation")."""
+    return None if result["status"] == Status.CANCELLED else Broken("/status", "a task that was cancelled is cancelled")
+
+
 MAX_VALUES: Final = 100
 """How many values a completion has."""
 _RESULTS: Final[Mapping[str, Callable[[Mapping[str, Any]], Broken | None]]] = {
     COMPLETION_COMPLETE: _too_many,
     ROOTS_LIST: _not_files,
+    TASKS_CANCEL: _not_cancelled,
+    TASKS_RESULT: _not_related,
 }
 """Method -> judges its result, which is of its type, beyond the schema."""
 
@@ -213,6 +243,15 @@ def undeclared(method: AnyMethod, message: Mapping[str, Any], requester: Request
         mode = mode_of(params)
         if binding is not None and _has_modes(binding) and not requester.is_open(mode, Side.SERVER):
             return Broken("/params/mode", f"needs the capability {mode}, which was not declared")
+    if (
+        is_object(params)
+        and "task" in params
+        and requester.binding is not None
+        and TASKS_GET in requester.binding.methods
+    ):
+        needed = f"{requester.side}.tasks.requests.{method.name.replace('/', '.')}"
+        if not requester.is_open(needed, requester.side.other):
+            return Broken("/params/task", f"needs the capability {needed}, which was not declared")
     if method.gated and is_object(params):
         try:
             check_gated(method, params, requester)

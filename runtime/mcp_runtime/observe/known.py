@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mcp_runtime.features.tasks.states import TRANSITIONS, Status
-from mcp_runtime.protocol.jsonrpc import dump, is_array, is_object
+from mcp_runtime.observe.ends import Asked
+from mcp_runtime.protocol.jsonrpc import Id, Request, Result, dump, is_array, is_object
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import (
+    ELICITATION_CREATE,
     NOTIFICATIONS_TASKS_STATUS,
     TASKS_CANCEL,
     TASKS_GET,
@@ -19,7 +21,7 @@ from mcp_runtime.protocol.names import (
 from mcp_runtime.protocol.rules import Broken
 
 MAX_KNOWN: Final = 10_000
-"""How many cursors, states, tools and tasks are remembered, of each."""
+"""How many cursors and states, tools, tasks and web pages are remembered, of each."""
 MAX_SCHEMA: Final = 16_384
 """The longest output schema, in bytes, that is remembered."""
 
@@ -33,36 +35,49 @@ class Known:
 
     def __init__(self) -> None:
         self.is_incomplete = False
-        self._said: set[int] = set()
+        self._said: dict[int, Any] = {}
+        self._pages: OrderedDict[tuple[Side, int], None] = OrderedDict()
         self._has_asked = False
         self._outputs: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._tasks: OrderedDict[tuple[Side, str], Status] = OrderedDict()
 
-    def request(self, method: str, params: Mapping[str, Any]) -> Iterator[Broken]:
-        """Judge the params of a request by what its receiver said before."""
+    def request(self, sender: Side, request: Request) -> Iterator[Broken]:
+        """Judge a request by what was said before."""
+        method, params = request.method, request.params or {}
         for name, what in (("cursor", "no page had this cursor"), ("requestState", "no result had this state")):
             value: Any = params.get(name)
             if isinstance(value, str) and not self._was_said(method, name, value):
                 yield Broken(f"/params/{name}", what)
+            elif (
+                name == "requestState"
+                and isinstance(value, str)
+                and self._what_was_said(method, name, value) == request.id
+            ):
+                yield Broken("/id", "the request had this id before: when it is sent again, it has another one")
+        page: Any = params.get("elicitationId") if method == ELICITATION_CREATE else None
+        if isinstance(page, str):
+            if (sender, hash(page)) in self._pages:
+                yield Broken("/params/elicitationId", "an elicitation had this id before")
+            _put(self._pages, (sender, hash(page)), None)
         if params.get("inputResponses") and not (self._has_asked or self.is_incomplete):
             yield Broken("/params/inputResponses", "nothing was asked before")
 
-    def result(
-        self, sender: Side, method: str, subject: str | None, result: Mapping[str, Any], *, has_outputs: bool
-    ) -> Iterator[Broken]:
+    def result(self, sender: Side, asked: Asked, answer: Result, *, has_outputs: bool) -> Iterator[Broken]:
         """Judge a result by what was said before, and remember what it says.
 
         Args:
             sender: who sent it.
-            method: the method of its request.
-            subject: what the request names, such as a tool.
-            result: the result.
+            asked: its request.
+            answer: the result.
             has_outputs: whether tools of the revision may have output schemas.
         """
-        for said, name in (("nextCursor", "cursor"), ("requestState", "requestState")):
-            value: Any = result.get(said)
-            if isinstance(value, str):
-                self._say(method, name, value)
+        method, subject, result = asked.method, asked.subject, answer.result
+        scope: Any = result.get("cacheScope")
+        before: Any = None if asked.cursor is None else self._what_was_said(method, "cursor", asked.cursor)
+        if before is not None and scope != before:
+            yield Broken("/result/cacheScope", f"the page before is {before}: all pages of a list have the same scope")
+        self._say(method, "cursor", result.get("nextCursor"), scope)
+        self._say(method, "requestState", result.get("requestState"), answer.id)
         self._has_asked |= bool(result.get("inputRequests"))
         if method == TOOLS_LIST and has_outputs:
             self._listed(result.get("tools"))
@@ -92,9 +107,15 @@ class Known:
     def _was_said(self, method: str, name: str, value: str) -> bool:
         return self.is_incomplete or hash((method, name, value)) in self._said
 
-    def _say(self, method: str, name: str, value: str) -> None:
+    def _what_was_said(self, method: str, name: str, value: str) -> Any:
+        """Return what was said along with a cursor or a state; None if nothing, or if it is not known."""
+        return self._said.get(hash((method, name, value)))
+
+    def _say(self, method: str, name: str, value: Any, along: Id | None) -> None:
+        if not isinstance(value, str):
+            return
         if len(self._said) < MAX_KNOWN:
-            self._said.add(hash((method, name, value)))
+            self._said[hash((method, name, value))] = along
         else:
             self.is_incomplete = True
 
@@ -133,6 +154,8 @@ class Known:
         before = self._tasks.get((sender, id_))
         if begins and status is not Status.WORKING:
             yield Broken(f"{place}/status", "a task begins as working")
+        elif begins and before is not None:
+            yield Broken(f"{place}/taskId", "a task had this id before")
         elif before is not None and status is not before and status not in TRANSITIONS[before]:
             yield Broken(f"{place}/status", f"a task that is {before} does not become {status}")
         _put(self._tasks, (sender, id_), status)

@@ -73,6 +73,7 @@ class Observer:
         self._legacy = LegacyTalk({r: judge for r, judge in judges.items() if judge.binding.era == "legacy"})
         self._modern = ModernTalk({r: judge for r, judge in judges.items() if judge.binding.era == "modern"})
         self.unjudged = 0
+        self._unread: set[Side] = set()
 
     @property
     def revision(self) -> str:
@@ -110,6 +111,7 @@ class Observer:
             end: its last bytes.
         """
         self.unjudged += 1
+        self._unread.add(sender)
         error = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, "", start, end)
         if error.id is None:
             return
@@ -133,6 +135,10 @@ class Observer:
         except MalformedMessage as error:
             yield self._unreadable(sender, error)
             return
+        if isinstance(message, jsonrpc.Failure) and message.id is None and sender.other not in self._unread:
+            yield self._finding(
+                sender, Broken("/id", f"all that the {sender.other} said could be read: it names no request")
+            )
         talk = self._talk(sender, value)
         told = talk.take(sender, value, message, in_batch=in_batch)
         if told.judge is None and told.method:
@@ -162,6 +168,7 @@ class Observer:
     def _unreadable(self, sender: Side, error: MalformedMessage) -> Finding:
         """Tell what is wrong with a text that is no message; it may have spoiled the answer to a request."""
         method = None
+        self._unread.add(sender)
         if error.id is not None:
             error.id = _short(error.id)
             end = self._answered(sender, error.id).ends[sender.other]

@@ -119,7 +119,7 @@ class Talk(ABC):
             if not found or found[0].pointer != "/method":
                 yield from self._judged_call(sender, value, message, judge)
             if not found and isinstance(message, Request):
-                yield from self.known.request(message.method, message.params or {})
+                yield from self.known.request(sender, message)
             elif not found:
                 yield from self.known.notification(sender, message.method, message.params or {})
         elif isinstance(message, Failure):
@@ -129,9 +129,7 @@ class Talk(ABC):
             yield from found
             if not found:
                 yield from self._judged_result(message, asked, judge)
-                yield from self.known.result(
-                    sender, asked.method, asked.subject, message.result, has_outputs=judge.has_outputs
-                )
+                yield from self.known.result(sender, asked, message, has_outputs=judge.has_outputs)
 
     @abstractmethod
     def _judge(self, message: Message, asked: Asked | None) -> Judge | None:
