@@ -1,4 +1,4 @@
-"""The decorated tracker of the examples and its twin for FastMCP: the clients of others see the same in both."""
+"""The decorated tracker of the examples and its twins for the official SDK: clients of others see the same in all."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from interop.processes import PEERS, SDK1, SDK2, Side, interpreter
 pytestmark = pytest.mark.interop
 
 TRACKER = Path(__file__).parents[2] / "examples" / "tracker_server.py"
-TWIN = PEERS / "fastmcp_tracker.py"
+TWINS = [(SDK1, PEERS / "fastmcp_tracker.py"), (SDK2, PEERS / "mcpserver_tracker.py")]
 SEEN: dict[str, Any] = {
     "server": "tracker",
     "tools": ["search", "open_issue", "close_issue", "summarize", "reindex"],
@@ -45,5 +45,6 @@ def test_clients_of_others_use_decorated_functions(client: Side) -> None:
     assert seen(client, sys.executable, str(TRACKER)) == SEEN
 
 
-def test_the_twin_shows_that_nothing_but_the_protocol_is_asked_for() -> None:
-    assert seen(SDK1, interpreter(SDK1.runs), str(TWIN)) == SEEN
+@pytest.mark.parametrize(("side", "twin"), TWINS, ids=lambda part: getattr(part, "name", None))
+def test_the_twins_show_that_nothing_but_the_protocol_is_asked_for(side: Side, twin: Path) -> None:
+    assert seen(side, interpreter(side.runs), str(twin)) == SEEN
