@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from types import FunctionType
-from typing import Annotated, Any, Final, get_args, get_origin
+from types import FunctionType, NoneType, UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from mcp_runtime.app.signature import MISSING, Parameter, Signature, name_of, read_signature
 from mcp_runtime.handlers import Context
@@ -82,13 +82,21 @@ def _way(parameter: Parameter, depth: int) -> Any:
     for mark in marks:
         if isinstance(mark, Depends):
             return _provider(mark.function, depth)
-    kind: Any = bare or parameter.annotation
+    kind: Any = _without_none(bare or parameter.annotation)
     kind = get_origin(kind) or kind
     if not isinstance(kind, type):
         return None
     if issubclass(kind, Context):
         return _context
     return _roots if (kind.__module__, kind.__name__) == _ROOTS else None
+
+
+def _without_none(annotation: Any) -> Any:
+    """Return ``T`` for ``T | None``, which functions are annotated with that are called without a server too."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+    return kinds[0] if len(kinds) == 1 else annotation
 
 
 _ROOTS: Final = ("mcp_runtime.features.roots", "Roots")

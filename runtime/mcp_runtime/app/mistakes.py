@@ -13,6 +13,8 @@ from mcp_runtime.protocol.text import clipped
 _MAX_MISTAKES: Final = 5
 _MAX_READ: Final = 50
 """How many errors are looked at: a hostile message may have as many as it has values."""
+_MAX_COUNTED: Final = 10_000
+"""With more errors than this none is told: pydantic makes all of them or none, which takes microseconds for each."""
 _MAX_SHOWN: Final = 60
 """How many characters of a value or a name are repeated."""
 _UNKNOWN: Final = "extra_forbidden"
@@ -29,6 +31,8 @@ def mistakes(error: ValueError, arguments: Mapping[str, Any], known: Collection[
     """
     if not isinstance(error, ValidationError):
         return clipped(str(error))
+    if error.error_count() > _MAX_COUNTED:
+        return f"{error.error_count()} values are wrong; see the input schema"
     reasons: dict[str, list[str]] = {}
     for details in error.errors(include_url=False, include_context=False)[:_MAX_READ]:
         where, reason = _mistake(details, arguments, known)
