@@ -16,7 +16,7 @@ from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import SERVER_DISCOVER
 from mcp_runtime.protocol.text import clipped
 
-_MODERN_ERRORS: Final = frozenset((-32020, modern.MISSING_CAPABILITY, modern.UNSUPPORTED_VERSION))
+MODERN_ERRORS: Final = frozenset((-32020, modern.MISSING_CAPABILITY, modern.UNSUPPORTED_VERSION))
 """The codes that only servers of the modern era answer with."""
 
 
@@ -45,7 +45,7 @@ async def discover(connection: Connection, meta: Mapping[str, Any], timeout: flo
             method, method.params.build({"_meta": dict(meta)}), CallOptions(timeout=timeout)
         )
     except PeerError as error:
-        if error.code in _MODERN_ERRORS:
+        if error.code in MODERN_ERRORS:
             raise
         raise NotModern(f"the server answered {SERVER_DISCOVER} with an error: {clipped(str(error), 200)}") from error
     except RequestTimeout as error:

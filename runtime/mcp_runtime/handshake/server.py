@@ -1,7 +1,8 @@
 """The server's side of the handshake: which revision is spoken, and what is declared (basic/lifecycle)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.server import BridgedServer
@@ -13,7 +14,8 @@ from mcp_runtime.handlers import ServerHandlers, answer_with, remember
 from mcp_runtime.handshake.arguments import check_handlers, warn_of_gaps
 from mcp_runtime.handshake.offer import Offer, Served, identity, introduced, server_features
 from mcp_runtime.method import RequestMethod
-from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, Request
+from mcp_runtime.protocol import modern
+from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, Request
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
@@ -40,6 +42,19 @@ async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
     )
     for served in modern.values():
         remember(served.server, connection)
+    return connection
+
+
+async def start_session(transport: Transport, *servers: AnyServer) -> Connection:
+    """Begin to serve one client in a revision that has a handshake, and refuse what is of the modern era.
+
+    A bridged server is served in those of its revisions that have one.
+    """
+    by_revision = _by_revision(servers)
+    legacy = {revision: served for revision, served in by_revision.items() if served.era(revision) == "legacy"}
+    options = legacy[max(legacy)].server.effective_options()
+    connection = Connection(transport, Side.SERVER, options, options.middleware)
+    await connection.start(_Reception(connection, legacy).initialize, partial(_refuse_modern, legacy))
     return connection
 
 
@@ -84,6 +99,12 @@ def _by_revision(servers: Sequence[AnyServer]) -> dict[str, Served]:
             bridged.setdefault(revision, Served(server, bridges))
     # A server of a revision answers in it; without one, the first that is bridged to it.
     return {**bridged, **found}
+
+
+def _refuse_modern(legacy: Collection[str], request: Request, channel: Channel) -> NoReturn:
+    """Refuse a request with an error that says nothing of the modern era, so that clients of both begin a session."""
+    how = f"begin a session with {INITIALIZE} ({', '.join(sorted(legacy))}), and leave {modern.VERSION} out of _meta"
+    raise PeerError(INVALID_REQUEST, f"requests of revisions without a handshake are not answered here; {how}")
 
 
 class _Reception:

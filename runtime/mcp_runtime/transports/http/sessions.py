@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from mcp_runtime.handshake.server import start_server
+from mcp_runtime.handshake.server import start_session
 from mcp_runtime.transports.http.asgi import Refusal
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
@@ -54,7 +54,7 @@ class Sessions:
         if len(self._held) >= self._limits.max_sessions:
             raise Refusal(503, "there are too many sessions; try again later", [(b"retry-after", b"30")])
         session = HttpSession(secrets.token_hex(ID_BYTES), self._limits, self._events, self.unread, principal)
-        session.connection = await start_server(session, *self._servers)
+        session.connection = await start_session(session, *self._servers)
         return session
 
     def keep(self, session: HttpSession) -> None:
