@@ -19,11 +19,12 @@ class Chatter:
         show: is told what to show.
     """
 
-    __slots__ = ("_lines", "_show", "_timer")
+    __slots__ = ("_lines", "_room", "_show", "_timer")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, show: Callable[[str], None]) -> None:
         self._show = show
         self._lines: list[str] | None = []
+        self._room = MAX_TEXT
         self._timer = loop.call_later(WAIT, self.end)
 
     @staticmethod
@@ -36,7 +37,8 @@ class Chatter:
         line = text[:MAX_TEXT].decode("utf-8", "replace")
         if self._lines is None:
             log.debug("the peer printed more text: %s", clipped(line))
-        elif sum(map(len, self._lines)) <= MAX_TEXT:
+        elif self._room >= 0:
+            self._room -= len(line)
             self._lines.append(line)
 
     def end(self) -> None:

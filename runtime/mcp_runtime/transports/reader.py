@@ -11,6 +11,7 @@ from mcp_runtime.transports.descriptors import READ_BYTES, Descriptor
 from mcp_runtime.transports.framing import LineFramer, TooLong
 
 _READS = 8  # so many full reads in a row before it is the turn of others
+_TURN = 0.02  # and no further one after so many seconds: a read of short lines may take long to deliver
 
 OnData = Callable[[bytes], None]
 OnEnd = Callable[[OSError | None], None]
@@ -89,9 +90,12 @@ class PolledByteReader(ByteReader):
             self._descriptor.close()
 
     def _readable(self) -> None:
-        for _ in range(_READS):
+        until = self._loop.time() + _TURN
+        for number in range(_READS):
             if self._paused or self._closed:
                 return
+            if number and self._loop.time() > until:
+                break
             try:
                 data = self._descriptor.read()
             except BlockingIOError:

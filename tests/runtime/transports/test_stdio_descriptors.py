@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,6 +12,7 @@ from functools import partial
 import pytest
 
 from mcp_runtime.transports import descriptors
+from mcp_runtime.transports.reader import PolledByteReader
 from mcp_runtime.transports.stdio import StdioServerTransport
 from mcp_runtime.transports.writer import HIGH_WATER, LineWriter, line_writer
 from support.stdio_peers import Collector, soon
@@ -217,3 +219,22 @@ async def test_others_find_their_descriptors_as_they_were(wires: Wires) -> None:
     assert all(map(os.get_blocking, theirs))
     for fd in theirs:
         os.close(fd)
+
+
+async def test_what_takes_long_to_deliver_keeps_nobody_waiting() -> None:
+    """Full reads of many short lines, as of a server that prints without end: timers go off between them."""
+    reading, writing = os.pipe()
+    delivered: list[bytes] = []
+
+    def deliver(data: bytes) -> None:
+        delivered.append(data)
+        time.sleep(0.03)
+        os.write(writing, data)
+
+    reader = PolledByteReader(descriptors.of_pipe(reading, lambda: os.close(reading)), deliver, lambda _: None)
+    os.write(writing, b"y\n" * (descriptors.READ_BYTES // 2))
+    reader.resume()
+    await asyncio.sleep(0.01)
+    reader.close()
+    os.close(writing)
+    assert 0 < len(delivered) < 4
