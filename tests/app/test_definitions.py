@@ -1,6 +1,7 @@
 """Functions that cannot be tools, and servers that are only partly made of decorated functions."""
 
 import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any
 
 import pytest
@@ -34,7 +35,18 @@ class TestDefinitions:
 
         def missing(x: "Nowhere") -> None: ...  # type: ignore[name-defined] # noqa: F821 # pyright: ignore
 
+        def method(self) -> None: ...  # type: ignore[no-untyped-def] # pyright: ignore
+
+        def yields() -> Iterator[int]:
+            yield 1
+
+        async def yields_later() -> AsyncIterator[int]:
+            yield 1
+
         assert "parameter x has no type" in self.refused(bare)
+        assert "a method without its object" in self.refused(method)
+        assert "it yields; return the values" in self.refused(yields)
+        assert "it yields; return the values" in self.refused(yields_later)
         assert "parameter x: there is no JSON Schema" in self.refused(opaque)
         assert "what it returns" in self.refused(gives)
         for function in (many, named, positional):

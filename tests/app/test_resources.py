@@ -138,9 +138,9 @@ class TestDefinitions:
     @pytest.mark.parametrize(
         ("uri", "reason"),
         [
-            ("acme://{other}", "name, other"),
-            ("acme://", "name"),
-            ("acme://{name}/{more}", "more"),
+            ("acme://{other}", "other is in the URI only, name is a parameter only"),
+            ("acme://", "name is a parameter only (in the URI: {name})"),
+            ("acme://{name}/{more}", "more is in the URI only"),
             ("acme://{name", "braces"),
             ("acme://{name*}", "explode"),
             ("acme://{name:3}", "prefix"),

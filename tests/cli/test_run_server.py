@@ -73,7 +73,7 @@ async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> No
         (
             "from mcp_bindings.v2025_11_25 import App\napp = App('a')\n@app.tool()\ndef f(x):\n    pass\n",
             "bad.py",
-            "bad.py:3: tool f: parameter x has no type",
+            "/bad.py:3: tool f: parameter x has no type",
         ),
     ],
 )
@@ -88,6 +88,7 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, target: 
         env={**os.environ, "COLUMNS": "200"},
     )
     assert done.returncode == 2
+    assert done.stderr.count("bad.py:3") <= 1, "the place is said once"
     assert said in done.stderr and "Traceback" not in done.stderr and done.stdout == ""
 
 
@@ -102,3 +103,7 @@ def test_help_and_a_wrong_host(folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 2 and "host" in done.stderr and "Traceback" not in done.stderr
+    done = subprocess.run(
+        [*COMMAND, "server.py", "--port", "1"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and "--host and --port are for --http" in done.stderr

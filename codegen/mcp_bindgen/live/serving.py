@@ -28,9 +28,11 @@ def serve_file(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="mcp-bindgen run", description="Serve an App or a Server over stdio or HTTP.")
     parser.add_argument("target", metavar="FILE[:NAME]", help="a Python file, and the variable if it defines several")
     parser.add_argument("--http", action="store_true", help="serve over HTTP (extra: mcp-bindgen[http])")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
+    parser.add_argument("--host", help="address to listen on with --http (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port to listen on with --http (default: 8000)")
     given = parser.parse_args(arguments)
+    if not given.http and (given.host is not None or given.port is not None):
+        parser.error("--host and --port are for --http; without it the server speaks over stdin and stdout")
     try:
         # What the file prints must not get between the messages.
         with redirect_stdout(sys.stderr):
@@ -39,7 +41,7 @@ def serve_file(arguments: Sequence[str]) -> int:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     if given.http:
-        return _serve_http(server, given.host, given.port)
+        return _serve_http(server, given.host or "127.0.0.1", 8000 if given.port is None else given.port)
     from mcp_runtime.transports.stdio import serve_stdio
 
     serve_stdio(server)
@@ -119,6 +121,10 @@ def _load(path: Path) -> ModuleType:
     except SyntaxError as error:
         raise _Unusable(f"{error.filename}:{error.lineno}: {error.msg}") from None
     except (Exception, SystemExit) as error:
+        from mcp_runtime.app import DefinitionError
+
+        if isinstance(error, DefinitionError):
+            raise _Unusable(str(error)) from None
         raise _Unusable(f"{_place(path, error)}: {type(error).__name__}: {error}") from None
     return module
 

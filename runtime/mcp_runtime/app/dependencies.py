@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from types import FunctionType, NoneType, UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
-from mcp_runtime.app.signature import MISSING, Parameter, Signature, name_of, read_signature
+from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, Parameter, Signature, name_of, read_signature
 from mcp_runtime.handlers import Context
 
-_ASYNC_GENERATOR: Final = 0x200
-"""The flag of code that is an asynchronous generator (`inspect.CO_ASYNC_GENERATOR`)."""
-_GENERATOR: Final = 0x20
 _MAX_DEPTH: Final = 20
 
 
@@ -124,7 +121,7 @@ def _provider(function: Callable[..., Any], depth: int) -> Any:
             f"nothing provides {', '.join(unknown)}: a dependency takes a Context or other dependencies"
         )
     flags = function.__code__.co_flags if isinstance(function, FunctionType) else 0
-    if flags & _GENERATOR:
+    if flags & GENERATOR:
         raise signature.error("a dependency that yields is an asynchronous generator: async def")
 
     async def provide(call: _Call) -> Any:
@@ -132,7 +129,7 @@ def _provider(function: Callable[..., Any], depth: int) -> Any:
 
         if function not in call.made:
             values = {name: await way(call) for name, way in ways.items() if way is not None}
-            if flags & _ASYNC_GENERATOR:
+            if flags & ASYNC_GENERATOR:
                 enter: Callable[..., Any] = asynccontextmanager(function)
                 call.made[function] = await call.stack.enter_async_context(enter(**values))
             else:

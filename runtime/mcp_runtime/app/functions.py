@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_runtime.app.annotations import is_plain
 from mcp_runtime.app.dependencies import Injected
 from mcp_runtime.app.docstrings import argument_descriptions, check_parser, summary
-from mcp_runtime.app.signature import MISSING, name_of, read_signature
+from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, name_of, read_signature
 from mcp_runtime.handlers import Context
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class Function:
         self.signature = read_signature(function, f"{kind} {self.name}".rstrip())
         if not self.name:
             raise self.signature.error("it has no name; write name=")
+        code = getattr(function, "__code__", None)
+        if code is not None and code.co_flags & (GENERATOR | ASYNC_GENERATOR):
+            raise self.signature.error("it yields; return the values, as a list if there are several")
         check_parser(self.signature)
         self._injected = Injected(self.signature)
         self.parameters = tuple(p for p in self.signature.parameters if p.name not in self._injected.names)

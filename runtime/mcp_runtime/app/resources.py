@@ -93,8 +93,10 @@ class FunctionResource:
             raise self._function.signature.error("a URI begins with its scheme: acme://shelf")
         given, wanted = {p.name for p in self._function.parameters}, set(template.names if template else ())
         if given != wanted:
-            odd = ", ".join(sorted(given ^ wanted))
-            raise self._function.signature.error(f"the variables of the URI are the parameters of the function: {odd}")
+            odd = [f"{name} is in the URI only" for name in sorted(wanted - given)]
+            odd += [f"{name} is a parameter only (in the URI: {{{name}}})" for name in sorted(given - wanted)]
+            reason = f"the URI and the function must have the same variables; {', '.join(odd)}"
+            raise self._function.signature.error(reason)
         key = {"uri_template": uri} if template else {"uri": uri}
         description = description or self._function.summary
         name = self._function.name

@@ -12,6 +12,10 @@ MISSING: Final[Any] = object()
 
 _VARIABLE: Final = 0x04 | 0x08
 """The flags of code with ``*args`` or ``**kwargs`` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
+GENERATOR: Final = 0x20
+"""The flag of code that is a generator (`inspect.CO_GENERATOR`)."""
+ASYNC_GENERATOR: Final = 0x200
+"""The flag of code that is an asynchronous generator (`inspect.CO_ASYNC_GENERATOR`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ def _parameters(
     defaults = dict(zip(code.co_varnames[count - len(given) : count], given, strict=True))
     defaults |= function.__kwdefaults__ or {}
     for name in names:
+        if name == "self" and name not in hints:
+            raise signature.error("it is a method without its object; take a function, or the method of an object")
         if name not in hints:
             raise signature.error(f"parameter {name} has no type; write {name}: str, or whatever it is")
         yield Parameter(name, hints[name], defaults.get(name, MISSING))
