@@ -79,9 +79,16 @@ async def test_a_server_that_asks_too_often_fails_the_test() -> None:
 
 
 async def test_a_server_that_does_not_ask_fails_it_too() -> None:
-    with pytest.raises(AssertionError, match="1 of the answers to sampling/createMessage not asked for"):
+    with pytest.raises(AssertionError, match="the server did not ask for 1 of the answers to sampling/createMessage"):
         async with testing.connect(asking(), sample=["Roses."]) as client:
             await client.call_tool(name="work")
+
+
+@pytest.mark.parametrize("given", [mcp, mcp.App, "server.py"])
+async def test_what_is_no_server_is_refused(given: Any) -> None:
+    with pytest.raises(TypeError, match="an object of"):
+        async with testing.connect(given):
+            pass
 
 
 async def test_the_failure_of_a_test_is_not_hidden() -> None:

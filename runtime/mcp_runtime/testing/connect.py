@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, overload
 from mcp_runtime.connection.connection import Exchange
 from mcp_runtime.connection.work import Way
 from mcp_runtime.handlers import Handlers, ServerHandlers
+from mcp_runtime.handshake.arguments import check_handlers
 from mcp_runtime.handshake.client import Client, open_client
 from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSAGE
@@ -80,9 +81,11 @@ async def connect(
 
     Raises:
         AssertionError: the server asked for more than there were answers, or for fewer.
+        TypeError: the server is not an object of a generated `Server`.
         ValueError: there are both answers and handlers, or the revision has no such requests.
         UnsupportedRevision: the server cannot be bridged to the revision of the client.
     """
+    check_handlers(server, ServerHandlers)
     wanted = client or server.client_class()
     binding = wanted.__binding__
     heard = Heard()

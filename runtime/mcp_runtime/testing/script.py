@@ -51,7 +51,9 @@ class Script:
         """
         reasons = [f"the script has no answer left for {method}" for method in self._missing]
         reasons += [
-            f"{len(left)} of the answers to {method} not asked for" for method, left in self._left.items() if left
+            f"the server did not ask for {len(left)} of the answers to {method}"
+            for method, left in self._left.items()
+            if left
         ]
         if reasons:
             raise AssertionError("; ".join(reasons))
