@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -123,10 +124,12 @@ def bare(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def complete(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment with the wheel, its codegen extra, and what type checkers look for."""
+    """An environment with the wheel, the extras for users, and what type checkers look for."""
     environment = _environment(tmp_path_factory.mktemp("complete"))
     # jsonschema has no types of its own: a type checker takes them from a package that nothing needs at run time.
-    environment.install(distribution.wheel, "[app,codegen,http]", "types-jsonschema", "pytest")
+    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    extras = ",".join(sorted(declared.keys() - {"dev"}))
+    environment.install(distribution.wheel, f"[{extras}]", "types-jsonschema", "pytest")
     return environment
 
 
