@@ -1,6 +1,6 @@
-"""What pydantic is told beyond what annotations say: exact constants, and collections that stop at the first bad item.
+"""What pydantic is told beyond what annotations say: exact constants, and lists that stop at the first bad item.
 
-To pydantic 1, 1.0 and true are the same constant, to JSON Schema only 1 and 1.0. An error for each item of a long one
+To pydantic 1, 1.0 and true are the same constant, to JSON Schema only 1 and 1.0. An error for each item of a long list
 would take a hundred times the memory of the text.
 """
 
@@ -11,7 +11,6 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 _PARTS: Final = frozenset(("schema", "items_schema", "keys_schema", "values_schema"))
 """Where a core schema holds the schema of a part."""
-_COLLECTIONS: Final = frozenset(("list", "dict", "set", "frozenset", "tuple"))
 _KINDS: Final = frozenset((str, int, float, bool, None.__class__))
 
 
@@ -27,7 +26,7 @@ EXACT_CONSTANTS: Final = _ExactConstants()
 
 
 def with_exact_constants(schema: Any) -> Any:
-    """Change a core schema so that its constants are exact, and its collections stop at the first item that is wrong.
+    """Change a core schema so that its constants are exact, and its lists report only the first item that is wrong.
 
     Models in it are left alone, since they were changed before.
     """
@@ -41,7 +40,7 @@ def with_exact_constants(schema: Any) -> Any:
         case _:
             for name in _PARTS & schema.keys():
                 schema[name] = _in_part(schema[name])
-            if schema["type"] in _COLLECTIONS:
+            if schema["type"] == "list":
                 schema["fail_fast"] = True
             elif schema["type"] == "union":
                 schema["choices"] = _in_part(schema["choices"])

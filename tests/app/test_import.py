@@ -30,4 +30,4 @@ print(*(name for name in sys.modules if name.startswith(LATER)))
 def test_plain_signatures_wait_for_a_client() -> None:
     code = SERVER.replace("LATER", repr(LATER))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [name for name in done.stdout.split() if name.startswith("pydantic_core")]
+    assert done.stdout.split() == []

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
 
 from mcp_bindings import v2025_11_25 as mcp
 from mcp_bindings import v2026_07_28 as modern
@@ -231,33 +230,20 @@ class TestChanges:
 class TestManyWrongValues:
     """A message may have as many wrong values as it likes: the server goes on with others."""
 
-    @pytest.mark.parametrize("kind", [list[int], dict[str, int], tuple[int, ...], set[int]], ids=str)
-    def test_collections_are_read_up_to_the_first(self, kind: Any) -> None:
-        app = mcp.App("test")
-
-        def total(values: Any) -> int:
-            return 0
-
-        total.__annotations__["values"] = kind
-        app.tool()(total)
-        names = [f"k{number}" for number in range(30_000)]
-        values: Any = dict.fromkeys(names, "x") if kind == dict[str, int] else names
-        said = text_of(asyncio.run(call(app, "total", values=values)))
-        assert said.startswith("invalid arguments for total: values") and ";" not in said
-
-    def test_too_many_are_counted(self) -> None:
-        class Order(BaseModel):
-            loaves: dict[str, int]
-
+    @pytest.mark.parametrize(
+        ("number", "said"),
+        [(10_000, "loaves.k0: it should be a valid integer"), (10_001, "10,001 values are not what the schema says")],
+    )
+    def test_too_many_are_counted(self, number: int, said: str) -> None:
         app = mcp.App("test")
 
         @app.tool()
-        def bake(order: Order) -> int:
+        def bake(loaves: dict[str, int]) -> int:
             return 0
 
-        loaves = {f"k{number}": "x" for number in range(10_001)}
-        said = text_of(asyncio.run(call(app, "bake", order={"loaves": loaves})))
-        assert said == "invalid arguments for bake: 10001 values are wrong; see the input schema"
+        loaves = {f"k{place}": "x" for place in range(number)}
+        told = text_of(asyncio.run(call(app, "bake", loaves=loaves)))
+        assert told.startswith(f"invalid arguments for bake: {said}") and len(told) < 500
 
 
 @pytest.mark.parametrize("kind", [mcp.Context | None, Annotated[mcp.Context | None, "x"], mcp.Context], ids=str)

@@ -32,7 +32,7 @@ def mistakes(error: ValueError, arguments: Mapping[str, Any], known: Collection[
     if not isinstance(error, ValidationError):
         return clipped(str(error))
     if error.error_count() > _MAX_COUNTED:
-        return f"{error.error_count()} values are wrong; see the input schema"
+        return f"{error.error_count():,} values are not what the schema says"
     reasons: dict[str, list[str]] = {}
     for details in error.errors(include_url=False, include_context=False)[:_MAX_READ]:
         where, reason = _mistake(details, arguments, known)

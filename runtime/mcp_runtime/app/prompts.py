@@ -8,7 +8,6 @@ from mcp_runtime.app.functions import Function, said_of
 from mcp_runtime.binding import Binding
 from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import Context
-from mcp_runtime.protocol.jsonrpc import is_array
 from mcp_runtime.protocol.names import PROMPTS_GET
 
 _INVALID_PARAMS: Final = -32602
@@ -80,6 +79,8 @@ class Prompt:
             raise PeerError(_INVALID_PARAMS, text, {"pointer": "/arguments"}) from None
         returned = await self.function.call(values, ctx)
         method: Any = self._binding.methods[PROMPTS_GET]
+        from mcp_runtime.protocol.jsonrpc import is_array  # It loads pydantic_core.
+
         result: type[Any] = method.result.load()
         if isinstance(returned, result):
             return returned

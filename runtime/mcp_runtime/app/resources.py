@@ -12,7 +12,6 @@ from mcp_runtime.app.uri_templates import UriTemplate
 from mcp_runtime.binding import Binding
 from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import Context
-from mcp_runtime.protocol.jsonrpc import is_array
 from mcp_runtime.protocol.names import RESOURCES_READ
 from mcp_runtime.protocol.text import clipped
 
@@ -200,6 +199,8 @@ def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> A
         return value
     if isinstance(value, WireModel):
         value = [value]
+    from mcp_runtime.protocol.jsonrpc import is_array  # It loads pydantic_core.
+
     if is_array(value) and value and all(isinstance(item, WireModel) for item in value):
         return result(contents=value)
     said: dict[str, Any] = {"uri": uri}
