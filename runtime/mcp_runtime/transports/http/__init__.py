@@ -100,11 +100,11 @@ def serve_http(
 
     Raises:
         TypeError, ValueError, UnsupportedRevision: as `asgi_app`; or the host is not only this machine's, and no hosts
-            are named.
+            are named; or there is no such port.
     """
-    from mcp_runtime.transports.http.serving import check_reachable, run
+    from mcp_runtime.transports.http.serving import check_address, run
 
-    check_reachable(host, options.get("hosts") is not None)
+    check_address(host, port, options.get("hosts") is not None)
     endpoint = asgi_app(*servers, **options)
     run(endpoint, host=host, port=port, path=path, health=health, grace=grace, started=started)
 

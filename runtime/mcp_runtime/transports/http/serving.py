@@ -20,6 +20,8 @@ from mcp_runtime.transports.http.checks import LOOPBACK, without_port
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """The addresses that only this machine reaches."""
+MAX_PORT: Final = 65535
+"""The largest number that a port can have."""
 MAX_SILENT: Final = 15.0
 """Seconds in which a connection must have sent the headers of a request."""
 MAX_CONNECTIONS: Final = 1000
@@ -163,12 +165,14 @@ def run(
     server.ending.over()
 
 
-def check_reachable(host: str, has_hosts: bool) -> None:
-    """Check that a server which others can reach says what it is called.
+def check_address(host: str, port: int, has_hosts: bool) -> None:
+    """Check that a port can be one, and that a server which others can reach says what it is called.
 
     Raises:
-        ValueError: it does not.
+        ValueError: it cannot, or does not.
     """
+    if not 0 <= port <= MAX_PORT:
+        raise ValueError(f"a port is a number from 0 to {MAX_PORT}, not {port}")
     if not has_hosts and host not in LOCAL and without_port(host) not in LOOPBACK:
         raise ValueError(
             f"a server on {host} is reached from elsewhere: name its hosts, like hosts=['mcp.example.com']"

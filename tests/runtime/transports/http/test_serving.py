@@ -140,6 +140,8 @@ def test_what_cannot_be_served() -> None:
     server = mcp.Server()
     with pytest.raises(ValueError, match=r"reached from elsewhere: name its hosts"):
         serve_http(server, host="0.0.0.0")
+    with pytest.raises(ValueError, match="from 0 to 65535, not 99999"):
+        serve_http(server, port=99999)
     with pytest.raises(ValueError, match="begins with /"):
         serve_http(server, path="mcp")
     with pytest.raises(ValueError, match="cannot both be at"):
