@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from types import FunctionType, NoneType, UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
 
 from mcp_runtime.app.signature import ASYNC_GENERATOR, GENERATOR, MISSING, Parameter, Signature, name_of, read_signature
 from mcp_runtime.handlers import Context
@@ -12,8 +11,7 @@ from mcp_runtime.handlers import Context
 _MAX_DEPTH: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Depends:
+class Depends(NamedTuple):
     """Marks a parameter that another function of the server provides: ``db: Annotated[Database, Depends(connect)]``.
 
     It is called once per call of the tool, resource or prompt, however many parameters it provides.
@@ -58,8 +56,7 @@ class Injected:
             return await run(**values)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(NamedTuple):
     """What is provided within one call.
 
     Attributes:

@@ -1,9 +1,8 @@
 """The signature of a decorated function, read without pydantic and `inspect`: an import of a server should be cheap."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import CodeType, MethodType
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, NamedTuple, get_type_hints
 
 from mcp_runtime.app.errors import DefinitionError
 
@@ -18,8 +17,7 @@ ASYNC_GENERATOR: Final = 0x200
 """The flag of code that is an asynchronous generator (`inspect.CO_ASYNC_GENERATOR`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of a function.
 
     Attributes:
@@ -33,8 +31,7 @@ class Parameter:
     default: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """How a function is called.
 
     Attributes:

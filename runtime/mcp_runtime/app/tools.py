@@ -1,6 +1,5 @@
 """Functions as tools."""
 
-import logging
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +16,6 @@ from mcp_runtime.protocol.names import TOOLS_CALL
 if TYPE_CHECKING:
     from mcp_runtime.app.schemas import Output
 
-_log: Final = logging.getLogger("mcp_runtime.app")
 _INVALID_PARAMS: Final = -32602
 
 
@@ -122,8 +120,10 @@ class Tool:
         return self._result(content=[{"type": "text", "text": text}], is_error=True)
 
     def _broke(self, error: Exception) -> Any:
-        name = self.function.name
-        _log.error("tool %s failed (%s)", name, self.function.signature.where, exc_info=error)
+        import logging  # Few tools fail, and importing a server must not take long.
+
+        name, where = self.function.name, self.function.signature.where
+        logging.getLogger("mcp_runtime.app").error("tool %s failed (%s)", name, where, exc_info=error)
         return self._failed(f"{name} failed; the log of the server says why")
 
     def _refused(self, error: ValueError, arguments: Mapping[str, Any], ctx: Context[Any]) -> Any:

@@ -5,9 +5,7 @@ A URI that several values give, or whose values hide where they lead, is not mat
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
-from urllib.parse import unquote
+from typing import Final, NamedTuple
 
 MAX_URI: Final = 8192
 """How many characters a URI may have."""
@@ -24,8 +22,7 @@ _PREFIXES: Final[Mapping[str, str]] = {"": "", "+": "", "/": "/", ".": "."}
 """What each operator writes before its variable."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Variable:
+class _Variable(NamedTuple):
     """A variable within a path.
 
     Attributes:
@@ -160,6 +157,8 @@ def _decoded(value: str) -> str | None:
     """Return a value without its escapes, None if they hide something or it leads upwards."""
     if _HIDDEN.search(value):
         return None
+    from urllib.parse import unquote  # Importing a server must not take long.
+
     try:
         text = unquote(value, errors="strict")
     except UnicodeDecodeError:
