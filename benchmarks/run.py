@@ -16,6 +16,7 @@ import decorated
 import differences
 import generate
 import import_time
+import proxying
 import session
 from measure import PEER_PYTHON, Row
 
@@ -28,6 +29,7 @@ MEASURES: Mapping[str, Callable[[bool], Iterator[Row]]] = {
     "bridge": bridging.measure,
     "runtime": session.measure,
     "app": decorated.measure,
+    "proxy": proxying.measure,
 }
 COLUMNS = "{:<52} {:>10} {:>10} {:>10}  {:<22} {:<24} {}"
 
