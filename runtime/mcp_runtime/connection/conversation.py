@@ -15,7 +15,7 @@ from mcp_runtime.connection.outbound import Outbound
 from mcp_runtime.connection.received import Handling, Received
 from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
-from mcp_runtime.connection.transport import Channel, HalfOpen, Transport, TransportError
+from mcp_runtime.connection.transport import Channel, Transport, TransportError
 from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import ConnectionClosed, PeerError
 from mcp_runtime.limits import Limits
@@ -170,8 +170,8 @@ class Conversation:
         if link.closed_because is not None:
             return
         because = str(reason) if reason else "the peer closed the connection"
-        transport = link.transport
-        if reason is None and isinstance(transport, HalfOpen) and transport.can_still_send:
+        # Not isinstance(link.transport, HalfOpen), which takes microseconds for a protocol.
+        if reason is None and getattr(link.transport, "can_still_send", False):
             # A peer that writes its requests and then closes its end still wants the answers.
             link.ending = because
             self.outbound.fail_all(because)

@@ -65,10 +65,8 @@ class Offer:
         connection, wire = self._connection, self._connection.requester.wire
         spoken, own = connection.requester.spoken, connection.binding
         assert spoken is not None and own is not None
-        known = dict(spoken.methods)
-        if own.era != spoken.era:
-            # What one era does by a method of its own, the other one may have a capability for as well.
-            known = {**own.methods, **known}
+        # What one era does by a method of its own, the other one may have a capability for as well.
+        known = spoken.methods if own.era == spoken.era else {**own.methods, **spoken.methods}
         declared = derive(connection.side, (known[name] for name in answered if name in known))
         for feature in self._features:
             for path in feature.declares(connection, declared):

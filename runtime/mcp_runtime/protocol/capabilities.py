@@ -62,8 +62,14 @@ def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping
         if len(_TABLES) >= _MAX_TABLES:
             _TABLES.clear()
         table = _TABLES[id(methods)] = _Table(methods)
-    needed = table.needed[sender]
-    return table.names(frozenset([path for path, side, steps in needed if _leads(declared[side], steps)]))
+    granted = [
+        path
+        for side, name, paths in table.needed[sender]
+        if name in declared[side]
+        for path, steps in paths
+        if _leads(declared[side], steps)
+    ]
+    return table.names(frozenset(granted))
 
 
 class _Table:
@@ -73,8 +79,8 @@ class _Table:
 
     def __init__(self, methods: MethodTable) -> None:
         self._methods = methods  # so that its id stays its own
-        paths = {method.capability: None for method in methods.values() if method.capability}
-        self.needed = {sender: [(path, *_located(path, sender)) for path in paths] for sender in Side}
+        paths = sorted({method.capability for method in methods.values() if method.capability})
+        self.needed = {sender: _grouped(paths, sender) for sender in Side}
         self._names: dict[frozenset[str], frozenset[str]] = {}
 
     def names(self, granted: frozenset[str]) -> frozenset[str]:
@@ -87,6 +93,15 @@ class _Table:
             found = frozenset(name for name, m in methods if not m.capability or m.capability in granted)
             self._names[granted] = found
         return found
+
+
+def _grouped(paths: Iterable[str], sender: Side) -> list[tuple[Side, str, list[tuple[str, Steps]]]]:
+    """Return paths by who must declare them and by their first name, since most names are not declared at all."""
+    groups: dict[tuple[Side, str], list[tuple[str, Steps]]] = {}
+    for path in paths:
+        side, steps = _located(path, sender)
+        groups.setdefault((side, steps[0]), []).append((path, steps))
+    return [(side, name, found) for (side, name), found in groups.items()]
 
 
 _TABLES: Final[dict[int, _Table]] = {}
