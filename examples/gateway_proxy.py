@@ -20,8 +20,7 @@ from mcp_runtime.errors import MissingCapability, PeerError
 from mcp_runtime.method import AnyMethod, Direction, NotificationMethod, RequestMethod
 from mcp_runtime.server import ServerOptions, serve
 from mcp_runtime.stub import CallOptions, Context
-from mcp_runtime.transports.stdio import connect_stdio
-from mcp_runtime.transports.stdio_server import StdioServerTransport
+from mcp_runtime.transports.stdio import StdioServerTransport, connect_stdio
 
 EACH_SIDE_ITS_OWN = (
     "initialize",

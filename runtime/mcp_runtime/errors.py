@@ -4,6 +4,20 @@ from typing import Any, Final
 
 from mcp_runtime.printable import printable
 
+__all__ = [
+    "BindingFormatError",
+    "ConnectionClosed",
+    "LocalProtocolError",
+    "McpError",
+    "MethodNotImplemented",
+    "MissingCapability",
+    "PeerError",
+    "ProtocolViolation",
+    "RemoteProtocolError",
+    "RequestTimeout",
+    "UnsupportedRevision",
+]
+
 SITE: Final = "https://modelcontextprotocol.io/specification"
 _MAX_SHOWN: Final = 4000
 """How many characters of an error are shown; a peer's message may have any number."""

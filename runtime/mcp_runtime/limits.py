@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+__all__ = ["Limits", "Trace"]
+
 Trace: TypeAlias = Callable[[str, bytes], None]
 """Sees every message before anything else does: ``received`` or ``sent``, and its bytes."""
 

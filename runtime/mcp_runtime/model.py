@@ -378,3 +378,6 @@ if not TYPE_CHECKING:  # Type checkers would take every name of a module with th
             # A package of format 1 is met here if one of its models is imported first.
             raise BindingFormatError(f"a package that uses mcp_runtime.model.{name}", "", found=1, expected=2)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["ABSENT", "REQUIRED", "Absent", "WireModel"]

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.transport import Transport
 
+__all__ = ["Peer"]
+
 
 class Peer:
     """A peer that can be reached by a transport.

@@ -14,6 +14,8 @@ from mcp_runtime.method import RequestMethod
 from mcp_runtime.model import WireModel
 from mcp_runtime.protocol import names
 
+__all__ = ["ResultCache"]
+
 MAX_RESULTS: Final = 1_000
 """How many results are kept for one connection."""
 

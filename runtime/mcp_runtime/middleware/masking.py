@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
+__all__ = ["Masker"]
+
 MASK: Final = "***"
 SECRETS: Final = frozenset(
     (

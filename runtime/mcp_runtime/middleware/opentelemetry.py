@@ -14,6 +14,8 @@ from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.names import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
 from mcp_runtime.protocol.text import clipped
 
+__all__ = ["Telemetry"]
+
 _INSTALL: Final = "spans need opentelemetry-api: pip install 'mcp-bindgen[telemetry]'"
 TARGETS: Final = {
     TOOLS_CALL: ("name", "gen_ai.tool.name"),

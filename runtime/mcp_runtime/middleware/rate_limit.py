@@ -12,6 +12,8 @@ from mcp_runtime.connection.work import Way
 from mcp_runtime.errors import PeerError
 from mcp_runtime.method import RequestMethod
 
+__all__ = ["RATE_LIMITED", "RateLimit", "RateLimited"]
+
 RATE_LIMITED: Final = 429
 """The error code of what is refused: an application's own, outside of what JSON-RPC and MCP keep for themselves."""
 

@@ -27,6 +27,8 @@ from mcp_runtime.protocol.names import PROMPTS_GET, TASKS_RESULT, TOOLS_CALL
 from mcp_runtime.protocol.schema_cost import MAX_STEPS
 from mcp_runtime.protocol.text import clipped
 
+__all__ = ["Validate"]
+
 INVALID_INPUT_IN_RESULT: Final = "2025-11-25"
 """The first revision in which invalid arguments are answered by a result with ``isError``, so that a model can correct
 itself; those before it list them among the errors of the protocol (server/tools, Error Handling)."""

@@ -17,6 +17,8 @@ from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.rules import Broken
 from mcp_runtime.protocol.text import clipped
 
+__all__ = ["Finding", "Observer"]
+
 MAX_JUDGED: Final = 16 << 20
 """How many bytes a message may have to be judged."""
 MAX_VALUES: Final = 2_000_000

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from mcp_runtime.protocol.envelope import ENDS, envelope_of
 
+__all__ = ["LineFramer", "TooLong"]
+
 # JSON's own white space but the line feed: what may stand around a message without being part of it (RFC 8259,
 # section 2).
 _AROUND = b" \t\r"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
     from mcp_runtime.peer import Peer
 
+__all__ = ["MemoryTransport", "connect_memory", "memory_pair"]
+
 MAX_WAITING: Final = 1000
 """How many messages may wait at an end that is paused before `drain` waits for it."""
 MAX_WAITING_BYTES: Final = 1 << 20
