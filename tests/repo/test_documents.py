@@ -20,7 +20,7 @@ PAGES = (
     "docs/app.md",
     "docs/testing.md",
     "docs/models.md",
-    "docs/runtime.md",
+    *(f"docs/{page}.md" for page in "servers clients questions revisions tasks logging middleware extensions".split()),
     "docs/errors.md",
     "docs/transports.md",
     "docs/http.md",
