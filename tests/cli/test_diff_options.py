@@ -211,7 +211,7 @@ def test_a_role_makes_the_page_shorter(cli: Cli, old: str, new: str, role: str) 
 def test_advice_is_for_the_program_of_the_role(cli: Cli) -> None:
     for role, advice in (("client", "Accept forms that you do not know."), ("server", "Accept forms")):
         out = " ".join(cli("diff", "2024-11-05", "2025-03-26", "--role", role, "--fail-on", "never").out.split())
-        assert f"union-member-added: A value may take another form. {advice}" in out
+        assert f"union-member-added: A form was added to a value's type. {advice}" in out
 
 
 @pytest.mark.parametrize("level", ["error", "warning", "info", "new-revision", "never"])

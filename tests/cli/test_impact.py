@@ -47,7 +47,7 @@ def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
         "What to do\n"
         "  property-removed-optional: An optional property was removed. Peers that still send it are ignored."
         " Do not rely on it.\n"
-        "  request-method-removed: A request was removed, or no longer travels in this direction."
+        "  request-method-removed: A request was removed, or is no longer sent in this direction."
         " Stop sending it to peers of the new revision.\n"
         "\n"
         "1 use could not be resolved and may be touched too\n"

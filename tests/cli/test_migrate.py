@@ -90,7 +90,7 @@ def section(text: str, title: str) -> str:
 def test_who_has_to_do_what(cli: Cli) -> None:
     text = cli("migrate", "2024-11-05", "2025-03-26").out
     topics = section(text, "## Topic by topic")
-    assert "- **client**: A value may take another form. Your client refuses what a new server may send." in topics
+    assert "- **client**: A form was added to a value's type. Your client refuses what a new server may send." in topics
     assert "  - `CallToolResult.content[]: AudioContent`; in `tools/call`" in topics
     assert '{"type": "audio", "data": "aGVsbG8=", "mimeType": "text/plain"}' in topics
     assert "- `CallToolResult`: `content`" in section(text, "## For code that uses the bindings")

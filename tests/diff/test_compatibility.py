@@ -106,7 +106,7 @@ class TestIncompatible:
     def test_every_released_revision_earned_its_date(self, old: str, new: str) -> None:
         found = judged(load_released(old), load_released(new))
         assert not found.compatible
-        assert "the new date of the revision is due" in found.sentence
+        assert "the revision needs the new date that it has" in found.sentence
         assert all(f.proven - f.gates.keys() for f in found.deciding)
 
 
@@ -116,7 +116,7 @@ class TestDoubtful:
         found = compatibility([finding])
         assert found.compatible
         assert found.doubtful == (finding,)
-        assert found.sentence.endswith("1 more change needs a reader's judgement.")
+        assert found.sentence.endswith("1 more change needs human review.")
 
     def test_what_is_no_longer_heard(self) -> None:
         found = judged(params("x: string; y?: string;"), params("x: string;"))

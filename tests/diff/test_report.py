@@ -179,7 +179,7 @@ class TestPage:
         lines = page(reported(BREAKS_SERVER, finding(place="X.y", proven=False)), everything=True)
         assert f"    CallToolResult.resultType {BREAKS_SERVER.fingerprint}, in tools/call" in lines
         assert any('new client, old server: {"jsonrpc": "2.0"' in line for line in lines)
-        assert "      new client, old server: no message that shows it was found" in lines
+        assert "      new client, old server: no message that demonstrates this was found" in lines
 
     def test_long_lines_are_broken_but_messages_are_not(self) -> None:
         long = finding(place="Tool." + "x" * 30, new=" ".join(["word"] * 23))
@@ -209,7 +209,7 @@ class TestPage:
     ("old", "new", "said"),
     [
         (("a", True), ("b", True), "peers that agree on one date"),
-        (("a", True), ("a", True), "both sides say a"),
+        (("a", True), ("a", True), "both sides are dated a"),
         (("a", True), ("x", False), "one side has no date"),
     ],
 )

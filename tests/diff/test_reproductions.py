@@ -111,7 +111,7 @@ class TestDirections:
         (finding,) = [f for f in changed(edit, back=back) if f.rule.view is View.WIRE]
         assert finding.severity is Severity.WARNING
         assert finding.breaks == finding.unproven
-        assert set(finding.why_unproven.values()) == {"no root union of either side says who sends dance/start"}
+        assert set(finding.why_unproven.values()) == {"no root union on either side says which side sends dance/start"}
 
     def test_a_row_that_says_both_is_no_guess(self) -> None:
         text = "interface DanceRequest { method: 'dance' } interface DanceResult {}"

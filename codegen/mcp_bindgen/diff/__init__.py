@@ -1,1 +1,1 @@
-"""Differences between two revisions: what breaks, for whom, and a message that proves it."""
+"""Differences between two revisions: what breaks, which programs it affects, and a message that proves it."""

@@ -2,9 +2,9 @@
 
 [[accepted]]
 rule = "property-added-required"
-path = "*Result.resultType"       # a place as either side calls it; * is any text, ? any character
+path = "*Result.resultType"       # the place by its name on either side; * matches any text, ? any character
 reason = "our client reads an absent one as complete"
-expires = 2027-01-01              # optional: the first day on which it is accepted no longer
+expires = 2027-01-01              # optional: the first day on which it is no longer accepted
 
 [severity]
 constraint-added = "warning"
@@ -26,16 +26,16 @@ from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.diff.rules import RULES
 
 MAX_BYTES = 1024 * 1024
-"""The largest file that is read, in bytes."""
+"""The maximum file size, in bytes."""
 MAX_STARS = 8
-"""How many stars a pattern may hold; more would take long to match, and say nothing."""
+"""The maximum number of stars in a pattern; more would be slow to match."""
 
 _KEYS = ("rule", "path", "reason", "expires")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row of the file: findings of a rule at places that match a pattern; `number` counts from 1."""
+    """One row of the file: it accepts the findings of a rule at places that match a pattern; `number` counts from 1."""
 
     number: int
     rule: str
@@ -44,7 +44,7 @@ class Row:
     expires: date | None = None
 
     def matches(self, finding: Finding) -> bool:
-        """Whether a finding is one of those that the row is about."""
+        """Whether the row covers a finding."""
         pattern = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in self.path)
         places = {finding.place, finding.now or finding.place}
         return finding.rule.id == self.rule and any(re.fullmatch(pattern, place, re.DOTALL) for place in places)
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stale:
-    """A row that does nothing any more, and why."""
+    """A row that no longer has an effect, and why."""
 
     row: Row
     why: str
@@ -60,7 +60,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What a file says, as of one day; `source` is its name, empty where there is no file."""
+    """The contents of a file, evaluated on one day; `source` is its name, empty without a file."""
 
     source: str = ""
     rows: tuple[Row, ...] = ()
@@ -68,17 +68,17 @@ class Baseline:
     today: date = date.min
 
     def row_of(self, finding: Finding) -> Row | None:
-        """Return the first row that accepts a finding, None if nothing does."""
+        """Return the first row that accepts a finding, or None."""
         return next((row for row in self.rows if not self._expired(row) and row.matches(finding)), None)
 
     def stale(self, findings: Iterable[Finding]) -> tuple[Stale, ...]:
-        """Return the rows that have expired or that match none of all the findings."""
+        """Return the rows that have expired or match no finding."""
         known = tuple(findings)
         found: list[Stale] = []
         for row in self.rows:
             if self._expired(row):
                 found.append(
-                    Stale(row=row, why=f"expired on {row.expires}: fix what it accepts, or give it a new date")
+                    Stale(row=row, why=f"expired on {row.expires}: fix the findings that it accepts, or set a new date")
                 )
             elif not any(row.matches(finding) for finding in known):
                 found.append(Stale(row=row, why="matches no finding: remove it"))
@@ -89,10 +89,10 @@ class Baseline:
 
 
 def today(environment: Mapping[str, str] = os.environ) -> date:
-    """Return the day it is (UTC), or the one that SOURCE_DATE_EPOCH names in seconds since 1970.
+    """Return today's date (UTC), or the date set by SOURCE_DATE_EPOCH in seconds since 1970.
 
     Raises:
-        InputError: SOURCE_DATE_EPOCH is no such number.
+        InputError: SOURCE_DATE_EPOCH is not a valid number of seconds.
     """
     stated = environment.get("SOURCE_DATE_EPOCH")
     if not stated:
@@ -101,21 +101,21 @@ def today(environment: Mapping[str, str] = os.environ) -> date:
         return datetime.fromtimestamp(int(stated), UTC).date()
     except (ValueError, OverflowError, OSError):
         where = Location(source="SOURCE_DATE_EPOCH")
-        raise InputError.at(where, f"{stated[:40]!r} is no number of seconds since 1970") from None
+        raise InputError.at(where, f"{stated[:40]!r} is not a number of seconds since 1970") from None
 
 
 def read_baseline(path: Path, day: date) -> Baseline:
-    """Read a file of accepted findings, as of a day.
+    """Read a baseline file and evaluate it on a day.
 
     Raises:
-        InputError: it cannot be read, or a row lacks its reason, names an unknown rule, or has a key or a value that
-            it may not have; all of that is told at once.
+        InputError: it cannot be read, or a row lacks its reason, names an unknown rule, or has an invalid key or value;
+        all such errors are reported together.
     """
     diagnostics = Diagnostics()
     document = _document(path)
     reader = _Reader(Location(source=str(path)), diagnostics)
     for key in sorted(document.keys() - {"accepted", "severity"}):
-        reader.error(key, "is not a key of it; the keys are accepted and severity")
+        reader.error(key, "unknown key; the keys are accepted and severity")
     rows = reader.rows(document.get("accepted", []))
     severities = reader.severities(document.get("severity", {}))
     diagnostics.raise_errors()
@@ -126,7 +126,7 @@ def _document(path: Path) -> dict[str, Any]:
     where = Location(source=str(path))
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise InputError.at(where, f"larger than {MAX_BYTES // 1024} KiB; no list of accepted findings is")
+            raise InputError.at(where, f"larger than {MAX_BYTES // 1024} KiB, the maximum size of a baseline")
         return tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError.at(where, f"not valid TOML: {error}") from None
@@ -144,14 +144,14 @@ class _Reader:
 
     def rows(self, value: object) -> tuple[Row, ...]:
         if not isinstance(value, list):
-            self.error("accepted", "is a list of tables: begin each row with [[accepted]]")
+            self.error("accepted", "must be a list of tables: begin each row with [[accepted]]")
             return ()
         found = (self._row(number, row) for number, row in enumerate(cast(list[object], value), 1))
         return tuple(row for row in found if row is not None)
 
     def severities(self, value: object) -> dict[str, Severity]:
         if not isinstance(value, dict):
-            self.error("severity", 'is a table: rule-id = "warning"')
+            self.error("severity", 'must be a table: rule-id = "warning"')
             return {}
         found: dict[str, Severity] = {}
         for rule, level in cast(dict[str, object], value).items():
@@ -159,26 +159,26 @@ class _Reader:
             if level in [*Severity]:
                 found[rule] = Severity(str(level))
             else:
-                self.error(f"[severity] {rule}", f"is one of {', '.join(Severity)}")
+                self.error(f"[severity] {rule}", f"must be one of {', '.join(Severity)}")
         return found
 
     def _row(self, number: int, value: object) -> Row | None:
         name = f"[[accepted]] row {number}"
         if not isinstance(value, dict):
-            self.error(name, f"is a table with the keys {', '.join(_KEYS)}")
+            self.error(name, f"must be a table with the keys {', '.join(_KEYS)}")
             return None
         row = cast(dict[str, object], value)
         for key in sorted(row.keys() - set(_KEYS)):
-            self.error(name, f"{key} is not a key of it; the keys are {', '.join(_KEYS)}")
+            self.error(name, f"unknown key {key}; the keys are {', '.join(_KEYS)}")
         rule, path, reason = (self._text(name, row, key) for key in ("rule", "path", "reason"))
         if rule:
             self._known(name, rule)
         if path.count("*") > MAX_STARS:
-            self.error(name, f"path holds more than {MAX_STARS} stars")
+            self.error(name, f"path has more than {MAX_STARS} stars")
         expires = row.get("expires")
-        # A time of day is a date to Python, not to the reader of the row.
+        # A datetime is a date in Python, but not in a row.
         if expires is not None and type(expires) is not date:
-            self.error(name, "expires is a date without quotes, such as 2027-01-31")
+            self.error(name, "expires must be a date without quotes, such as 2027-01-31")
             return None
         return Row(number=number, rule=rule, path=path, reason=reason, expires=expires)
 
@@ -187,11 +187,11 @@ class _Reader:
         if isinstance(value, str) and value.strip():
             return value
         hint = ": say why the finding is acceptable" if key == "reason" else ""
-        self.error(name, f"{key} is missing{hint}" if value is None else f"{key} is a text that is not empty{hint}")
+        self.error(name, f"{key} is missing{hint}" if value is None else f"{key} must be a non-empty string{hint}")
         return ""
 
     def _known(self, name: str, rule: str) -> None:
         if rule not in RULES:
             close = get_close_matches(rule, RULES, 1)
-            hint = f"did you mean {close[0]}?" if close else "`mcp-bindgen rules` lists them"
+            hint = f"did you mean {close[0]}?" if close else "`mcp-bindgen rules` lists all rules"
             self.error(name, f"there is no rule {rule!r}; {hint}")

@@ -1,4 +1,4 @@
-"""Compare two revisions: all changes that messages, definitions and Python source show."""
+"""Compare two revisions: all changes visible in messages, definitions and Python source."""
 
 from mcp_bindgen.diff.finding import Finding
 from mcp_bindgen.diff.source.compare import compare_definitions
@@ -14,7 +14,7 @@ def compare(old: Protocol, new: Protocol, *, proven: bool = True) -> tuple[Findi
     Args:
         old: the old revision.
         new: the new one.
-        proven: whether to look for a message that proves each break. Without one, every break counts as proven.
+        proven: whether to look for a message that proves each break. If false, every break counts as proven.
     """
     settled = settle(old, new)
     old, new = settled.old, settled.new

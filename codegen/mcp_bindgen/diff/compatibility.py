@@ -1,8 +1,8 @@
-"""Say to the authors of a schema whether a change may keep the date of its revision.
+"""Tell the authors of a schema whether a change may keep the date of its revision.
 
-MCP names a revision by the day of the last change that was not backward compatible: a compatible change keeps the
-date, any other needs a new one (specification, Versioning). Two peers of one date cannot tell which of its texts the
-other follows, so both must go on to understand each other. Neither Python source nor words decide that.
+MCP names a revision by the date of its last backward-incompatible change: a compatible change keeps the date, any other
+needs a new one (specification, Versioning). Two peers that agree on a date cannot detect which version of its schema
+the other follows, so both versions must stay interoperable. Changes to Python source or wording do not affect that.
 """
 
 from collections.abc import Iterable
@@ -13,16 +13,16 @@ from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.rules.annotations import DESCRIPTION_REQUIREMENTS_CHANGED, PROTOCOL_VERSION_CHANGED
 
 _NEEDS_A_READER = (DESCRIPTION_REQUIREMENTS_CHANGED,)
-"""Rules of the source view that may tell of a break all the same: what a peer must do can stand in words alone."""
+"""Rules of the source view that can still indicate a break: some requirements exist only as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compatibility:
     """Whether a change is backward compatible.
 
-    `deciding` are the findings that break a peer of the other text, proven, and with no capability that would keep the
-    two from meeting them; there are none if the change is compatible. `doubtful` are those that only a reader can
-    judge: breaks that no message proves, what is no longer heard, and requirements in words.
+    `deciding` are the findings that provably break a peer of the other version and that no capability guards against;
+    there are none if the change is compatible. `doubtful` are findings that a person must judge: breaks that no message
+    proves, removed properties and messages that are now ignored, and requirements stated only as text.
     """
 
     compatible: bool
@@ -32,7 +32,7 @@ class Compatibility:
 
 
 def compatibility(findings: Iterable[Finding]) -> Compatibility:
-    """Judge a change by all its findings, those of both views, after witnesses were looked for."""
+    """Judge a change by all its findings, in both views, after the search for witnesses."""
     found = tuple(findings)
     deciding = tuple(f for f in found if f.proven - f.gates.keys())
     doubtful = tuple(f for f in found if f not in deciding and _is_doubtful(f))
@@ -53,7 +53,7 @@ def _is_doubtful(finding: Finding) -> bool:
 
 
 def _is_dated(findings: Iterable[Finding]) -> bool:
-    """Whether the two sides are different revisions already."""
+    """Whether the two sides already have different dates."""
     return any(f.rule is PROTOCOL_VERSION_CHANGED for f in findings)
 
 
@@ -62,7 +62,7 @@ def _sentence(deciding: tuple[Finding, ...], dated: bool) -> str:
         after = "the revision did not need a new date" if dated else "the revision may keep its date"
         return f"The change is backward compatible: {after}."
     number = f"{len(deciding)} finding{'' if len(deciding) == 1 else 's'}"
-    after = "the new date of the revision is due" if dated else "the revision needs a new date"
+    after = "the revision needs the new date that it has" if dated else "the revision needs a new date"
     return f"The change is not backward compatible ({number}): {after}."
 
 
@@ -70,4 +70,4 @@ def _doubt(doubtful: tuple[Finding, ...]) -> str:
     if not doubtful:
         return ""
     what = "1 more change needs" if len(doubtful) == 1 else f"{len(doubtful)} more changes need"
-    return f" {what} a reader's judgement."
+    return f" {what} human review."

@@ -1,4 +1,4 @@
-"""What a comparison finds: one change, where it is, which messages carry it, and who breaks."""
+"""A finding of a comparison: one change, where it is, which messages carry it, and which peers it breaks."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ FRAMES = "JSONRPCMessage"
 
 
 class Travel(StrEnum):
-    """The way a value goes."""
+    """The direction in which a value is sent."""
 
     TO_SERVER = "client to server"
     TO_CLIENT = "server to client"
 
 
 class Pair(StrEnum):
-    """Two peers that meet: one written for the old revision, one for the new."""
+    """A pair of peers: one written for the old revision, one for the new."""
 
     OLD_CLIENT = "old client, new server"
     NEW_CLIENT = "new client, old server"
@@ -29,7 +29,7 @@ class Pair(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Carrier:
-    """A message that carries a value: its method, which half of it, and the way it goes."""
+    """A message that carries a value: its method, the part that carries it, and the direction."""
 
     method: str
     part: str
@@ -38,9 +38,9 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step from the root of a message to a value: a member by name, an item, a map's value, a union's member.
+    """One step from the root of a message to a value: a named property, an item, a map's value, a union's member.
 
-    `name` is that of the new side, `was` that of the old one where it is another.
+    `name` is the name on the new side, `was` the name on the old side if it differs.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What a finding is about, as one side calls it: a definition, or a member of it by its name on the wire."""
+    """The subject of a finding by its name on one side: a definition, or a property of it by its wire name."""
 
     definition: str
     member: str = ""
@@ -63,14 +63,13 @@ class Subject:
 class Finding:
     """One change.
 
-    `effect` is what it does to the valid values where that is less than its rule says, see `Rule.change_at`.
-    `place` names the definition and the member as the old side calls them, `now` as the new side does: the two differ
-    where a definition has another name. `before` and `after` are the definition and the member on each side, None where
-    a side has nothing of the kind. `pointer` is the JSON pointer of the place in the schema.json of the new side, or
-    of the old one if only that has it. `carriers` are the messages with the way to it; what is part of any message has
-    a carrier without a method. `gates` says for a pair of peers what keeps them from meeting the break:
-    ``capability:server.tasks`` if the older peer cannot have declared that. `why_unproven` is why no message proves
-    the break of a pair.
+    `effect` is its effect on the valid values if that is less than its rule says, see `Rule.change_at`. `place` names
+    the definition and the property as on the old side, `now` as on the new side: they differ if a definition was
+    renamed. `before` and `after` are the definition and the property on each side, None if they do not exist there.
+    `pointer` is the JSON pointer of the place in the schema.json of the new side, or of the old side if only that has
+    it. `carriers` are the messages with the path to it; a part of every message has a carrier without a method. `gates`
+    maps a pair of peers to what protects them from the break: ``capability:server.tasks`` if the older peer cannot have
+    declared it. `why_unproven` maps a pair to the reason why no message proves its break.
     """
 
     rule: Rule
@@ -90,55 +89,55 @@ class Finding:
 
     @property
     def change(self) -> Change:
-        """What the change does to the set of valid values."""
+        """The effect of the change on the set of valid values."""
         return self.rule.change if self.effect is None else self.effect
 
     @property
     def breaks(self) -> frozenset[Pair]:
-        """Which pairs of peers the change breaks, as far as the rule can tell."""
+        """Which pairs of peers the change breaks according to its rule."""
         return frozenset(pair for carrier in self.carriers for pair in breaks(self.change, carrier.travel))
 
     @property
     def proven(self) -> frozenset[Pair]:
-        """Which pairs of peers the change breaks, unless witnesses were looked for in vain."""
+        """Which pairs of peers the change breaks, without those for which the search found no witness."""
         return self.breaks - self.unproven
 
     @property
     def is_about_method(self) -> bool:
-        """Whether the receiver lacks the message as a whole, so that any one of the kind proves the break."""
+        """Whether the receiver does not support the message at all, so that any such message proves the break."""
         return self.rule.site is MethodSite
 
     @property
     def severity(self) -> Severity:
-        """How much the finding matters when the two revisions meet; a break that nothing proves is a warning."""
+        """The severity when peers of the two revisions communicate; an unproven break is a warning."""
         if self.proven:
             return Severity.ERROR
         return Severity.WARNING if self.breaks else self.rule.severity
 
     @property
     def gated_severity(self) -> Severity:
-        """How much the finding matters to peers that keep to their gates: capabilities that were declared."""
+        """The severity for peers that use only what the other has declared."""
         if self.proven and self.proven <= self.gates.keys():
             return Severity.WARNING
         return self.severity
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods whose messages carry the change, sorted; none if every message may."""
+        """The methods whose messages carry the change, sorted; empty if any message may."""
         return tuple(sorted({carrier.method for carrier in self.carriers} - {""}))
 
     @property
     def fingerprint(self) -> str:
-        """A name for the finding that stays the same as long as the change does."""
+        """An identifier that stays the same as long as the change does."""
         renamed = (self.now,) if self.now not in ("", self.place) else ()
         text = "\0".join((self.rule.id, self.place, self.old, self.new, *renamed))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def breaks(change: Change, travel: Travel) -> frozenset[Pair]:
-    """Return the pairs of peers that break if a type changes so on its way.
+    """Return the pairs of peers that break if a type in messages of that direction changes this way.
 
-    A receiver of the new revision refuses what was narrowed away, one of the old revision what came in addition.
+    A receiver of the new revision rejects removed values; one of the old revision rejects added values.
     """
     receiver_is_new = Pair.OLD_CLIENT if travel is Travel.TO_SERVER else Pair.NEW_CLIENT
     receiver_is_old = Pair.NEW_CLIENT if travel is Travel.TO_SERVER else Pair.OLD_CLIENT

@@ -11,14 +11,14 @@ from mcp_bindgen.ir.nodes import Protocol
 from mcp_bindgen.load import load_released, load_sources
 
 UNNAMED = "unreleased"
-"""The revision of a schema.json that stands in no folder of a released revision's name."""
+"""The revision of a schema.json that is not in a folder named after a released revision."""
 
 
 def load_sides(old: str, new: str, diagnostics: Diagnostics) -> tuple[Protocol, Protocol]:
-    """Load both sides of a comparison, and compare like with like.
+    """Load both sides of a comparison from the same kinds of files.
 
-    A schema.json says less than a schema.ts. Where it is all that one side has, the other is read from its schema.json
-    alone too, lest what the converter loses counts as a change.
+    A schema.json contains less than a schema.ts. If one side has only a schema.json, the other is read from its
+    schema.json alone too, so that what the converter loses does not count as a change.
 
     Raises:
         InputError: one of them cannot be loaded.
@@ -36,7 +36,7 @@ def _has(protocol: Protocol, kind: SourceKind) -> bool:
 
 
 def _json_alone(side: str, protocol: Protocol) -> Protocol:
-    """Load a side without its schema.ts, if it has a schema.json; a revision without a name gets no shipped half."""
+    """Load a side without its schema.ts, if it has a schema.json; an unnamed revision gets no shipped half."""
     source = shipped_source(side, SourceKind.JSON_SCHEMA) if side in released() else side_source(side)
     if source.kind is SourceKind.TYPESCRIPT:
         return protocol
@@ -47,7 +47,7 @@ def load_side(side: str, diagnostics: Diagnostics) -> Protocol:
     """Load what the user named.
 
     Raises:
-        InputError: there is no such revision, file or commit, or the file is no schema of MCP.
+        InputError: there is no such revision, file or commit, or the file is not an MCP schema.
     """
     if side in released():
         return load_released(side)
@@ -79,7 +79,7 @@ def side_source(side: str) -> SourceText:
         raise InputError.at(Location(source=side), f"git cannot be run: {error.strerror}") from None
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise InputError.at(Location(source=side), f"git does not show it: {reason}")
+        raise InputError.at(Location(source=side), f"git cannot show it: {reason}")
     if len(done.stdout) > MAX_BYTES or b"\0" in done.stdout:
         raise InputError.at(Location(source=side), "too large or a binary file; a schema.json or schema.ts is expected")
     kind = SourceKind.JSON_SCHEMA if path.endswith(".json") else SourceKind.TYPESCRIPT

@@ -1,8 +1,8 @@
-"""What a rule is: one kind of change between two revisions, the check that finds it, and what follows from it.
+"""What a rule is: one kind of change between two revisions, the check that finds it, and its consequences.
 
-A value travels from a sender to a receiver. A change narrows a type if some value that was valid no longer is, and
-widens it if some value is valid that was not. Objects are open, so a property that the receiver does not know is not a
-narrowing, and one that is no longer declared is not a widening, unless it was required.
+A value travels from a sender to a receiver. A change narrows a type if some valid value becomes invalid, and widens it
+if some invalid value becomes valid. Objects are open, so adding a property does not narrow a type, and removing one
+does not widen it, unless it was required.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,16 +13,16 @@ from typing import Any, TypeAlias, TypeVar
 from mcp_bindgen.diff.sites import SourceSite
 
 NOTHING = "-"
-"""How a reading says that its side has nothing of the kind."""
+"""The reading of a side on which the thing does not exist."""
 
 Reading: TypeAlias = tuple[str, str]
-"""What each side says, the old one first."""
+"""The reading of each side, the old one first."""
 
 _Site = TypeVar("_Site")
 
 
 class Change(Flag):
-    """What a change does to the set of valid values."""
+    """The effect of a change on the set of valid values."""
 
     NONE = 0
     NARROWS = auto()
@@ -31,14 +31,14 @@ class Change(Flag):
 
 
 class View(StrEnum):
-    """What a change shows itself in: messages, or the definitions of the schema and the Python source made of them."""
+    """Where a change is visible: in messages, or in definitions and the Python source generated from them."""
 
     WIRE = "wire"
     SOURCE = "source"
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """The severity of a finding."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -47,7 +47,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How a rule finds its change: the kind of site that it looks at, and what it reads there."""
+    """How a rule finds its change: the kind of site that it checks, and the function that reads it."""
 
     site: type[object]
     readings: Callable[[Any], Iterable[Reading]]
@@ -70,22 +70,22 @@ def each(site: type[_Site], read: Callable[[_Site], Iterable[Reading]]) -> Check
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
-    """One kind of change: how it is found, what it does to the valid values, and what to do about it.
+    """One kind of change: how it is found, its effect on the valid values, and what to do about it.
 
     Attributes:
         id: the name of the rule in reports and baselines.
-        purpose: what the rule finds, in a sentence.
-        change: what the change does to the set of valid values.
-        advice: what to do about it; if a message carries the value, what its sender should do.
+        purpose: what the rule finds, in one sentence.
+        change: the effect on the set of valid values.
+        advice: what to do about it; for a value in a message, what the sender should do.
         check: how it is found; None for a rule on a server's own tools, which `mcp_bindgen.tool_clients` compares.
-        to_receivers: what a receiver should do, where that is something else.
-        change_at: what the change does at one site, where it does less than `change` says.
-        severity: how much a change matters that breaks nobody on the wire; one that breaks somebody is an error.
+        to_receivers: what a receiver should do, if that differs.
+        change_at: the effect at one site, if it can be less than `change` says.
+        severity: the severity of a change that breaks no peer; a change that breaks a peer is an error.
         breaks_source: whether Python code that uses the bindings may no longer type-check or run.
-        mirror: the id of the rule that sees the same change from the other side, which may be this one.
-        unmirrored: why there is no such rule, where there is none.
+        mirror: the id of the rule that finds the reverse change, which may be this one.
+        unmirrored: why there is no such rule, if there is none.
         one_sided: whether the thing itself exists on one side only.
-        unprovable: why no message can prove a break, where none can.
+        unprovable: why no message can prove a break, if none can.
     """
 
     id: str
@@ -104,10 +104,10 @@ class Rule:
 
     @property
     def view(self) -> View:
-        """Where the change shows."""
+        """Where the change is visible."""
         return View.SOURCE if self.check and issubclass(self.check.site, SourceSite) else View.WIRE
 
     @property
     def site(self) -> type[object] | None:
-        """The kind of site that the rule looks at."""
+        """The kind of site that the rule checks."""
         return self.check.site if self.check else None

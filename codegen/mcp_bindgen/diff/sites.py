@@ -1,7 +1,7 @@
-"""What a comparison puts side by side: one class for each kind of place at which rules look.
+"""The sites of a comparison: one class for each kind of place that rules check.
 
-The walks find the places and fill these in; the rules decide whether something changed there. A side that has nothing
-of the kind is None.
+The walks find the places and create the sites; the rules decide whether something changed there. A side on which the
+thing does not exist is None.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from mcp_bindgen.ir.nodes import Field, Method, Ref, TypeRef
 
 
 class SourceSite:
-    """A place of a schema that no message shows: rules that look at one belong to the source view."""
+    """A place of a schema that is not visible in messages: rules that check one belong to the source view."""
 
     __slots__ = ()
 
@@ -23,12 +23,12 @@ class Ground(Enum):
     CLOSED = auto()
     CAPABILITIES = auto()
     SCHEMA = auto()
-    """A JSON Schema that admits any keyword: peers send and read those that MCP leaves open."""
+    """A JSON Schema that admits any keyword: peers may also use keywords that MCP does not declare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodSite:
-    """A request or a notification that travels one way; `way` names it where the message still travels the other."""
+    """A request or a notification in one direction, which `way` names if the message is still sent in the other."""
 
     before: Method | None
     after: Method | None
@@ -37,7 +37,7 @@ class MethodSite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvelopeSite(SourceSite):
-    """A property of the JSON-RPC frame, as the definition of a message repeats it: its name, empty if it does not."""
+    """A property of the JSON-RPC frame that the definition of a message repeats: its name, empty if it does not."""
 
     before: str
     after: str
@@ -45,7 +45,7 @@ class EnvelopeSite(SourceSite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlternativeSite:
-    """A result that a request may get beside its usual one."""
+    """A result that a request may get instead of its usual one."""
 
     before: Ref | None
     after: Ref | None
@@ -61,7 +61,7 @@ class FrameSite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultTypeSite:
-    """An entry of the union that lists the results of one side, by its name."""
+    """An entry, by name, of the union that lists the results of one side."""
 
     before: str | None
     after: str | None
@@ -86,7 +86,7 @@ class PropertySite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveSite:
-    """A property that moved into an object beside it or out of one, by its old path and its new one."""
+    """A property that moved into or out of a sibling object, by its old path and its new one."""
 
     before: str
     after: str
@@ -110,7 +110,7 @@ class FormSite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeSite:
-    """The forms of a value, compared no deeper; `selects` if it is a constant that tells the forms of a union apart."""
+    """The forms of a value, without nested types; `selects` if it is the discriminator of a union."""
 
     before: tuple[TypeRef, ...]
     after: tuple[TypeRef, ...]
@@ -119,7 +119,7 @@ class TypeSite:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One bound as it is spelled; `inwards` grows as it admits less, None where that cannot be compared."""
+    """One bound as text; `inwards` is greater for a stricter bound, None if bounds cannot be compared."""
 
     text: str
     inwards: tuple[float, bool] | None = None
@@ -127,7 +127,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundSite:
-    """A bound on a number, on the length of a text, or on the size of a list or a map."""
+    """A bound on a number, on the length of a string, or on the size of a list or a map."""
 
     before: Edge | None
     after: Edge | None
@@ -146,7 +146,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionSite(SourceSite):
-    """A definition and what became of it, as the readings spell it."""
+    """A definition and what became of it, as readings."""
 
     fate: Fate
     before: str
@@ -155,14 +155,14 @@ class DefinitionSite(SourceSite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseSite(SourceSite):
-    """A definition that another one extends, by its name."""
+    """A definition that another one extends, by name."""
 
     before: str | None
     after: str | None
 
 
 class Reference(Enum):
-    """How a place of the schema refers to a type differently."""
+    """How the reference to a type changed."""
 
     NAMED = auto()
     INLINED = auto()
@@ -173,7 +173,7 @@ class Reference(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceSite(SourceSite):
-    """A place that refers to its type in another way, as the readings spell it."""
+    """A place whose reference to its type changed, as readings."""
 
     kind: Reference
     before: str
@@ -182,7 +182,7 @@ class ReferenceSite(SourceSite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsentSite(SourceSite):
-    """A property of a definition that no message carries; `retyped` if its type says something else."""
+    """A property of a definition that no message carries; `retyped` if the meaning of its type changed."""
 
     before: Field | None
     after: Field | None
@@ -191,7 +191,7 @@ class UnsentSite(SourceSite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AliasSite(SourceSite):
-    """An alias that no message carries and that stands for something else, as the readings spell it."""
+    """An alias that no message carries and whose target changed, as readings."""
 
     before: str
     after: str
@@ -207,7 +207,7 @@ class TextSite(SourceSite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpaqueSite(SourceSite):
-    """What a schema says of something beyond its type: text that no type expresses, empty if there is none."""
+    """What a schema says about something beyond its type: text that types do not express, empty if there is none."""
 
     before: str
     after: str
@@ -223,7 +223,7 @@ class DeprecationSite(SourceSite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultSite(SourceSite):
-    """What stands for a property that is left out, as JSON; empty if a side does not say."""
+    """The default of a property, as JSON; empty if a side has none."""
 
     before: str
     after: str
@@ -231,25 +231,25 @@ class DefaultSite(SourceSite):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantSite(SourceSite):
-    """A constant of schema.ts that is not an error code, spelled as JSON."""
+    """A constant of schema.ts that is not an error code, as JSON."""
 
     before: str | None
     after: str | None
 
 
 class Feature(Enum):
-    """What a schema says of itself."""
+    """A feature of a schema as a whole."""
 
     DIALECT = auto()
     CONTAINER = auto()
     REVISION = auto()
     TEXT = auto()
-    """Its bytes, where the revision is the same on both sides."""
+    """Its bytes, if the revision is the same on both sides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaSite(SourceSite):
-    """What a schema says of itself, where the two sides differ."""
+    """A feature of the schema itself in which the two sides differ."""
 
     feature: Feature
     before: str

@@ -1,1 +1,1 @@
-"""Reports of a comparison: one model of what was found, and one module per format that spells it."""
+"""Reports of a comparison: one model of the findings, and one module per output format."""

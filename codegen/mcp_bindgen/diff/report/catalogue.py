@@ -1,4 +1,4 @@
-"""The catalogue of rules, spelled for people, for programs, and for the project's documentation."""
+"""The catalogue of rules as text, as JSON, and as a page of the project's documentation."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -11,21 +11,21 @@ from mcp_bindgen.diff.rule import Change, Rule, Severity, View
 _HEADER = """# Rules
 
 `mcp-bindgen diff` finds these changes. This page is what `mcp-bindgen rules --format markdown` prints (`make docs`
-writes it); [diff.md](diff.md) explains the words.
+writes it); [diff.md](diff.md) explains the terms.
 
-The columns *to server* and *to client* say, for a value that travels that way, which program written for the old
-revision breaks when it meets a peer of the new one. A dash: nobody. *Source* says whether Python code that uses the
-bindings may no longer type-check or run.
+The columns *to server* and *to client* show, for a value sent in that direction, which program written for the old
+revision breaks when its peer uses the new one. A dash means neither. *Source* shows whether Python code that uses
+the bindings may no longer type-check or run.
 """
 _ROLES = {"old client, new server": "client", "new client, old server": "server"}
 _VIEWS = {
-    View.WIRE: "What messages show",
-    View.SOURCE: "What definitions and Python source show",
+    View.WIRE: "Changes visible in messages",
+    View.SOURCE: "Changes visible in definitions and Python source",
 }
 
 
 def severity(rule: Rule) -> Severity:
-    """Return how much a proven finding of a rule matters."""
+    """Return the severity of a proven finding of a rule."""
     return Severity.ERROR if rule.change else rule.severity
 
 
@@ -56,8 +56,8 @@ def text(rules: Sequence[Rule]) -> Iterator[str]:
             if rule.change:
                 yield f"  {travel}: breaks an old {_roles(rule, travel)}"
         if rule.breaks_source:
-            yield "  Python source that uses the bindings may break"
-        yield f"  seen from the other side: {rule.mirror or f'nothing ({rule.unmirrored})'}"
+            yield "  may break Python source that uses the bindings"
+        yield f"  reverse change: {rule.mirror or f'none ({rule.unmirrored})'}"
 
 
 def markdown(rules: Sequence[Rule]) -> str:

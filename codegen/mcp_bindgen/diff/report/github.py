@@ -13,12 +13,12 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 
 def render(report: Report, *, everything: bool) -> str:
-    """Return one command per line, the worst first; accepted findings are notices, as is all of no consequence."""
+    """Return one command per line, the worst first; accepted and harmless findings are notices."""
     return "".join(f"{line}\n" for line in _lines(report, everything))
 
 
 def command(name: str, properties: dict[str, str], message: str) -> str:
-    """Return a workflow command, escaped as the runner reads it."""
+    """Return a workflow command, escaped for the runner."""
     spelled = ",".join(f"{key}={value.translate(_PROPERTY)}" for key, value in properties.items())
     return f"::{name} {spelled}::{message.translate(_DATA)}"
 

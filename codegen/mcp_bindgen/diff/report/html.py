@@ -1,7 +1,7 @@
-"""The report as one HTML file that needs nothing else: readable without scripts, filtered with them, printable.
+"""The report as one self-contained HTML file: readable and printable without scripts, which only add filters.
 
-Every text goes through the templates' autoescape; the style sheet and the script are ours, and the page's policy
-(Content-Security-Policy) admits these two by their digests and nothing else.
+All text goes through the templates' autoescape. The page's Content-Security-Policy admits only our style sheet and our
+script, by their digests.
 """
 
 import base64
@@ -35,7 +35,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One verdict: a number or a mark, whom it is for, and the lines that it says."""
+    """One verdict: a number or a mark, its audience, and its lines of text."""
 
     figure: str
     whom: str
@@ -45,9 +45,9 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What one side says; `absent` is the class of a side that has nothing of the kind.
+    """The reading of one side; `absent` is the CSS class of a side on which the thing does not exist.
 
-    `subject` is what the side calls the thing, empty where that is its place.
+    `subject` is the side's name for the thing, empty if that is its place.
     """
 
     revision: str
@@ -66,7 +66,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One finding; `role_words` and `method_words` are lists with a line for each entry, for the filters."""
+    """One finding; `role_words` and `method_words` have one entry per line, for the filters."""
 
     fingerprint: str
     state: str
@@ -84,7 +84,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The findings of one rule that matter equally."""
+    """The findings of one rule at one severity."""
 
     rule: str
     severity: str
@@ -97,7 +97,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodRow:
-    """How many errors and warnings a method's messages carry."""
+    """The number of errors and warnings that a method's messages carry."""
 
     name: str
     errors: int
@@ -129,7 +129,7 @@ class HtmlPage:
 
 
 def render(report: Report, *, everything: bool = True) -> str:
-    """Return the page; it always holds everything."""
+    """Return the page, which always contains all findings."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -154,7 +154,7 @@ def make_page(report: Report) -> HtmlPage:
     title, _, counts = words.headline(report).rpartition(": ")
     return HtmlPage(
         title=words.plain(title),
-        eyebrow="The tools of a server" if report.is_contract else "Model Context Protocol, what changed",
+        eyebrow="The tools of a server" if report.is_contract else "Model Context Protocol: what changed",
         old=words.plain(report.old.label),
         new=words.plain(report.new.label),
         policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'",
@@ -209,7 +209,7 @@ def _cards(report: Report) -> Iterator[Card]:
         yield Card(
             figure=str(report.source_breaks),
             whom="source changes",
-            lines=("Python source that uses the bindings may break on them",),
+            lines=("may break Python source that uses the bindings",),
             tone="mild" if report.source_breaks else "good",
         )
     found = report.compatibility
@@ -221,7 +221,7 @@ def _cards(report: Report) -> Iterator[Card]:
 
 
 def _reader(report: Report, role: str) -> str:
-    """Name the program that something breaks; those who call the tools of a server are its callers."""
+    """Name the program that breaks; a program that calls a server's tools is a caller."""
     return "caller" if report.is_contract else role
 
 
@@ -284,7 +284,7 @@ def _reading(revision: str, subject: Subject | None, text: str, place: str) -> R
     return Reading(
         revision=words.plain(revision),
         subject=words.plain(name) if name != place else "",
-        text="nothing of the kind" if absent else words.plain(text),
+        text="does not exist" if absent else words.plain(text),
         absent="absent" if absent else "present",
     )
 

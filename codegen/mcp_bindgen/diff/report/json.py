@@ -11,11 +11,11 @@ from mcp_bindgen.diff.rule import Severity
 from mcp_bindgen.emit.header import tool_version
 
 FORMAT = 1
-"""The number of the document's shape: one more whenever a program that reads it would have to change."""
+"""The version of the document's format: incremented whenever programs that read it must change."""
 
 
 def render(report: Report, *, everything: bool = True) -> str:
-    """Return the document; it always holds everything."""
+    """Return the document, which always contains all findings."""
     return json.dumps(as_json(report), indent=2) + "\n"
 
 

@@ -9,7 +9,7 @@ from mcp_bindgen.diff.report.model import Judged, Report
 
 
 def render(report: Report, *, everything: bool = True) -> str:
-    """Return the document; it always holds everything, one suite per rule, in the order of the rules' weight."""
+    """Return the document, which always contains all findings: one suite per rule, the worst rules first."""
     root = ElementTree.Element("testsuites", _totals(report.findings), name=words.plain(words.headline(report)))
     for rule, group in groupby(sorted(report.findings, key=lambda judged: judged.rule.id), key=lambda j: j.rule):
         found = tuple(group)

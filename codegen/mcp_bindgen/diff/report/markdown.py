@@ -1,4 +1,4 @@
-"""The report as Markdown, for pull requests and release notes. Names from a schema stand in code spans only."""
+"""The report as Markdown, for pull requests and release notes. Names from a schema appear only in code spans."""
 
 import json
 import re
@@ -15,12 +15,12 @@ _MARKUP = re.compile(r"([\\`*_\[\]|~<>&])")
 
 
 def render(report: Report, *, everything: bool) -> str:
-    """Return the document; the short one only counts what is of no consequence, and shows no messages."""
+    """Return the document; the short one only counts harmless changes and shows no messages."""
     return "\n".join(_document(report, everything)) + "\n"
 
 
 def code(text: str) -> str:
-    """Return a text as a code span that nothing in it can end, not even the cell of a table."""
+    """Return a text as a code span that its content cannot end, not even in a table cell."""
     line = words.plain(text)
     fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") or not line.strip() else ""
@@ -28,7 +28,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a text as one line in which nothing is markup."""
+    """Return a text as one line with all markup escaped."""
     return _MARKUP.sub(r"\\\1", words.plain(text))
 
 
@@ -50,7 +50,7 @@ def _document(report: Report, everything: bool) -> Iterator[str]:
     rows = by_method(report.findings)
     if rows and not report.is_contract:
         yield from ("", "## By method", "", "method | errors | warnings", "--- | --: | --:")
-        # Of what a code span may hold, a cell must not hold a bar.
+        # A code span may contain a bar, but a table cell must not.
         yield from (
             f"{code(method).replace('|', chr(92) + '|')} | {errors} | {warnings}" for method, errors, warnings in rows
         )
@@ -60,7 +60,7 @@ def _document(report: Report, everything: bool) -> Iterator[str]:
         yield f"- row {stale.row.number} ({code(stale.row.rule)}, {code(stale.row.path)}) {stale.why}"
     rest = len(report.findings) - len(shown)
     if rest:
-        yield from ("", f"{words.counted(rest, 'more change')} of no consequence.")
+        yield from ("", f"{words.counted(rest, 'more harmless change')}.")
 
 
 def _cause(report: Report, cause: Cause, everything: bool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a report says, whatever its format: a verdict per role, and findings by cause and by method."""
+"""The content of a report in every format: a verdict per role, and findings by cause and by method."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ _ORDER: Mapping[str, int] = {rule.id: number for number, rule in enumerate(CATAL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One side of a comparison: what the user named, the revision it is, and the files it was read from.
+    """One side of a comparison: what the user named, its revision, and its source files.
 
-    `file` is the file that findings can be located in, None for a released revision. `dated` is false for a schema
-    that does not say of which revision it is.
+    `file` is the file that findings can be located in, None for a released revision. `dated` is false for a schema that
+    does not state its revision.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Side:
 
     @property
     def label(self) -> str:
-        """What the report calls the side."""
+        """The side's name in the report."""
         if self.name == self.revision or not self.dated:
             return self.name
         return f"{self.revision} ({self.name})"
@@ -40,10 +40,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A finding, and what the report makes of it.
+    """A finding and its evaluation.
 
     `broken` are the pairs of peers that it breaks, of those that the reader asked for. `reason` says why it is
-    accepted, empty if it is not. `fails` says whether it is at the threshold.
+    accepted, empty if it is not. `fails` says whether it reaches the threshold.
     """
 
     finding: Finding
@@ -84,7 +84,7 @@ class Cause:
 
     @property
     def first(self) -> Judged:
-        """One of the findings; what they share can be read from it."""
+        """One of the findings, from which to read what they share."""
         return self.findings[0]
 
     @property
@@ -95,10 +95,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The findings between two sides that a reader asked for, the worst first, and what follows from them.
+    """The findings that a reader asked for, the worst first, and what follows from them.
 
-    `command` made it. `is_contract` is true if the sides are the tools of one server, and not revisions: then only its
-    callers read the report, no version is negotiated, and every message is a call.
+    `command` produced it. `is_contract` is true if the sides are the tools of one server, not revisions: then the
+    report is only for its callers, no version is negotiated, and every message is a call.
     """
 
     old: Side
@@ -133,7 +133,7 @@ class Report:
 
     @property
     def source_breaks(self) -> int:
-        """How many findings may break Python source that uses the bindings."""
+        """The number of findings that may break Python source that uses the bindings."""
         return sum(judged.rule.breaks_source for judged in self.findings)
 
     def count(self, severity: Severity) -> int:
@@ -142,12 +142,12 @@ class Report:
 
     @property
     def accepted(self) -> int:
-        """How many findings are accepted."""
+        """The number of accepted findings."""
         return sum(judged.accepted for judged in self.findings)
 
     @property
     def fails(self) -> bool:
-        """Whether a finding is at the threshold."""
+        """Whether a finding reaches the threshold."""
         return any(judged.fails for judged in self.findings)
 
 
@@ -162,7 +162,7 @@ def make_report(
 ) -> Report:
     """Return the report on all the findings between two sides, as a reader asked for it."""
     deciding = {f.fingerprint for f in compatibility.deciding} if options.new_revision else set[str]()
-    # What makes a run fail is shown to every role, and in every view.
+    # A finding that makes the run fail is shown to every role, in every view.
     shown = [
         _judge(finding, options, baseline, (new, old), deciding)
         for finding in findings
@@ -193,7 +193,7 @@ def causes(findings: Iterable[Judged]) -> tuple[Cause, ...]:
 
 
 def by_method(findings: Iterable[Judged]) -> tuple[tuple[str, int, int], ...]:
-    """Return how many errors and warnings each method's messages carry, the worst first; accepted ones do not count."""
+    """Return how many errors and warnings each method's messages carry, the worst first, without accepted findings."""
     counts: dict[str, list[int]] = {}
     for judged in findings:
         if judged.severity is Severity.INFO or judged.accepted:

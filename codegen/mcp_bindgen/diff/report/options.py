@@ -1,4 +1,4 @@
-"""What a reader wants to see of a comparison, and at what level it counts."""
+"""Which findings a reader wants to see, and which make the command fail."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from mcp_bindgen.diff.rule import Severity, View
 
 
 class Role(StrEnum):
-    """What the reader's program is."""
+    """The role of the reader's program."""
 
     CLIENT = "client"
     SERVER = "server"
 
 
 class Peer(StrEnum):
-    """Which of the two revisions the other end speaks: the newer one (the usual worry), or the older one."""
+    """Which of the two revisions the peer uses: the newer one (the usual concern), or the older one."""
 
     NEWER = "newer"
     OLDER = "older"
@@ -24,11 +24,11 @@ class Peer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a reader asked for; by default everything, and errors count.
+    """What a reader asked for; by default, all findings are shown and errors make the command fail.
 
-    `view` is None for both views, `role` None for both roles. `fail_on` is the least severity that counts, None for
-    none. `new_revision` says that what demands a new date counts.
-    `severities` are the severities of rules that the reader has overridden, by the id of the rule.
+    `view` is None for both views, `role` None for both roles. `fail_on` is the lowest severity that makes the command
+    fail, None if none does. With `new_revision`, changes that need a new date make it fail. `severities` are the
+    overridden severities, by rule id.
     """
 
     view: View | None = None
@@ -51,7 +51,7 @@ class Options:
         return tuple(pair for pair in found if self.role in (None, self.role_in(pair)))
 
     def shows(self, finding: Finding) -> bool:
-        """Whether the reader asked for a finding; one that breaks only the other role is none of theirs."""
+        """Whether the reader asked for a finding; findings that break only the other role are not shown."""
         if self.view is View.WIRE and finding.rule.view is not View.WIRE:
             return False
         if self.view is View.SOURCE and finding.rule.view is not View.SOURCE and not finding.rule.breaks_source:
@@ -59,11 +59,11 @@ class Options:
         return not finding.breaks or not finding.breaks.isdisjoint(self.pairs)
 
     def broken(self, finding: Finding) -> tuple[Pair, ...]:
-        """Return the pairs of peers, of those asked for, that a finding breaks beyond doubt."""
+        """Return which of the requested pairs of peers a finding is proven to break."""
         return tuple(pair for pair in self.pairs if pair in finding.proven)
 
     def severity(self, finding: Finding) -> Severity:
-        """Return how much a finding matters to the reader: as overridden, else by the pairs that they asked for."""
+        """Return the severity for the reader: the override, or otherwise the severity for the requested pairs."""
         overridden = self.severities.get(finding.rule.id)
         if overridden or not finding.breaks:
             return overridden or finding.severity
@@ -72,7 +72,7 @@ class Options:
         return Severity.ERROR if broken and not gated else Severity.WARNING
 
     def counts(self, severity: Severity) -> bool:
-        """Whether findings of a severity are at the threshold."""
+        """Whether findings of a severity reach the threshold."""
         return self.fail_on is not None and RANK[severity] <= RANK[self.fail_on]
 
 

@@ -1,4 +1,4 @@
-"""Find the line of a file that a JSON pointer leads to, so that an annotation stands beside what changed."""
+"""Find the line of a file that a JSON pointer refers to, so that annotations appear next to the change."""
 
 import json
 import re
@@ -15,14 +15,14 @@ _MEMBER = re.compile(r"^\s+(?:readonly\s+)?[\"'\[]?([^\s\"'\]?:]+)[\"'\]]?\??\s*
 
 
 class SourceFile:
-    """A schema file that a side was read from; `path` is where its reader finds it (without a commit in front)."""
+    """A schema file that a side was read from; `path` is its path, without a commit in front."""
 
     def __init__(self, path: str, source: SourceText) -> None:
         self.path = path
         self._source = source
 
     def locate(self, pointer: str) -> Location:
-        """Return the line of a JSON pointer, or of the nearest thing around it, in the end of the file as a whole."""
+        """Return the line of a JSON pointer, or of its nearest parent; at worst, that of the whole file."""
         tokens = pointer.split("/")[1:]
         if tokens and f"/{tokens[0]}" not in self._lines and tokens[0] in _CONTAINERS:
             tokens[0] = _CONTAINERS[tokens[0]]
@@ -77,7 +77,7 @@ def _json_lines(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _typescript_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Iterate over the declarations of a schema.ts and their members, by the pointers that schema.json gives them."""
+    """Iterate over the declarations of a schema.ts and their members, by their JSON pointers in schema.json."""
     name = ""
     yield "/definitions", 1
     for number, line in enumerate(text.splitlines(), 1):

@@ -14,14 +14,14 @@ from mcp_bindgen.emit.header import tool_version
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "mcpBindgenFinding/v1"
-"""The name of our fingerprint; another number whenever it is computed otherwise."""
+"""The name of our fingerprint; increment its number whenever the computation changes."""
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _INDEX = {rule.id: number for number, rule in enumerate(CATALOGUE)}
 
 
 def render(report: Report, *, everything: bool = True) -> str:
-    """Return the log; it always holds everything."""
+    """Return the log, which always contains all findings."""
     return json.dumps(as_sarif(report), indent=2) + "\n"
 
 

@@ -11,24 +11,24 @@ from mcp_bindgen.diff.report.model import Cause, Judged, Report, by_method, caus
 from mcp_bindgen.diff.rule import Severity, View
 
 WIDTH = 120
-"""Columns of a page that goes to no terminal."""
+"""The width of a page that is not written to a terminal, in columns."""
 MAX_LINES = 76
-"""How many lines the short page has at most, as long as one for each rule fits."""
+"""The maximum number of lines of the short page, if that leaves room for one line per rule."""
 MAX_LINES_OF_A_ROLE = 60
-"""The same for a page on one role, which is never longer than the page on both."""
+"""The same for a page on a single role, which is never longer than the page on both."""
 MAX_CAUSES = 7
-"""How many causes of one rule the short page lists."""
+"""The number of causes per rule that the short page lists."""
 MAX_METHODS = 12
-"""How many methods the short page lists."""
+"""The number of methods that the short page lists."""
 MAX_WITNESS = 400
-"""How many characters of a message a line shows."""
+"""The number of characters of a message that a line shows."""
 
 _MESSAGE_MARGIN = " " * 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """The findings of one rule that matter equally, as lines of the page; `short` is what is left if room is short."""
+    """The findings of one rule at one severity, as lines of the page; `short` replaces `lines` if space is short."""
 
     heading: tuple[bool, Severity]
     lines: tuple[str, ...]
@@ -36,7 +36,7 @@ class _Block:
 
 
 def render(report: Report, *, everything: bool, width: int = WIDTH) -> str:
-    """Return the page; the short one only counts what breaks nobody, and shows no messages."""
+    """Return the page; the short one only counts harmless changes and shows no messages."""
     shown = [judged for judged in report.findings if everything or judged.severity is not Severity.INFO]
     blocks = [_block(report, causes(group), everything, width) for _, group in groupby(shown, key=_same_rule)]
     head = _wrapped(_head(report), width)
@@ -52,7 +52,7 @@ def render(report: Report, *, everything: bool, width: int = WIDTH) -> str:
 
 
 def verdicts(report: Report) -> Iterator[tuple[str, str]]:
-    """Iterate over the verdicts: whom each is for, and what it says."""
+    """Iterate over the verdicts: the audience of each, and its text."""
     if report.is_contract:
         yield "callers", words.how_many(report.peers[0])
         yield "contract", report.compatibility.sentence
@@ -98,7 +98,7 @@ def _block(report: Report, found: Sequence[Cause], everything: bool, width: int)
 
 
 def _squeezed(blocks: Sequence[_Block], room: int) -> list[_Block]:
-    """Shorten blocks from the last, which matters least, until all fit in so many lines; none is left out."""
+    """Shorten blocks, starting from the last (the least important), until all fit; none is dropped."""
     found = list(blocks)
     for number in reversed(range(len(found))):
         if sum(len(block.lines) for block in found) <= room:
@@ -152,9 +152,9 @@ def _stale(report: Report) -> Iterator[str]:
 def _rest(report: Report, shown: int, everything: bool) -> Iterator[str]:
     rest = len(report.findings) - shown
     if not report.is_contract and any(judged.broken for judged in report.findings):
-        yield from ("", "client, server, both: whose program breaks, of those that the first lines are about")
+        yield from ("", "client, server, both: which of the programs named above breaks")
     if rest or (shown and not everything):
-        more = f"{words.counted(rest, 'more change')} of no consequence; " if rest else ""
+        more = f"{words.counted(rest, 'more harmless change')};  " if rest else ""
         yield f"{more}--all shows everything, and a message that proves each break"
 
 

@@ -1,4 +1,4 @@
-"""How a report puts things in words, whatever its format. Nothing here is escaped for a format."""
+"""The wording of reports in every format. Nothing here is escaped for a format."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,19 +9,19 @@ from mcp_bindgen.diff.report.options import Options, Role
 from mcp_bindgen.diff.rule import Rule, Severity
 
 MAX_NAMES = 3
-"""How many names a line lists before it only counts the rest."""
+"""The number of names that a line lists before it only counts the rest."""
 MAX_SUBJECTS = 8
-"""How many names a line lists that is about nothing else."""
+"""The number of names on a line that contains only names."""
 MAX_METHODS = 2
-"""How many methods a line lists; of more it tells the number alone."""
+"""The number of methods that a line lists; if there are more, it shows only their number."""
 MAX_READING = 120
-"""How many characters of a reading a line shows."""
+"""The number of characters of a reading that a line shows."""
 NOTHING = "-"
-"""How a finding spells that a side has nothing of the kind."""
+"""The reading of a side on which the thing does not exist."""
 
 
 def plain(text: str) -> str:
-    """Return text of an input as one line without control characters."""
+    """Return text from an input as one line without control characters."""
     return printable(text).replace("\n", "\\n")
 
 
@@ -36,7 +36,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
-    """List names, of many only the first."""
+    """List names, truncated after the first `most`."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
@@ -55,7 +55,7 @@ def who(verdict: PeerVerdict) -> str:
 
 
 def other(role: Role) -> Role:
-    """Return the role of the other end."""
+    """Return the peer's role."""
     return Role.SERVER if role is Role.CLIENT else Role.CLIENT
 
 
@@ -79,10 +79,10 @@ def source_verdict(report: Report) -> str:
 def gate(old: Side, new: Side) -> str:
     """Say what the negotiation of a version means for the findings."""
     if not (old.dated and new.dated):
-        return "one side has no date: if it keeps that of the other, no negotiation keeps the two apart"
+        return "one side has no date: if it keeps the date of the other, version negotiation cannot separate them"
     if old.revision == new.revision:
-        return f"both sides say {old.revision}, so no negotiation keeps them apart"
-    return "peers that agree on one date and keep to it never meet these breaks; those that mix dates do"
+        return f"both sides are dated {old.revision}, so version negotiation cannot separate them"
+    return "peers that agree on one date and keep to it are unaffected; peers that mix dates are not"
 
 
 def tag(judged: Judged, options: Options) -> str:
@@ -92,7 +92,7 @@ def tag(judged: Judged, options: Options) -> str:
 
 
 def advice(rule: Rule, found: Iterable[Judged], options: Options) -> str:
-    """Say what to do about findings of a rule: what the reader's program should do, as a sender or as a receiver."""
+    """Return what the reader's program should do about findings of a rule, as a sender or as a receiver."""
     sends = {
         (options.role_in(pair) is Role.CLIENT) == (carrier.travel is Travel.TO_SERVER)
         for judged in found
@@ -106,13 +106,13 @@ def advice(rule: Rule, found: Iterable[Judged], options: Options) -> str:
 
 
 def reading(finding: Finding) -> str:
-    """Say what changed: the one reading there is, or both with an arrow between them."""
+    """Return what changed: the only reading, or both with an arrow between them."""
     sides = [short(side) for side in (finding.old, finding.new) if side != NOTHING]
     return " -> ".join(sides)
 
 
 def what(cause: Cause) -> str:
-    """Say what a cause is about: the one place, or the member and the definitions that have it, or names."""
+    """Name the subject of a cause: one place, or a property and the definitions that have it, or names."""
     first = cause.first.finding
     owner, dot, member = first.place.rpartition(".")
     if not dot:
@@ -124,18 +124,18 @@ def what(cause: Cause) -> str:
 
 
 def methods(cause: Cause) -> str:
-    """List the methods that carry a cause, or count them; say nothing if the cause is about methods."""
+    """List or count the methods that carry a cause; empty if the cause is about methods."""
     names = method_names(cause)
     return f"{len(names)} methods" if len(names) > MAX_METHODS else ", ".join(names)
 
 
 def method_names(cause: Cause) -> list[str]:
-    """List the methods that carry a cause, none if the cause is about methods."""
+    """List the methods that carry a cause; empty if the cause is about methods."""
     return sorted({name for judged in cause.findings for name in carriers(judged.finding)})
 
 
 def carriers(finding: Finding) -> tuple[str, ...]:
-    """List the methods that carry a finding, unless the finding is about the one method itself."""
+    """List the methods that carry a finding, unless the finding is about that method itself."""
     return () if set(finding.methods) <= {_name(finding)} else finding.methods
 
 
@@ -146,18 +146,18 @@ def gates(findings: Iterable[Judged]) -> str:
 
 
 def subject(finding: Finding) -> str:
-    """Name what a finding is about, in as few words as can be."""
+    """Name the subject of a finding as briefly as possible."""
     return finding.place if "." in finding.place else _name(finding)
 
 
 def unproven(finding: Finding, pair: Pair) -> str:
-    """Say that nothing proves a break, and why."""
+    """Explain that no message proves a break, and why."""
     why = finding.why_unproven.get(pair)
-    return f"no message that shows it was found{f': {why}' if why else ''}"
+    return f"no message that demonstrates this was found{f': {why}' if why else ''}"
 
 
 def _name(finding: Finding) -> str:
-    """Name what a finding without a member is about: the method, the alternative; its place too if that says more."""
+    """Name the subject of a finding without a property: a method or an alternative, with its place if that helps."""
     text = reading(finding)
     says_it_all = finding.methods or finding.place in (finding.old, finding.new)
     return text if says_it_all else f"{finding.place}: {text}"

@@ -25,7 +25,7 @@ _BY_SITE: Mapping[type[object] | None, tuple[Rule, ...]] = {
 
 
 def judge(site: object) -> Iterator[tuple[Rule, Reading]]:
-    """Iterate over what changed at a site: the rule that finds it, and what each side says."""
+    """Iterate over what changed at a site: the rule that finds it, and the reading of each side."""
     for rule in _BY_SITE[type(site)]:
         if rule.check:
             yield from ((rule, reading) for reading in rule.check.readings(site))

@@ -8,25 +8,25 @@ from mcp_bindgen.diff.rule import NOTHING, Reading, Rule, Severity, on
 from mcp_bindgen.diff.sites import ConstantSite, DefaultSite, DeprecationSite, Feature, OpaqueSite, SchemaSite, TextSite
 
 MAX_EXCERPT = 80
-"""How many characters of a description a finding shows, starting near the first difference."""
+"""The number of characters of a description that a finding shows, starting near the first difference."""
 CONTEXT = 20
-"""How many of them may precede it."""
+"""The number of characters shown before the first difference."""
 
 _REQUIREMENT = re.compile(r"\b(?:(?:MUST|SHALL|SHOULD)(?: NOT)?|MAY)\b")
-"""The words of RFC 2119 that MCP uses; as RFC 8174 has it, only in capitals do they ask for something."""
+"""The RFC 2119 keywords that MCP uses; they are requirements only in capitals (RFC 8174)."""
 _REVISION_IN_LINK = re.compile(r"(?<=/)(?:\d{4}-\d{2}-\d{2}|draft|latest)(?![\w.-])")
 
 DEPRECATED_ADDED = Rule(
     id="deprecated-added",
-    purpose="Something is now deprecated.",
+    purpose="A definition or property was deprecated.",
     advice="Plan to stop using it.",
     check=on(DeprecationSite, lambda site: (NOTHING, "deprecated") if site.after and not site.before else None),
     mirror="deprecated-removed",
 )
 DEPRECATED_REMOVED = Rule(
     id="deprecated-removed",
-    purpose="Something is no longer deprecated.",
-    advice="Nothing to do.",
+    purpose="A definition or property is no longer deprecated.",
+    advice="No action needed.",
     check=on(DeprecationSite, lambda site: ("deprecated", NOTHING) if site.before and not site.after else None),
     mirror="deprecated-added",
 )
@@ -65,7 +65,7 @@ def _reworded(*, links: bool) -> Callable[[TextSite], Reading | None]:
 
 
 def _first_difference(old: str, new: str) -> int:
-    """Return where to begin to show two texts: a few words before they differ."""
+    """Return the index at which to start showing two texts: a few words before they differ."""
     start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     return old.rfind(" ", 0, max(0, start - CONTEXT)) + 1
 
@@ -84,8 +84,8 @@ def _opaque(site: OpaqueSite) -> Reading | None:
 
 OPAQUE_CHANGED = Rule(
     id="opaque-changed",
-    purpose="Something changed that no type expresses; only its text is compared.",
-    advice="Read both texts: messages that were valid may no longer be.",
+    purpose="A part of the schema that types do not express changed; only its text was compared.",
+    advice="Compare both texts: messages that were valid may now be invalid.",
     check=on(OpaqueSite, _opaque),
     severity=Severity.WARNING,
     mirror="opaque-changed",
@@ -93,28 +93,28 @@ OPAQUE_CHANGED = Rule(
 DESCRIPTION_ADDED = Rule(
     id="description-added",
     purpose="A description was added.",
-    advice="Nothing to do.",
+    advice="No action needed.",
     check=on(TextSite, _described),
     mirror="description-removed",
 )
 DESCRIPTION_REMOVED = Rule(
     id="description-removed",
     purpose="A description was removed.",
-    advice="Nothing to do.",
+    advice="No action needed.",
     check=on(TextSite, _undescribed),
     mirror="description-added",
 )
 DESCRIPTION_CHANGED = Rule(
     id="description-changed",
-    purpose="A description was reworded and has as many requirements as before.",
-    advice="Read the new one.",
+    purpose="A description was reworded without changing its number of requirements.",
+    advice="Read the new description.",
     check=on(TextSite, _reworded(links=False)),
     mirror="description-changed",
 )
 DESCRIPTION_REQUIREMENTS_CHANGED = Rule(
     id="description-requirements-changed",
-    purpose="A description says MUST, SHOULD or MAY a different number of times.",
-    advice="Read what is required now.",
+    purpose="The number of MUST, SHOULD or MAY statements in a description changed.",
+    advice="Read the new requirements.",
     check=on(TextSite, _requirements),
     severity=Severity.WARNING,
     mirror="description-requirements-changed",
@@ -122,7 +122,7 @@ DESCRIPTION_REQUIREMENTS_CHANGED = Rule(
 DESCRIPTION_LINKS_CHANGED = Rule(
     id="description-links-changed",
     purpose="Links in a description point to another revision; nothing else changed.",
-    advice="Nothing to do.",
+    advice="No action needed.",
     check=on(TextSite, _reworded(links=True)),
     mirror="description-links-changed",
 )
@@ -134,22 +134,22 @@ def _shortened(text: str) -> str:
 
 DEFAULT_CHANGED = Rule(
     id="default-changed",
-    purpose="A property that is left out stands for another value.",
-    advice="Send the value instead of leaving the property out.",
+    purpose="The default value of a property changed.",
+    advice="Send the value explicitly instead of relying on the default.",
     check=on(DefaultSite, lambda s: (_shortened(s.before), _shortened(s.after)) if s.before != s.after else None),
     severity=Severity.WARNING,
     mirror="default-changed",
 )
 CONSTANT_ADDED = Rule(
     id="constant-added",
-    purpose="A constant was added that is not an error code.",
-    advice="Nothing to do.",
+    purpose="A constant other than an error code was added.",
+    advice="No action needed.",
     check=on(ConstantSite, lambda site: (NOTHING, site.after) if site.after and not site.before else None),
     mirror="constant-removed",
 )
 CONSTANT_REMOVED = Rule(
     id="constant-removed",
-    purpose="A constant was removed that is not an error code.",
+    purpose="A constant other than an error code was removed.",
     advice="Remove imports of it.",
     check=on(ConstantSite, lambda site: (site.before, NOTHING) if site.before and not site.after else None),
     severity=Severity.WARNING,
@@ -158,8 +158,8 @@ CONSTANT_REMOVED = Rule(
 )
 CONSTANT_CHANGED = Rule(
     id="constant-changed",
-    purpose="A constant that is not an error code has another value.",
-    advice="Use it by its name.",
+    purpose="The value of a constant other than an error code changed.",
+    advice="Use the constant's name, not its value.",
     check=on(ConstantSite, lambda site: (site.before, site.after) if site.before and site.after else None),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -173,21 +173,21 @@ def _feature(feature: Feature) -> Callable[[SchemaSite], Reading | None]:
 
 DIALECT_CHANGED = Rule(
     id="dialect-changed",
-    purpose="The schema uses another dialect of JSON Schema.",
-    advice="Read it with a validator that supports the dialect.",
+    purpose="The schema uses a different JSON Schema dialect.",
+    advice="Use a validator that supports the new dialect.",
     check=on(SchemaSite, _feature(Feature.DIALECT)),
     mirror="dialect-changed",
 )
 DEFINITIONS_CONTAINER_RENAMED = Rule(
     id="definitions-container-renamed",
-    purpose="The definitions are kept under another keyword.",
-    advice="Change JSON pointers into the schema.",
+    purpose="The definitions moved to a different keyword.",
+    advice="Update JSON pointers into the schema.",
     check=on(SchemaSite, _feature(Feature.CONTAINER)),
     mirror="definitions-container-renamed",
 )
 PROTOCOL_VERSION_CHANGED = Rule(
     id="protocol-version-changed",
-    purpose="The revision is another: peers that negotiate do not mix the two.",
+    purpose="The revision date changed: peers that negotiate a version never mix the two.",
     advice="Negotiate the revision.",
     check=on(SchemaSite, _feature(Feature.REVISION)),
     mirror="protocol-version-changed",
@@ -195,7 +195,7 @@ PROTOCOL_VERSION_CHANGED = Rule(
 SAME_REVISION_CHANGED = Rule(
     id="same-revision-changed",
     purpose="The text of a revision changed without a new date.",
-    advice="Record the sha256 of the file that you read.",
+    advice="Record the SHA-256 of the file that you use.",
     check=on(SchemaSite, _feature(Feature.TEXT)),
     severity=Severity.WARNING,
     mirror="same-revision-changed",

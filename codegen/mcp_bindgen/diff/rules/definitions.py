@@ -1,7 +1,8 @@
-"""Rules on definitions: which exist, under which name, and what the Python classes made of them look like.
+"""Rules on definitions: which exist, their names, and the Python classes generated from them.
 
-None of them shows in a message. Properties of definitions that messages carry have wire rules; the rules on properties
-here are for definitions outside the messages that both revisions share, such as abstract bases and envelopes.
+None of these changes is visible in a message. Properties of definitions that messages carry have wire rules; the rules
+on properties here are for definitions outside the messages that both revisions share, such as abstract bases and
+envelopes.
 """
 
 from collections.abc import Callable
@@ -19,13 +20,13 @@ def _fate(fate: Fate) -> Callable[[DefinitionSite], Reading | None]:
 DEFINITION_ADDED = Rule(
     id="definition-added",
     purpose="A definition was added.",
-    advice="Nothing to do.",
+    advice="No action needed.",
     check=on(DefinitionSite, _fate(Fate.ADDED)),
     mirror="definition-removed",
 )
 DEFINITION_REMOVED = Rule(
     id="definition-removed",
-    purpose="A definition was removed, and with it the class of its name.",
+    purpose="A definition was removed, and its class with it.",
     advice="Remove imports of it.",
     check=on(DefinitionSite, _fate(Fate.REMOVED)),
     severity=Severity.WARNING,
@@ -34,7 +35,7 @@ DEFINITION_REMOVED = Rule(
 )
 DEFINITION_RENAMED = Rule(
     id="definition-renamed",
-    purpose="A definition has a new name.",
+    purpose="A definition was renamed.",
     advice="Import it under its new name.",
     check=on(DefinitionSite, _fate(Fate.RENAMED)),
     severity=Severity.WARNING,
@@ -44,7 +45,7 @@ DEFINITION_RENAMED = Rule(
 DEFINITION_SPLIT = Rule(
     id="definition-split",
     purpose="A definition was split into several.",
-    advice="Use the one that fits.",
+    advice="Use the one that applies.",
     check=on(DefinitionSite, _fate(Fate.SPLIT)),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -61,7 +62,7 @@ DEFINITION_MERGED = Rule(
 )
 DEFINITION_NAME_REUSED = Rule(
     id="definition-name-reused",
-    purpose="A name now means something else; code that uses it may go wrong without an error.",
+    purpose="A name was reused for a different definition; code that uses it may fail silently.",
     advice="Check every use of the name.",
     check=on(DefinitionSite, _fate(Fate.REUSED)),
     severity=Severity.WARNING,
@@ -70,15 +71,15 @@ DEFINITION_NAME_REUSED = Rule(
 )
 BASE_ADDED = Rule(
     id="base-added",
-    purpose="A definition extends another base.",
-    advice="Nothing to do.",
+    purpose="A definition now extends an additional base.",
+    advice="No action needed.",
     check=on(BaseSite, lambda site: (NOTHING, site.after) if site.after else None),
     mirror="base-removed",
 )
 BASE_REMOVED = Rule(
     id="base-removed",
     purpose="A definition no longer extends a base.",
-    advice="Name both classes where either is accepted.",
+    advice="Annotate with both classes where either is accepted.",
     check=on(BaseSite, lambda site: (site.before, NOTHING) if site.before else None),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -93,14 +94,14 @@ def _reference(kind: Reference) -> Callable[[ReferenceSite], Reading | None]:
 TYPE_NAMED = Rule(
     id="type-named",
     purpose="An inline type became a definition.",
-    advice="Nothing to do: the class keeps its name, unless another finding says that it does not.",
+    advice="No action needed: the class keeps its name unless another finding says otherwise.",
     check=on(ReferenceSite, _reference(Reference.NAMED)),
     mirror="type-inlined",
 )
 TYPE_INLINED = Rule(
     id="type-inlined",
     purpose="A definition became an inline type.",
-    advice="Where the old class was removed, use the class of the property.",
+    advice="If the old class was removed, use the class generated for the property.",
     check=on(ReferenceSite, _reference(Reference.INLINED)),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -108,16 +109,16 @@ TYPE_INLINED = Rule(
 )
 REF_RETARGETED = Rule(
     id="ref-retargeted",
-    purpose="A place refers to another definition with the same content.",
-    advice="Use the class of the new name there, in constructor calls and annotations.",
+    purpose="A type reference names a different definition with the same content.",
+    advice="Use the class with the new name in constructor calls and annotations.",
     check=on(ReferenceSite, _reference(Reference.RETARGETED)),
     breaks_source=True,
     mirror="ref-retargeted",
 )
 OBJECT_DECLARED = Rule(
     id="object-declared",
-    purpose="An object with free properties now declares some: a dict became a class.",
-    advice="Construct the class; read its attributes.",
+    purpose="An object with arbitrary properties now declares some: a dict became a class.",
+    advice="Construct the class and read its attributes.",
     check=on(ReferenceSite, _reference(Reference.DECLARED)),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -125,8 +126,8 @@ OBJECT_DECLARED = Rule(
 )
 OBJECT_UNDECLARED = Rule(
     id="object-undeclared",
-    purpose="An object with declared properties now has free ones: a class became a dict.",
-    advice="Build a dict; read its keys.",
+    purpose="An object with declared properties now has arbitrary ones: a class became a dict.",
+    advice="Build a dict and read its keys.",
     check=on(ReferenceSite, _reference(Reference.UNDECLARED)),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -135,7 +136,7 @@ OBJECT_UNDECLARED = Rule(
 
 
 def _is_demanded(field: Field) -> bool:
-    """Whether a constructor demands the property: it fills in a constant itself."""
+    """Whether a constructor requires the property; it fills in constants itself."""
     return field.required and not (isinstance(field.type, Literal) and len(field.type.values) == 1)
 
 
@@ -173,14 +174,14 @@ def _retyped(site: UnsentSite) -> Reading | None:
 
 MEMBER_ADDED_OPTIONAL = Rule(
     id="member-added-optional",
-    purpose="A definition outside the shared messages has another property, which its constructor does not demand.",
-    advice="Nothing to do.",
+    purpose="An optional constructor argument was added to a definition outside the shared messages.",
+    advice="No action needed.",
     check=on(UnsentSite, _added(demanded=False)),
     mirror="member-removed-optional",
 )
 MEMBER_ADDED_REQUIRED = Rule(
     id="member-added-required",
-    purpose="A definition outside the shared messages has another property, which its constructor demands.",
+    purpose="A required constructor argument was added to a definition outside the shared messages.",
     advice="Pass it.",
     check=on(UnsentSite, _added(demanded=True)),
     severity=Severity.WARNING,
@@ -189,7 +190,7 @@ MEMBER_ADDED_REQUIRED = Rule(
 )
 MEMBER_REMOVED_OPTIONAL = Rule(
     id="member-removed-optional",
-    purpose="A definition outside the shared messages lost a property that its constructor did not demand.",
+    purpose="An optional constructor argument was removed from a definition outside the shared messages.",
     advice="Stop using the attribute.",
     check=on(UnsentSite, _removed(demanded=False)),
     severity=Severity.WARNING,
@@ -198,7 +199,7 @@ MEMBER_REMOVED_OPTIONAL = Rule(
 )
 MEMBER_REMOVED_REQUIRED = Rule(
     id="member-removed-required",
-    purpose="A definition outside the shared messages lost a property that its constructor demanded.",
+    purpose="A required constructor argument was removed from a definition outside the shared messages.",
     advice="Stop using the attribute.",
     check=on(UnsentSite, _removed(demanded=True)),
     severity=Severity.WARNING,
@@ -207,7 +208,7 @@ MEMBER_REMOVED_REQUIRED = Rule(
 )
 MEMBER_NOW_REQUIRED = Rule(
     id="member-now-required",
-    purpose="The constructor of a definition outside the shared messages now demands a property.",
+    purpose="A constructor argument of a definition outside the shared messages became required.",
     advice="Pass it.",
     check=on(UnsentSite, _now(required=True)),
     severity=Severity.WARNING,
@@ -225,7 +226,7 @@ MEMBER_NOW_OPTIONAL = Rule(
 )
 MEMBER_TYPE_CHANGED = Rule(
     id="member-type-changed",
-    purpose="A property of a definition outside the shared messages has another type.",
+    purpose="The type of a property of a definition outside the shared messages changed.",
     advice="Check every use of the attribute.",
     check=on(UnsentSite, _retyped),
     severity=Severity.WARNING,
@@ -234,7 +235,7 @@ MEMBER_TYPE_CHANGED = Rule(
 )
 ALIAS_CHANGED = Rule(
     id="alias-changed",
-    purpose="An alias outside the shared messages stands for another type.",
+    purpose="The target of a type alias outside the shared messages changed.",
     advice="Check every use of the name.",
     check=on(AliasSite, lambda site: (site.before, site.after)),
     severity=Severity.WARNING,

@@ -1,4 +1,4 @@
-"""Rules on messages: which exist, how a request may be answered, and the frames around them."""
+"""Rules on messages: which exist, how a request may be answered, and the JSON-RPC frames around them."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from mcp_bindgen.diff.sites import (
 from mcp_bindgen.ir.nodes import Method
 from mcp_bindgen.ir.spell import spell
 
-_OPEN_CODES = "any integer is a valid code: a receiver that does not know it cannot refuse the message, only misread it"
+_OPEN_CODES = "any integer is a valid code: a receiver that does not know it cannot reject the message, only misread it"
 
 
 def _on_its_way(method: Method, site: MethodSite) -> str:
@@ -39,17 +39,17 @@ def _removed(*, request: bool) -> Callable[[MethodSite], Reading | None]:
 
 REQUEST_METHOD_ADDED = Rule(
     id="request-method-added",
-    purpose="A request was added, or a direction in which it travels, that an older receiver does not know.",
+    purpose="A request, or a direction for one, was added that older receivers do not support.",
     change=Change.WIDENS,
     advice="Send it only to peers of the new revision.",
-    to_receivers="Answer it, if only with the error for unknown methods (-32601).",
+    to_receivers="Answer it, at least with the error for unknown methods (-32601).",
     check=on(MethodSite, _added(request=True)),
     mirror="request-method-removed",
     one_sided=True,
 )
 REQUEST_METHOD_REMOVED = Rule(
     id="request-method-removed",
-    purpose="A request was removed, or no longer travels in this direction.",
+    purpose="A request was removed, or is no longer sent in this direction.",
     change=Change.NARROWS,
     advice="Stop sending it to peers of the new revision.",
     to_receivers="Keep answering it for peers of the old revision.",
@@ -60,16 +60,16 @@ REQUEST_METHOD_REMOVED = Rule(
 )
 NOTIFICATION_METHOD_ADDED = Rule(
     id="notification-method-added",
-    purpose="A notification was added, or a direction in which it travels. Older receivers ignore it.",
-    advice="Nothing to do.",
+    purpose="A notification, or a direction for one, was added. Older receivers ignore it.",
+    advice="No action needed.",
     check=on(MethodSite, _added(request=False)),
     mirror="notification-method-removed",
     one_sided=True,
 )
 NOTIFICATION_METHOD_REMOVED = Rule(
     id="notification-method-removed",
-    purpose="A notification was removed, or no longer travels in this direction. Peers that still send it are ignored.",
-    advice="Use another way to learn what it said.",
+    purpose="A notification was removed, or is no longer sent in this direction. Peers that still send it are ignored.",
+    advice="Use another way to detect the event.",
     check=on(MethodSite, _removed(request=False)),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -86,16 +86,16 @@ def _renamed(site: MethodSite) -> Reading | None:
 
 
 def _of_request(site: object) -> Change:
-    """Say whom a new name breaks: a receiver ignores a notification that it does not know."""
+    """Return what a new name does: receivers ignore a notification that they do not know."""
     is_request = isinstance(site, MethodSite) and site.before is not None and site.before.is_request
     return Change.BOTH if is_request else Change.NONE
 
 
 METHOD_RENAMED = Rule(
     id="method-renamed",
-    purpose="A request or notification has a new method name and is otherwise the same.",
+    purpose="The method name of a request or notification changed, but nothing else.",
     change=Change.BOTH,
-    advice="Send each peer the name that its revision uses.",
+    advice="Use the name from the peer's revision.",
     to_receivers="Accept both names.",
     check=on(MethodSite, _renamed),
     severity=Severity.WARNING,
@@ -105,10 +105,10 @@ METHOD_RENAMED = Rule(
 )
 RESULT_ALTERNATIVE_ADDED = Rule(
     id="result-alternative-added",
-    purpose="A request may be answered with another kind of result.",
+    purpose="A request may now be answered with an additional kind of result.",
     change=Change.WIDENS,
-    advice="Answer so only if the request comes from a peer of the new revision.",
-    to_receivers="Look at which kind of result arrived.",
+    advice="Answer this way only if the peer uses the new revision.",
+    to_receivers="Check which kind of result arrived.",
     check=on(AlternativeSite, lambda s: (NOTHING, s.after.name) if s.after and not s.before else None),
     breaks_source=True,
     mirror="result-alternative-removed",
@@ -125,15 +125,15 @@ RESULT_ALTERNATIVE_REMOVED = Rule(
 )
 RESULT_TYPE_ADDED = Rule(
     id="result-type-added",
-    purpose="The union of results has another member.",
-    advice="Nothing to do: findings on each method say which request gets it.",
+    purpose="A type was added to the union of results.",
+    advice="No action needed: the findings on methods say which request gets it.",
     check=on(ResultTypeSite, lambda s: (NOTHING, s.after) if s.after and not s.before else None),
     mirror="result-type-removed",
 )
 RESULT_TYPE_REMOVED = Rule(
     id="result-type-removed",
-    purpose="The union of results has one member less.",
-    advice="Nothing to do: findings on each method say which request got it.",
+    purpose="A type was removed from the union of results.",
+    advice="No action needed: the findings on methods say which request got it.",
     check=on(ResultTypeSite, lambda s: (s.before, NOTHING) if s.before and not s.after else None),
     mirror="result-type-added",
 )
@@ -159,8 +159,8 @@ JSONRPC_MESSAGE_FORM_REMOVED = Rule(
 )
 ENVELOPE_MEMBER_DECLARED = Rule(
     id="envelope-member-declared",
-    purpose="The definition of a message now declares a property of its frame.",
-    advice="Pass the property when you build the whole message yourself.",
+    purpose="The definition of a message now declares a JSON-RPC frame property.",
+    advice="Pass the property if you build whole messages yourself.",
     check=on(EnvelopeSite, lambda s: (NOTHING, s.after) if s.after and not s.before else None),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -169,8 +169,8 @@ ENVELOPE_MEMBER_DECLARED = Rule(
 )
 ENVELOPE_MEMBER_UNDECLARED = Rule(
     id="envelope-member-undeclared",
-    purpose="The definition of a message no longer declares a property of its frame.",
-    advice="Read the property from the frame.",
+    purpose="The definition of a message no longer declares a JSON-RPC frame property.",
+    advice="Read the property from the frame itself.",
     check=on(EnvelopeSite, lambda s: (s.before, NOTHING) if s.before and not s.after else None),
     severity=Severity.WARNING,
     breaks_source=True,
@@ -209,9 +209,9 @@ ERROR_CODE_REMOVED = Rule(
 )
 ERROR_CODE_RENUMBERED = Rule(
     id="error-code-renumbered",
-    purpose="An error has another code.",
+    purpose="The code of an error changed.",
     change=Change.BOTH,
-    advice="Send each peer the code that its revision uses.",
+    advice="Use the code from the peer's revision.",
     to_receivers="Accept both codes.",
     check=on(ErrorSite, lambda s: _codes(s) if s.before is not None and s.after is not None else None),
     breaks_source=True,

@@ -57,7 +57,7 @@ def _from_closed(site: PropertySite) -> Reading | None:
 PROPERTY_ADDED_OPTIONAL = Rule(
     id="property-added-optional",
     purpose="An optional property was added.",
-    advice="Nothing to do.",
+    advice="No action needed.",
     check=on(PropertySite, _added(Ground.OPEN, required=False)),
     mirror="property-removed-optional",
     one_sided=True,
@@ -116,9 +116,9 @@ PROPERTY_NOW_OPTIONAL = Rule(
 )
 PROPERTY_RENAMED = Rule(
     id="property-renamed",
-    purpose="A property has a new name.",
+    purpose="A property was renamed.",
     change=Change.BOTH,
-    advice="Send each peer the name that its revision uses.",
+    advice="Use the name from the peer's revision.",
     to_receivers="Accept both names.",
     check=on(PropertySite, _renamed),
     breaks_source=True,
@@ -126,10 +126,10 @@ PROPERTY_RENAMED = Rule(
 )
 ADDITIONAL_PROPERTIES_CLOSED = Rule(
     id="additional-properties-closed",
-    purpose="Undeclared properties are now refused.",
+    purpose="Undeclared properties are now rejected.",
     change=Change.NARROWS,
     advice="Send declared properties only.",
-    to_receivers="Ignore undeclared properties of peers of the old revision.",
+    to_receivers="Ignore undeclared properties from peers of the old revision.",
     check=on(RestSite, lambda site: ("open", "closed") if site.before and not site.after else None),
     breaks_source=True,
     mirror="additional-properties-opened",
@@ -146,20 +146,20 @@ ADDITIONAL_PROPERTIES_OPENED = Rule(
 )
 PROPERTY_MOVED = Rule(
     id="property-moved",
-    purpose="A property moved into a neighbouring object, or out of one.",
+    purpose="A property moved into or out of a sibling object.",
     change=Change.BOTH,
-    advice="Send each peer the property where its revision expects it.",
-    to_receivers="Accept both places.",
+    advice="Send the property where the peer's revision expects it.",
+    to_receivers="Accept the property in both places.",
     check=on(MoveSite, lambda site: (site.before, site.after)),
     breaks_source=True,
     mirror="property-moved",
 )
 PROPERTY_CONSTRAINT_ADDED = Rule(
     id="property-constraint-added",
-    purpose="A keyword of an open JSON Schema now has a declared shape.",
+    purpose="A keyword of an open JSON Schema now has a declared type.",
     change=Change.NARROWS,
-    advice="Send only what the shape admits.",
-    to_receivers="Expect anything from peers of the old revision.",
+    advice="Send only values of the declared type.",
+    to_receivers="Expect any value from peers of the old revision.",
     check=on(PropertySite, _added(Ground.SCHEMA, required=False)),
     breaks_source=True,
     mirror="property-constraint-dropped",
@@ -167,9 +167,9 @@ PROPERTY_CONSTRAINT_ADDED = Rule(
 )
 PROPERTY_CONSTRAINT_DROPPED = Rule(
     id="property-constraint-dropped",
-    purpose="A keyword of an open JSON Schema no longer has a declared shape: it may be anything.",
+    purpose="A keyword of an open JSON Schema no longer has a declared type: any value is valid.",
     change=Change.WIDENS,
-    advice="Keep to the old shape for peers of the old revision.",
+    advice="Keep to the old type for peers of the old revision.",
     to_receivers="Check its type before you use it.",
     check=on(PropertySite, _removed(Ground.SCHEMA, required=False)),
     breaks_source=True,
@@ -178,7 +178,7 @@ PROPERTY_CONSTRAINT_DROPPED = Rule(
 )
 PROPERTY_ADDED_TO_CLOSED = Rule(
     id="property-added-to-closed",
-    purpose="A closed object has another property, which a peer of the old revision refuses.",
+    purpose="A property was added to a closed object; peers of the old revision reject it.",
     change=Change.WIDENS,
     advice="Send it only to peers of the new revision.",
     to_receivers="Accept it.",
@@ -188,7 +188,7 @@ PROPERTY_ADDED_TO_CLOSED = Rule(
 )
 PROPERTY_REMOVED_FROM_CLOSED = Rule(
     id="property-removed-from-closed",
-    purpose="A closed object lost a property, which is now refused.",
+    purpose="A property of a closed object was removed and is now rejected.",
     change=Change.NARROWS,
     advice="Stop sending it to peers of the new revision.",
     to_receivers="Keep accepting it from peers of the old revision.",
@@ -199,16 +199,16 @@ PROPERTY_REMOVED_FROM_CLOSED = Rule(
 )
 CAPABILITY_ADDED = Rule(
     id="capability-added",
-    purpose="A peer can declare another capability.",
-    advice="Declare it if your program has it.",
+    purpose="A capability was added.",
+    advice="Declare it if your program supports it.",
     check=on(PropertySite, _added(Ground.CAPABILITIES, required=False)),
     mirror="capability-removed",
     one_sided=True,
 )
 CAPABILITY_REMOVED = Rule(
     id="capability-removed",
-    purpose="A capability can no longer be declared.",
-    advice="Do not count on what it stood for.",
+    purpose="A capability was removed.",
+    advice="Do not rely on the feature that it announced.",
     check=on(PropertySite, _removed(Ground.CAPABILITIES, required=False)),
     severity=Severity.WARNING,
     breaks_source=True,

@@ -29,7 +29,7 @@ def _form_removed(*, null: bool) -> _ReadForm:
 
 UNION_MEMBER_ADDED = Rule(
     id="union-member-added",
-    purpose="A value may take another form.",
+    purpose="A form was added to a value's type.",
     change=Change.WIDENS,
     advice="Send it only to peers of the new revision.",
     to_receivers="Accept forms that you do not know.",
@@ -39,7 +39,7 @@ UNION_MEMBER_ADDED = Rule(
 )
 UNION_MEMBER_REMOVED = Rule(
     id="union-member-removed",
-    purpose="A value can no longer take this form.",
+    purpose="A form was removed from a value's type.",
     change=Change.NARROWS,
     advice="Stop sending it to peers of the new revision.",
     to_receivers="Keep accepting it from peers of the old revision.",
@@ -68,11 +68,11 @@ NULLABLE_REMOVED = Rule(
     mirror="nullable-added",
 )
 
-# Types that have forms in common, or none
+# Types with forms in common, or none
 
 
 def _spelled(forms: tuple[TypeRef, ...]) -> str:
-    """Spell a type, with its bounds where it is a scalar."""
+    """Spell a type, including the bounds of a scalar."""
     if len(forms) != 1:
         return " | ".join(map(spell, forms))
     bounds = spell_bounds(forms[0]) if isinstance(forms[0], Primitive) else ""
@@ -80,7 +80,7 @@ def _spelled(forms: tuple[TypeRef, ...]) -> str:
 
 
 def _scalars(site: TypeSite) -> Iterator[tuple[Primitive | Literal, Primitive | Literal]]:
-    """Iterate over the one pair of scalar types at a site, if it is one."""
+    """Yield the pair of types at a site if both are scalars."""
     match site.before, site.after:
         case (Primitive() | Literal() as before,), (Primitive() | Literal() as after,):
             yield before, after
@@ -159,7 +159,7 @@ def _changed(site: TypeSite) -> Reading | None:
 
 
 def _values(site: TypeSite) -> tuple[list[Literal], list[Literal]]:
-    """Return the values that left a closed set and those that came into it, none if a side is no closed set."""
+    """Return the values removed from a closed set and those added, none if either side is not a closed set."""
     for before, after in _scalars(site):
         if isinstance(before, Literal) and isinstance(after, Literal):
             old, new = ([Literal(values=(value,)) for value in side.values] for side in (before, after))
@@ -191,7 +191,7 @@ def _gone(site: TypeSite) -> Iterable[Reading]:
 
 ENUM_VALUE_ADDED = Rule(
     id="enum-value-added",
-    purpose="A closed set of values has another value.",
+    purpose="A value was added to a closed set.",
     change=Change.WIDENS,
     advice="Send it only to peers of the new revision.",
     to_receivers="Accept values that you do not know.",
@@ -201,7 +201,7 @@ ENUM_VALUE_ADDED = Rule(
 )
 ENUM_VALUE_REMOVED = Rule(
     id="enum-value-removed",
-    purpose="A closed set lost a value.",
+    purpose="A value was removed from a closed set.",
     change=Change.NARROWS,
     advice="Stop sending it to peers of the new revision.",
     to_receivers="Keep accepting it from peers of the old revision.",
@@ -231,9 +231,9 @@ ENUM_CLOSED = Rule(
 )
 CONST_CHANGED = Rule(
     id="const-changed",
-    purpose="A constant has another value.",
+    purpose="The value of a constant changed.",
     change=Change.BOTH,
-    advice="Send each peer the value that its revision uses.",
+    advice="Use the value from the peer's revision.",
     to_receivers="Accept both values.",
     check=on(TypeSite, _constant(selects=False)),
     breaks_source=True,
@@ -241,9 +241,9 @@ CONST_CHANGED = Rule(
 )
 UNION_DISCRIMINATOR_CHANGED = Rule(
     id="union-discriminator-changed",
-    purpose="The constant that tells the forms of a union apart has another value.",
+    purpose="The value of a union's discriminator changed.",
     change=Change.BOTH,
-    advice="Send each peer the value that its revision uses.",
+    advice="Use the value from the peer's revision.",
     to_receivers="Accept both values.",
     check=on(TypeSite, _constant(selects=True)),
     breaks_source=True,
@@ -251,9 +251,9 @@ UNION_DISCRIMINATOR_CHANGED = Rule(
 )
 TYPE_WIDENED = Rule(
     id="type-widened",
-    purpose="More types of values are accepted.",
+    purpose="More types are accepted.",
     change=Change.WIDENS,
-    advice="Send peers of the old revision only the types that they know.",
+    advice="Send only the old types to peers of the old revision.",
     to_receivers="Accept the new types.",
     check=on(TypeSite, _widened),
     breaks_source=True,
@@ -261,7 +261,7 @@ TYPE_WIDENED = Rule(
 )
 TYPE_NARROWED = Rule(
     id="type-narrowed",
-    purpose="Fewer types of values are accepted.",
+    purpose="Fewer types are accepted.",
     change=Change.NARROWS,
     advice="Send only the remaining types.",
     to_receivers="Keep accepting the other types from peers of the old revision.",
@@ -271,9 +271,9 @@ TYPE_NARROWED = Rule(
 )
 TYPE_CHANGED = Rule(
     id="type-changed",
-    purpose="A value has another type.",
+    purpose="The type of a value changed.",
     change=Change.BOTH,
-    advice="Send each peer the type that its revision expects.",
+    advice="Use the type from the peer's revision.",
     to_receivers="Accept both types.",
     check=on(TypeSite, _changed),
     breaks_source=True,
@@ -304,7 +304,7 @@ NUMBER_TO_INTEGER = Rule(
 
 
 def _formats(site: TypeSite) -> Reading | None:
-    """Return the formats of both sides where they differ, if both are scalars of one kind."""
+    """Return the formats of both sides if they differ and both are scalars of the same kind."""
     for before, after in _scalars(site):
         if isinstance(before, Primitive) and isinstance(after, Primitive) and before.kind is after.kind:
             return (before.format or NOTHING, after.format or NOTHING) if before.format != after.format else None
@@ -321,7 +321,7 @@ def _format(*, was: bool, is_: bool) -> Callable[[TypeSite], Reading | None]:
 
 FORMAT_ADDED = Rule(
     id="format-added",
-    purpose="A string now has a format, which nobody has to check.",
+    purpose="A format was added to a string; peers need not check it.",
     advice="Send strings of that format.",
     check=on(TypeSite, _format(was=False, is_=True)),
     severity=Severity.WARNING,
@@ -329,15 +329,15 @@ FORMAT_ADDED = Rule(
 )
 FORMAT_REMOVED = Rule(
     id="format-removed",
-    purpose="A string no longer has a format, which nobody had to check.",
-    advice="Do not count on it.",
+    purpose="The format of a string was removed; peers did not have to check it.",
+    advice="Do not rely on it.",
     check=on(TypeSite, _format(was=True, is_=False)),
     severity=Severity.WARNING,
     mirror="format-added",
 )
 FORMAT_CHANGED = Rule(
     id="format-changed",
-    purpose="A string has another format, which nobody has to check.",
+    purpose="The format of a string changed; peers need not check it.",
     advice="Accept both.",
     check=on(TypeSite, _format(was=True, is_=True)),
     severity=Severity.WARNING,
@@ -355,7 +355,7 @@ def _bound(*, was: bool, is_: bool) -> Callable[[BoundSite], Reading | None]:
 
 
 def _moved(site: object) -> Change:
-    """Say what a bound does that both sides have: whether it admits less now, or more."""
+    """Return whether a bound that both sides have now admits fewer values or more."""
     if not isinstance(site, BoundSite) or not site.before or not site.after:
         return Change.BOTH
     before, after = site.before.inwards, site.after.inwards
@@ -384,10 +384,10 @@ CONSTRAINT_REMOVED = Rule(
 )
 CONSTRAINT_CHANGED = Rule(
     id="constraint-changed",
-    purpose="A bound has another value.",
+    purpose="A bound changed.",
     change=Change.BOTH,
     advice="Stay within both.",
-    to_receivers="Accept what either bound admits.",
+    to_receivers="Accept values within either bound.",
     check=on(BoundSite, _bound(was=True, is_=True)),
     change_at=_moved,
     mirror="constraint-changed",

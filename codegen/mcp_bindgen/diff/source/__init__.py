@@ -1,1 +1,1 @@
-"""The source view of a comparison: definitions, the classes made of them, and what a schema says beside types."""
+"""The source view of a comparison: definitions, the classes generated from them, and annotations."""

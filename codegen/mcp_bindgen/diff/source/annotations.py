@@ -1,4 +1,4 @@
-"""Compare what two revisions say beside their types: descriptions, deprecations, dialect, date."""
+"""Compare what two revisions say apart from their types: descriptions, deprecations, dialect, date."""
 
 import json
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from mcp_bindgen.ir.nodes import Alias, Definition, Field, Protocol, Ref, Struct
 from mcp_bindgen.ir.opaque import opaque_text
 
 _ERROR_CODES = range(-32768, -31999)
-"""What JSON-RPC reserves for codes of errors (specification of JSON-RPC 2.0, section 5.1)."""
+"""The range that JSON-RPC reserves for error codes (specification of JSON-RPC 2.0, section 5.1)."""
 _REVISION = "LATEST_PROTOCOL_VERSION"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What stands beside a type: the words of the input file itself, whether it is deprecated, what is opaque."""
+    """The annotations of a type: its description in the input file, whether it is deprecated, what is opaque."""
 
     subject: Subject
     doc: str
@@ -29,14 +29,14 @@ class Said:
 
 
 def compare_annotations(sides: Matched) -> Iterator[Finding]:
-    """Iterate over the changes of what stands beside the types, for all definitions that both sides have.
+    """Iterate over the changes of annotations, for all definitions that both sides have.
 
-    Descriptions are compared if both sides have some of their own: the shipped structures have none, and how this
-    project describes them is no change of the protocol.
+    Descriptions are compared only if the input files of both sides have some: the shipped structures have none, and
+    this project's own descriptions are not part of the protocol.
     """
     prose = _has_prose(sides.old) and _has_prose(sides.new)
     tags = _has_tags(sides.old, sides.new)
-    # Each language spells a type in its own way.
+    # Each language spells types differently.
     comparable = is_typescript(sides.old) == is_typescript(sides.new)
     for old, new in sides.pairs():
         for subject, site in _born_deprecated(old, new) if tags else ():
@@ -59,7 +59,7 @@ def compare_annotations(sides: Matched) -> Iterator[Finding]:
 
 
 def _born_deprecated(old: Definition, new: Definition) -> Iterator[tuple[Subject, DeprecationSite]]:
-    """Iterate over the properties that are new and deprecated at once."""
+    """Iterate over the new properties that are already deprecated."""
     if isinstance(old, Struct) and isinstance(new, Struct):
         for field in new.fields:
             if field.deprecated and field.wire_name in new.own and old.field(field.wire_name) is None:
@@ -68,13 +68,13 @@ def _born_deprecated(old: Definition, new: Definition) -> Iterator[tuple[Subject
 
 
 def _left_deprecated(old: Definition, new: Definition) -> Iterator[tuple[Subject, DeprecationSite]]:
-    """Iterate over the properties that were deprecated and are removed."""
+    """Iterate over the deprecated properties that were removed."""
     for subject, site in _born_deprecated(new, old):
         yield subject, DeprecationSite(before=site.after, after=site.before)
 
 
 def _said(old: Definition, new: Definition, sides: Matched) -> Iterator[tuple[Said, Said]]:
-    """Iterate over what is said of two definitions and of their members; an inline object has its member's words."""
+    """Iterate over the annotations of two definitions and their properties; inline objects share their property's."""
     if not is_inline(old) and not is_inline(new):
         yield _of(old, None, sides.old), _of(new, None, sides.new)
     if isinstance(old, Struct) and isinstance(new, Struct):
@@ -93,7 +93,7 @@ def _of(definition: Definition, field: Field | None, protocol: Protocol) -> Said
 
 
 def _is_lost(old: Said, new: Said, sides: Matched) -> bool:
-    """Whether one side is silent on a name for another definition, where draft-07 leaves no room for words."""
+    """Whether one side lacks the description of a reference, as draft-07 ignores keywords next to $ref."""
     for said, protocol in (old, sides.old), (new, sides.new):
         definition = protocol.definitions[said.subject.definition]
         bare = not said.subject.member and isinstance(definition, Alias) and isinstance(definition.type, Ref)
@@ -103,7 +103,7 @@ def _is_lost(old: Said, new: Said, sides: Matched) -> bool:
 
 
 def _has_prose(protocol: Protocol) -> bool:
-    """Whether the file that a revision was read from describes anything itself."""
+    """Whether the file that a revision was read from has any descriptions."""
     for name, definition in protocol.definitions.items():
         fields = definition.fields if isinstance(definition, Struct) else ()
         docs = {name: definition.doc, **{f"{name}.{f.wire_name}": f.doc for f in fields}}
@@ -113,7 +113,7 @@ def _has_prose(protocol: Protocol) -> bool:
 
 
 def _has_tags(old: Protocol, new: Protocol) -> bool:
-    """Whether both sides can say what is deprecated: the tag is in schema.ts alone, unless a schema.json adds it."""
+    """Whether both sides can mark deprecations: usually only schema.ts has the tag."""
     knows = [is_typescript(side) for side in (old, new)]
     return knows[0] == knows[1] or all(knows[i] or _deprecates(side) for i, side in enumerate((old, new)))
 
@@ -125,9 +125,9 @@ def _deprecates(protocol: Protocol) -> bool:
 
 
 def compare_files(sides: Matched, *, changed: bool) -> Iterator[Finding]:
-    """Iterate over the changes of the schema as a file: its dialect, its container, the revision that it is.
+    """Iterate over the changes of the schema as a file: its dialect, its container, its revision.
 
-    `changed` says whether anything else is another: only then does it matter that a revision has two texts.
+    `changed` says whether anything else changed: only then does it matter that the files of a revision differ.
     """
     old, new = sides.old, sides.new
     if old.dialect and new.dialect and old.dialect != new.dialect:
@@ -144,13 +144,13 @@ def compare_files(sides: Matched, *, changed: bool) -> Iterator[Finding]:
 
 
 def _general(feature: Feature, place: str, readings: tuple[str, str], pointer: str = "") -> Iterator[Finding]:
-    """Let the rules judge what the schema says of itself."""
+    """Apply the rules to a feature of the schema itself."""
     for rule, (old, new) in judge(SchemaSite(feature=feature, before=readings[0], after=readings[1])):
         yield Finding(rule=rule, place=place, old=old, new=new, pointer=pointer)
 
 
 def _constants(sides: Matched) -> Iterator[Finding]:
-    """Compare the constants that only schema.ts has, but for codes of errors, which are sent, and the revision."""
+    """Compare the constants that only schema.ts has, except for error codes, which are sent, and the revision."""
     if not (is_typescript(sides.old) and is_typescript(sides.new)):
         return
     before, after = ({c.name: json.dumps(c.value) for c in side.constants} for side in (sides.old, sides.new))

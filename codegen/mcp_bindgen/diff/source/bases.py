@@ -1,4 +1,4 @@
-"""Compare which definitions extend which: what a class may be passed for."""
+"""Compare which definitions extend which: where a class is accepted in place of another."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,9 +10,9 @@ from mcp_bindgen.ir.nodes import Protocol, Struct
 
 
 def compare_bases(sides: Matched) -> Iterator[Finding]:
-    """Iterate over the bases that objects gained or lost, the nearest one where others come with it.
+    """Iterate over the bases that objects gained or lost, reporting only the nearest of a chain.
 
-    Only schema.ts says what extends what. A base that is gone altogether is a finding of its own.
+    Only schema.ts says what extends what. The removal of a base itself is a separate finding.
     """
     if not (is_typescript(sides.old) and is_typescript(sides.new)):
         return
@@ -28,7 +28,7 @@ def compare_bases(sides: Matched) -> Iterator[Finding]:
 
 
 def _lost(bases: Iterable[str], others: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """The bases that the other side has as definitions, but not among its bases."""
+    """The bases that exist on the other side as definitions, but not as bases."""
     partners: dict[str, set[str]] = {}
     for a, b in pairs:
         partners.setdefault(a, set()).add(b)

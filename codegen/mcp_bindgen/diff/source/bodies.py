@@ -1,7 +1,7 @@
-"""Compare what definitions say that no message carries in both revisions: abstract bases, envelopes, kinds of errors.
+"""Compare definitions that no message carries in both revisions: abstract bases, envelopes, kinds of errors.
 
-What a message carries, the wire view follows from its root; these definitions are compared by themselves, with rules
-of their own (``member-now-required`` and the like): a wire rule would promise that some peer is concerned.
+The wire view follows messages from their roots. These definitions are compared separately, with their own rules
+(such as ``member-now-required``): a wire rule would imply that a peer is affected.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ from mcp_bindgen.ir.spell import spell
 _RESULTS = ("ClientResult", "ServerResult")
 """The unions that list all results."""
 _BY_METHOD = ("params", "result")
-"""The members of a frame whose type depends on the method."""
+"""The properties of a frame whose type depends on the method."""
 
 
 class Bodies:
-    """Compares the matched definitions of two revisions by what they say, but for the names that they use."""
+    """Compares the content of matched definitions of two revisions, ignoring the names of references."""
 
     def __init__(self, sides: Matched) -> None:
         self._sides = sides
@@ -31,7 +31,7 @@ class Bodies:
         self._pairs = frozenset(sides.matching.pairs)
 
     def differ(self) -> bool:
-        """Whether any two matched definitions say different things, or any method does."""
+        """Whether any two matched definitions or methods differ in content."""
         if self._sides.old.methods != self._sides.new.methods:
             return True
         return any(not self._same(old, new) for old, new in self._sides.pairs())
@@ -56,7 +56,7 @@ class Bodies:
                 yield from self._sides.findings(AliasSite(before=before, after=after), *subjects)
 
     def _difference(self, old: TypeRef, new: TypeRef) -> tuple[str, str]:
-        """Spell two types, or where both are unions only the members that the other lacks."""
+        """Spell two types; for two unions, only the members that the other lacks."""
         before, after = list(leaves(old, self._sides.old)), list(leaves(new, self._sides.new))
         gone = [a for a in before if not any(self._equality.same(a, b) for b in after)]
         come = [b for b in after if not any(self._equality.same(a, b) for a in before)]
@@ -71,7 +71,7 @@ class Bodies:
                 yield from self._property(before.get(name), after.get(name), old.name, new.name)
 
     def _is_of_bases(self, old: Struct, new: Struct, name: str) -> bool:
-        """Whether both sides have the member, or lack it, as their bases do: then it is the bases that are compared."""
+        """Whether both sides inherit or lack the property as their bases do: then the bases are compared instead."""
         if name in old.own or name in new.own:
             return False
         before, after = _owner(old, name, self._sides.old), _owner(new, name, self._sides.new)
@@ -92,13 +92,13 @@ class Bodies:
         yield from self._sides.findings(UnsentSite(before=old, after=new, retyped=retyped), here, there)
 
     def _became(self, old: TypeRef, new: TypeRef) -> bool:
-        """Whether a dict became a class or a class a dict, which has a rule of its own."""
+        """Whether a dict became a class or a class a dict; a separate rule covers that."""
         kinds = {type(self._sides.old.resolve(old)), type(self._sides.new.resolve(new))}
         return kinds == {Struct, MapOf}
 
 
 def _owner(struct: Struct, name: str, protocol: Protocol) -> str:
-    """The nearest base that declares a member, empty if the struct lacks it."""
+    """The nearest base that declares a property, empty if the struct lacks it."""
     for base in lineage(struct.name, protocol.definitions):
         definition = protocol.definitions.get(base)
         if isinstance(definition, Struct) and name in definition.own:
@@ -107,7 +107,7 @@ def _owner(struct: Struct, name: str, protocol: Protocol) -> str:
 
 
 def _carried(sides: Matched) -> tuple[set[str], set[str]]:
-    """Return the definitions that the methods of both revisions carry, and those that only say which methods exist."""
+    """Return the definitions that the methods of both revisions carry, and those that only list methods."""
     common = {m.name for m in sides.old.methods} & {m.name for m in sides.new.methods}
     return _reached(sides.old, common), _reached(sides.new, common)
 
@@ -128,7 +128,7 @@ def _reached(protocol: Protocol, methods: set[str]) -> set[str]:
 
 
 def _lists(protocol: Protocol, messages: set[str]) -> set[str]:
-    """The unions that list messages or results: which of them there are, the wire view tells."""
+    """The unions that list messages or results: the wire view compares their entries."""
     found = set[str](_RESULTS)
     for name, definition in protocol.definitions.items():
         names = set(references(definition.type)) if isinstance(definition, Alias) else set[str]()
@@ -138,7 +138,7 @@ def _lists(protocol: Protocol, messages: set[str]) -> set[str]:
 
 
 def _frames(protocol: Protocol) -> set[str]:
-    """The frames of JSON-RPC and what they hold, but for what depends on the method."""
+    """The JSON-RPC frames and their content, except for what depends on the method."""
     pending, found = [FRAMES], set[str]()
     while pending:
         name = pending.pop()

@@ -1,7 +1,7 @@
-"""Compare two revisions definition by definition: what changes for code and for readers, whatever messages show.
+"""Compare two revisions definition by definition: what changes for Python code and for readers of the schema.
 
-The findings are those of the source view, beside those of the wire view whose rule says that it breaks source. None
-has carriers. Definitions are matched first: by name, by the place they stand at, by their shape.
+The findings are those of the source view, and wire findings whose rule breaks source; they have no carriers.
+Definitions are matched first: by name, by place and by shape.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ from mcp_bindgen.ir.spell import spell
 
 
 def compare_definitions(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
-    """Return the changes of definitions and of what is said about them, each once, in a stable order."""
+    """Return the changes of definitions and their annotations, each once, in a stable order."""
     sides = Matched(old, new, match_definitions(old, new))
     bodies = Bodies(sides)
     findings = [
@@ -45,10 +45,10 @@ def compare_definitions(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
 
 
 def _is_in_both_halves(finding: Finding, sides: Matched) -> bool:
-    """Whether a schema.json can say so as well as a schema.ts can.
+    """Whether a schema.json can express the change as well as a schema.ts can.
 
-    It repeats what is inherited, with the objects that stand inline in it, writes scalars out instead of their names
-    and unions of one member as that member, and lacks the `_meta` of params that are inline.
+    It repeats inherited properties along with their inline objects, writes scalars and unions of one member out
+    instead of their names, and lacks the `_meta` of inline params.
     """
     ends = (finding.before, sides.old), (finding.after, sides.new)
     named = [subject for subject, side in ends if subject and not is_inline(side.definitions[subject.definition])]
@@ -60,7 +60,7 @@ def _is_in_both_halves(finding: Finding, sides: Matched) -> bool:
 
 
 def _existence(sides: Matched) -> Iterator[Finding]:
-    """Iterate over the definitions that came, went, took another name, or left their name to something else."""
+    """Iterate over the definitions that were added, removed or renamed, and over names that were reused."""
     matching = sides.matching
     reused = {*matching.reused}
     gone = {name for name in sides.old.definitions if name not in sides.new.definitions}
@@ -92,7 +92,7 @@ def _parts(groups: Mapping[str, tuple[str, ...]]) -> set[str]:
 
 
 def _kind(protocol: Protocol, name: str) -> str:
-    """Say what a name stands for: the type of an alias, the members of an object."""
+    """Describe a definition: the type of an alias, or the properties of an object."""
     definition = protocol.definitions[name]
     if isinstance(definition, Alias):
         return spell(definition.type)

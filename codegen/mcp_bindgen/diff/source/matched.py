@@ -1,4 +1,4 @@
-"""Two revisions whose definitions are matched, and the findings that a comparison of them writes down."""
+"""Two revisions whose definitions are matched, and the findings of comparing them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,7 @@ from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
 
 
 class Matched:
-    """Two revisions and which of their definitions are the same."""
+    """Two revisions and which of their definitions correspond."""
 
     def __init__(self, old: Protocol, new: Protocol, matching: Matching) -> None:
         self.old = old
@@ -20,7 +20,7 @@ class Matched:
         self._pointers = Pointers(old), Pointers(new)
 
     def pairs(self) -> Iterator[tuple[Definition, Definition]]:
-        """Iterate over the definitions that are the same, in the order of their names."""
+        """Iterate over the pairs of corresponding definitions, sorted by name."""
         return ((self.old.definitions[a], self.new.definitions[b]) for a, b in self.matching.pairs)
 
     @property
@@ -29,9 +29,9 @@ class Matched:
         return is_typescript(self.old) != is_typescript(self.new)
 
     def findings(self, site: object, before: Subject | None, after: Subject | None) -> Iterator[Finding]:
-        """Let the rules judge a definition or a property; the place is called as the new side calls it."""
+        """Apply the rules to a definition or a property; the place has its name on the new side."""
         subject, pointers = (after, self._pointers[1]) if after else (before, self._pointers[0])
-        assert subject is not None, "a finding is about something"
+        assert subject is not None, "a finding needs a subject"
         for rule, (old, new) in judge(site):
             yield Finding(
                 rule=rule,
@@ -45,7 +45,7 @@ class Matched:
 
 
 def declared_fields(old: Struct, new: Struct) -> Iterator[tuple[Field, Field]]:
-    """Iterate over the members that two objects have, but for those that both inherit: their bases have them too."""
+    """Iterate over the properties that two objects share, except those that both inherit: their bases have them too."""
     for field in old.fields:
         other = new.field(field.wire_name)
         if other is not None and (field.wire_name in old.own or field.wire_name in new.own):
@@ -53,12 +53,12 @@ def declared_fields(old: Struct, new: Struct) -> Iterator[tuple[Field, Field]]:
 
 
 def is_typescript(protocol: Protocol) -> bool:
-    """Whether a schema.ts is among what a revision was read from: it alone says what extends what."""
+    """Whether a revision was read from a schema.ts, among others: only that says what extends what."""
     return any(source.kind == SourceKind.TYPESCRIPT for source in protocol.sources)
 
 
 def is_inline(definition: Definition) -> bool:
-    """Whether a definition is an object that stands inline in the schema, under a name that was made for it."""
+    """Whether a definition is an inline object of the schema, whose name was generated."""
     return isinstance(definition, Struct) and bool(definition.holder)
 
 

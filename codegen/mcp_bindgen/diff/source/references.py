@@ -1,7 +1,7 @@
 """Compare how the places of a schema refer to their types: by a name or inline, and by which name.
 
-The shapes are compared elsewhere: here a place is of interest where the Python type of an attribute has another name
-though the same values pass.
+The shapes are compared elsewhere. This module finds attributes whose Python type has a different name although the
+valid values are the same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from mcp_bindgen.ir.nodes import Alias, ListOf, MapOf, Protocol, Ref, Struct, Ty
 from mcp_bindgen.ir.spell import spell
 
 INLINE = "inline object"
-"""What a finding shows of an object without a name."""
+"""How a finding shows an object without a name."""
 
 
 def compare_references(sides: Matched) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ class _Comparison:
         self._pairs = frozenset(sides.matching.pairs)
 
     def types(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
-        """Compare the two types that stand at one place."""
+        """Compare the two types at one place."""
         match old, new:
             case ListOf(), ListOf():
                 yield from self.types(old.item, new.item, at)
@@ -55,7 +55,7 @@ class _Comparison:
                 yield from self._named(old, new, at)
 
     def _unions(self, old: Union, new: Union, at: Sequence[Subject]) -> Iterator[Finding]:
-        """Compare the objects among the members of two unions; how the members are spelled else, changes no name."""
+        """Compare the objects among the members of two unions; other members do not affect names."""
         before, after = _structs(old, self._old), _structs(new, self._new)
         for a in before:
             for b in after:
@@ -84,7 +84,7 @@ class _Comparison:
         yield from self._sides.findings(site, at[0], at[1])
 
     def _named(self, old: TypeRef, new: TypeRef, at: Sequence[Subject]) -> Iterator[Finding]:
-        """Compare a type that stands inline with a reference, and other types that are not spelled alike."""
+        """Compare an inline type with a reference, and other types that are written differently."""
         names = [isinstance(t, Ref) and not is_inline(p.definitions[t.name]) for t, p in self._both(old, new)]
         if names[0] != names[1] and (self._equality.same(old, new) or self._overlap(old, new)):
             kind = Reference.NAMED if names[1] else Reference.INLINED
@@ -93,7 +93,7 @@ class _Comparison:
             yield from self._objects(old, new, at)
 
     def _overlap(self, old: TypeRef, new: TypeRef) -> bool:
-        """Whether two unions have a member in common; what came or went, the wire view tells."""
+        """Whether two unions have a member in common; the wire view reports added and removed members."""
         before, after = ([*leaves(t, p)] for t, p in self._both(old, new))
         several = len(before) > 1 and len(after) > 1
         return several and any(self._same(a, b) for a in before for b in after)
@@ -106,7 +106,7 @@ class _Comparison:
         return (old, self._old), (new, self._new)
 
     def _dict_and_class(self, old: TypeRef, new: TypeRef) -> tuple[bool, bool]:
-        """Whether a dict stands opposite a class with members, on the old side or on the new one."""
+        """Whether one side has a dict and the other a class with properties."""
         before, after = self._old.resolve(old), self._new.resolve(new)
         declared = [isinstance(t, Struct) and bool(t.fields) for t in (before, after)]
         return isinstance(before, MapOf) and declared[1], declared[0] and isinstance(after, MapOf)

@@ -1,1 +1,1 @@
-"""Types of two revisions: what they come down to, and which of them say the same."""
+"""Types of two revisions: their normal forms, and which of them are equivalent."""

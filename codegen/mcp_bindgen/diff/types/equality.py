@@ -1,4 +1,4 @@
-"""Tell whether types of two revisions say the same, whatever they are called and however they are written."""
+"""Decide whether types of two revisions are equivalent, whatever their names and notation."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
@@ -8,14 +8,14 @@ from mcp_bindgen.diff.types.leaves import constants, forms, members, rest_of
 from mcp_bindgen.ir.nodes import ListOf, Literal, MapOf, Primitive, Protocol, Ref, Struct, TypeRef
 
 Answers: TypeAlias = dict[tuple[TypeRef, TypeRef], bool]
-"""Which types say the same. Those that are being compared further out count as equal, or it would never end."""
+"""Which types are equivalent. Types whose comparison is in progress count as equal, so that recursion ends."""
 
 
 class Equality:
     """Compares types of an old revision with types of a new one by what they admit.
 
-    Names, aliases, nesting and order of unions, order of members, formats and prose make no difference. `pairs` are
-    definitions that count as equal without a look inside, by their old name and their new one.
+    Names, aliases, nesting and order of unions, order of properties, formats and prose are ignored. `pairs` are
+    definitions that count as equal without comparing them, as old name and new name.
     """
 
     def __init__(self, old: Protocol, new: Protocol, pairs: Iterable[tuple[str, str]] = ()) -> None:
@@ -25,16 +25,16 @@ class Equality:
         self._known: Answers = {}
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
-        """Whether the two types say the same."""
+        """Whether the two types are equivalent."""
         if (old, new) not in self._known:
             answers: Answers = {}
             self._known[old, new] = self._same(old, new, answers)
-            # A yes may hang on a question that is open further out; a no never does.
+            # True may depend on a comparison still in progress; False never does.
             self._known |= {key: answer for key, answer in answers.items() if not answer}
         return self._known[old, new]
 
     def alike(self, old: Struct, new: Struct) -> bool:
-        """Whether two objects say the same, even if they are one of `pairs` themselves."""
+        """Whether two objects are equivalent, even if they are one of `pairs` themselves."""
         return self._contents(old, new, {})
 
     def _same(self, old: TypeRef, new: TypeRef, answers: Answers) -> bool:
@@ -58,7 +58,7 @@ class Equality:
         )
 
     def _member(self, old: TypeRef, new: TypeRef, answers: Answers) -> bool:
-        """Whether two members of unions, none of them a union, say the same."""
+        """Whether two union members, neither of them a union, are equivalent."""
         is_reference = isinstance(old, Ref) and isinstance(new, Ref)
         return self._same(old, new, answers) if is_reference else self._single(old, new, answers)
 
@@ -89,9 +89,9 @@ class Equality:
         return same and all(self._same(before[n].type, after[n].type, answers) for n in before)
 
     def likeness(self, old: Struct, new: Struct, ignored: frozenset[str] = frozenset()) -> float:
-        """How much of two objects is the same: the share of equal members (0 to 1), 0 if their constants differ.
+        """How similar two objects are: the share of equal properties (0 to 1), 0 if their constants differ.
 
-        A member of another type counts half, and those in `ignored` not at all while there are others.
+        A property with a different type counts half; those in `ignored` count only if there are no others.
         """
         if constants(old) != constants(new):
             return 0.0
@@ -104,11 +104,11 @@ class Equality:
 
 
 def _each(literal: Literal) -> tuple[Literal, ...]:
-    """The values, each as a constant, which tells true from 1."""
+    """The values, each as a constant, so that true and 1 differ."""
     return tuple(Literal(values=(value,)) for value in literal.values)
 
 
 def name_likeness(old: str, new: str) -> float:
-    """How alike two names are, whichever comes first (0 to 1)."""
+    """How similar two names are, in either order (0 to 1)."""
     a, b = old.lower(), new.lower()
     return max(SequenceMatcher(None, a, b).ratio(), SequenceMatcher(None, b, a).ratio())

@@ -1,4 +1,4 @@
-"""What a type comes down to: the members of a union, through its aliases, each once and no more than is needed."""
+"""The normal form of a type: the members of a union, through its aliases, each once and without redundant ones."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -29,7 +29,7 @@ def leaves(type_: TypeRef, protocol: Protocol) -> Iterator[TypeRef]:
 
 def _leaves(type_: TypeRef, protocol: Protocol, seen: set[TypeRef]) -> Iterator[TypeRef]:
     if isinstance(type_, Ref):
-        if type_ in seen:  # Aliases that refer to each other many times over would lead to as many ways.
+        if type_ in seen:  # Aliases that refer to each other repeatedly would give exponentially many paths.
             return
         seen.add(type_)
     target = protocol.resolve(type_)
@@ -46,9 +46,10 @@ def _leaves(type_: TypeRef, protocol: Protocol, seen: set[TypeRef]) -> Iterator[
 
 
 def forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
-    """Return the forms that a value may have, however the schema spells them.
+    """Return the forms that a value may have, regardless of notation.
 
-    Constants become one closed set, without those that another form admits anyway; anything is all there is to say.
+    Constants become one closed set, without those that another form admits; a type that admits anything is the only
+    form.
     """
     found = tuple(dict.fromkeys(leaves(type_, protocol)))
     if ANY in found:
@@ -70,12 +71,12 @@ def forms(type_: TypeRef, protocol: Protocol) -> tuple[TypeRef, ...]:
 
 
 def _each(values: Iterable[Scalar]) -> Iterator[Literal]:
-    """Iterate over the values as constants, which tell true from 1."""
+    """Iterate over the values as constants, so that true and 1 differ."""
     return (Literal(values=(value,)) for value in values)
 
 
 def is_json_value(union: Union, protocol: Protocol) -> bool:
-    """Whether a union spells out what every JSON value is: the scalars, and lists and maps of the union itself."""
+    """Whether a union is a definition of any JSON value: the scalars, and lists and maps of the union itself."""
     kinds: set[object] = set()
     for member in union.members:
         target = protocol.resolve(member)
@@ -89,17 +90,17 @@ def is_json_value(union: Union, protocol: Protocol) -> bool:
 
 
 def members(object_: Struct | MapOf) -> Mapping[str, Field]:
-    """Return the declared members of an object by their names."""
+    """Return the declared properties of an object by name."""
     return {f.wire_name: f for f in object_.fields} if isinstance(object_, Struct) else {}
 
 
 def rest_of(object_: Struct | MapOf) -> TypeRef | None:
-    """Return the type of the members that are not declared, None if there may be none."""
+    """Return the type of undeclared properties, None if they are not allowed."""
     return object_.extra if isinstance(object_, Struct) else object_.value
 
 
 def constants(struct: Struct) -> frozenset[tuple[str, Literal]]:
-    """Return the required constants of a struct, by which a union tells its members apart."""
+    """Return the required constants of a struct, which can discriminate the members of a union."""
     return frozenset(
         (f.wire_name, f.type)
         for f in struct.fields
@@ -108,7 +109,7 @@ def constants(struct: Struct) -> frozenset[tuple[str, Literal]]:
 
 
 def selectors(protocol: Protocol) -> frozenset[tuple[str, str]]:
-    """Return the members by whose constants some union tells its structs apart, each with the name of its struct."""
+    """Return the discriminator properties of all unions, each with the name of its struct."""
     found: set[tuple[str, str]] = set()
     for union in _unions(protocol):
         structs = [s for leaf in leaves(union, protocol) if isinstance(s := protocol.resolve(leaf), Struct)]

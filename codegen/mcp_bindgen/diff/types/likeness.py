@@ -1,4 +1,4 @@
-"""Which things of two sides are the same thing in two forms: members of unions, members of objects under new names."""
+"""Match union members and renamed properties between two sides."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -9,11 +9,11 @@ from mcp_bindgen.ir.scalars import fits
 from mcp_bindgen.ir.spell import spell
 
 SIMILAR = 0.6
-"""How alike two names must be for one to be the other's new form (0 to 1)."""
+"""How similar two names must be to count as a rename (0 to 1)."""
 ALIKE = 0.5
-"""How many of their members two objects must share to be one object in two forms (0 to 1)."""
+"""The share of properties that two objects must have in common to match (0 to 1)."""
 MAX_PAIRS = 150
-"""Pairs of members that are judged closely; in larger unions a name or a kind has to do."""
+"""The maximum number of member pairs compared in depth; in larger unions only names and kinds are compared."""
 
 _NUMBERS = (Kind.INTEGER, Kind.NUMBER)
 
@@ -22,9 +22,9 @@ Same = Callable[[TypeRef, TypeRef], bool]
 
 
 class Likeness:
-    """Judges how sure it is that two members of unions are the same one.
+    """Rates how certain it is that two union members correspond.
 
-    The same name and the same shape beat the same shape, that beats the same name, that beats what is only alike.
+    Same name and shape ranks highest, then same shape, then same name, then similarity.
     """
 
     def __init__(self, old: Protocol, new: Protocol, same: Same) -> None:
@@ -33,9 +33,9 @@ class Likeness:
         self._same = same
 
     def pairs(self, old: Sequence[TypeRef], new: Sequence[TypeRef]) -> list[tuple[TypeRef, TypeRef]]:
-        """Pair the members of two unions, the surest first; what is like nothing has no partner.
+        """Pair the members of two unions, the most certain first; some members may have no partner.
 
-        The order depends on neither the order of the members nor on which side is the old one.
+        The result depends neither on the order of the members nor on which side is the old one.
         """
         judge = self._like if len(old) * len(new) <= MAX_PAIRS else _roughly
         rows = [(judge(a, b), sorted((spell(a), spell(b))), a, b) for a in old for b in new]
@@ -86,7 +86,7 @@ def _roughly(old: TypeRef, new: TypeRef) -> float:
 
 
 def renamed(gone: Iterable[Field], come: Iterable[Field], same: Same) -> Mapping[str, str]:
-    """Return the members that only changed their names, old to new: same type and need, and names that are alike."""
+    """Return the properties that were only renamed, old to new: same type and optionality, and similar names."""
     rows: list[tuple[float, list[str], str, str]] = []
     arrived = list(come)
     for old in gone:
@@ -102,6 +102,6 @@ def renamed(gone: Iterable[Field], come: Iterable[Field], same: Same) -> Mapping
 
 
 def _names_alike(old: str, new: str) -> float:
-    """How alike two names are (0 to 1), the same from both sides; how words are joined does not count."""
+    """How similar two names are (0 to 1), in either order and ignoring how words are joined."""
     a, b = sorted(name.lower().replace("_", "").replace("-", "") for name in (old, new))
     return SequenceMatcher(None, a, b).ratio()

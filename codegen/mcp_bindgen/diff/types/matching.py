@@ -1,8 +1,8 @@
-"""Match the definitions of two revisions: which of the new ones is which of the old ones.
+"""Match the definitions of two revisions: find the new definition that corresponds to each old one.
 
-A definition is the same if it has the same name, unless the name means something else now. One without a partner of
-its name is matched by the place it stands at, which is how an inline object finds the definition that it became, then
-by its constants, its members and its name. Both ways round the same pairs are found.
+Definitions with the same name match, unless the name was reused for something else. The others are matched by place,
+which is how an inline object finds the definition that it became, then by constants, properties and names. Swapping
+the two sides gives the same pairs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,29 +27,29 @@ from mcp_bindgen.ir.nodes import (
 )
 
 SAME_PLACE = 0.3
-"""How much of two objects that stand at the same place must be the same for one to be the other's new form (0 to 1).
+"""How similar two objects at the same place must be to match (0 to 1).
 
-Where there is but one on each side, and one of them is inline, anything will do.
+If there is only one on each side and one of them is inline, they always match.
 """
 SAME_SHAPE = 0.6
-"""The same, wherever they stand, if their names are alike."""
+"""The same for objects at different places whose names are similar."""
 SAME_NAME = 0.5
-"""How alike two names must be (0 to 1)."""
+"""How similar two names must be (0 to 1)."""
 COVERED = 0.8
-"""How many of its members must be found in the parts that it was split into (0 to 1)."""
+"""The share of an object's properties that must occur in the parts that it was split into (0 to 1)."""
 MAX_CANDIDATES = 100_000
-"""How many old definitions times new ones are looked at for renames and splits: far more than real revisions have."""
+"""The maximum number of pairs considered for renames and splits: far more than real revisions need."""
 
 _EVERYWHERE = frozenset(("_meta", "jsonrpc", "id", "method", "params"))
-"""Members that say nothing on which definition it is: those of all messages, params and results."""
+"""Properties that do not help to identify a definition: those of all messages, params and results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """Which definitions are the same: `pairs` of an old name and a new one.
+    """Which definitions correspond: `pairs` of an old name and a new one.
 
-    `reused` are names that mean something else now. `splits` are old names with the new ones that share what it said,
-    `merges` new names with the old ones.
+    `reused` are names that now mean something else. `splits` maps old names to the new ones that they were split into,
+    `merges` maps new names to the old ones that were merged.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -85,7 +85,7 @@ class _Matcher:
         self._matched = {a for a, _ in self.pairs}, {b for _, b in self.pairs}
 
     def _swapped(self, common: list[str]) -> Iterator[tuple[str, str]]:
-        """Iterate over the names that changed hands: each old name, and the new one of the same definition."""
+        """Iterate over the names that were swapped: each old name, and the new name of the same definition."""
         changed = [name for name in common if _is_telling(self.old.definitions[name]) and not self._same(name, name)]
         for a in changed:
             b = next((b for b in changed if a != b and self._same(a, b) and self._same(b, a)), None)
@@ -93,7 +93,7 @@ class _Matcher:
                 yield a, b
 
     def _is_reused(self, name: str) -> bool:
-        """Whether a name means something else: an object became a union or a scalar, or shares no member with it."""
+        """Whether a name was reused: an object became a union or a scalar, or no property is shared."""
         old, new = self.old.definitions[name], self.new.definitions[name]
         if isinstance(old, Struct) and isinstance(new, Struct):
             names = [{f.wire_name for f in side.fields} - _EVERYWHERE for side in (old, new)]
@@ -114,7 +114,7 @@ class _Matcher:
         return gone, come
 
     def by_place(self) -> None:
-        """Match what stands at the same place of definitions that are matched, until nothing is found any more."""
+        """Match definitions at the same place of matched definitions, until no more are found."""
         for a, b in self._exchanges():
             self._place(Ref(name=a), Ref(name=b))
         seen: set[tuple[str, str]] = set()
@@ -135,7 +135,7 @@ class _Matcher:
                         yield a, b
 
     def _place(self, old: TypeRef, new: TypeRef) -> None:
-        """Match the aliases and the objects that stand at one place: the most alike first, where there are several."""
+        """Match the aliases and the objects at one place, the most similar first."""
         old, new = _unwrapped(old, new)
         for a in self._aliases(old, self.old):
             for b in self._aliases(new, self.new):
@@ -157,7 +157,7 @@ class _Matcher:
         self._matched[1].add(b)
 
     def _aliases(self, type_: TypeRef, protocol: Protocol) -> Iterator[str]:
-        """Iterate over the aliases that a type is, or that are among the members of a union as it is written."""
+        """Iterate over the aliases in a type: the type itself, or direct members of a union."""
         for member in type_.members if isinstance(type_, Union) else (type_,):
             if isinstance(member, Ref) and isinstance(protocol.definitions[member.name], Alias):
                 yield member.name
@@ -169,7 +169,7 @@ class _Matcher:
                 yield target
 
     def _is_free(self, a: str, b: str, *, alone: bool) -> bool:
-        """Whether two definitions may be matched: each has no partner, but that many inline objects may become one."""
+        """Whether two definitions may be matched: neither has a partner, but many inline objects may become one."""
         inline = _is_inline(self.old, a), _is_inline(self.new, b)
         taken = a in self._matched[0], b in self._matched[1]
         if inline[0] != inline[1] and alone:
@@ -177,7 +177,7 @@ class _Matcher:
         return not any(taken)
 
     def by_shape(self) -> None:
-        """Match definitions without a partner by their shape and their name, the most alike first."""
+        """Match definitions without a partner by shape and name, the most similar first."""
         gone, come = self.left_over()
         if len(gone) * len(come) > MAX_CANDIDATES:
             return
@@ -188,7 +188,7 @@ class _Matcher:
         self.by_place()
 
     def _likeness(self, a: str, b: str) -> float:
-        """How sure it is that a definition was renamed (0 to 1), 0 if it was not."""
+        """How certain it is that a definition was renamed (0 to 1)."""
         old, new = self.old.definitions[a], self.new.definitions[b]
         if isinstance(old, Alias) and isinstance(new, Alias) and name_likeness(a, b) >= SAME_NAME:
             return float(self._same(a, b))
@@ -202,14 +202,14 @@ class _Matcher:
         return likeness if likeness >= SAME_SHAPE and (telling or name_likeness(a, b) >= SAME_NAME) else 0.0
 
     def parts(self, whole: Struct, names: list[str]) -> list[str]:
-        """Return the new definitions that have most of the members of an old one; none, if they lack too many."""
+        """Return the new definitions that share most properties of an old one; none if too many are missing."""
         members = {f.wire_name for f in whole.fields} - _EVERYWHERE
         found = [name for name in names if self._is_part(whole, self.new.definitions[name])]
         covered = {f.wire_name for name in found for f in _fields(self.new.definitions[name])} & members
         return found if len(found) > 1 and len(covered) >= COVERED * len(members) else []
 
     def _is_part(self, whole: Struct, part: Definition) -> bool:
-        """Whether most members of an object are those of another, none with a constant that the other did not allow."""
+        """Whether most properties of an object belong to another, without constants that the other did not allow."""
         if not isinstance(part, Struct) or part.holder:
             return False
         names = [f.wire_name for f in part.fields if f.wire_name not in _EVERYWHERE]
@@ -228,19 +228,19 @@ class _Matcher:
 
 
 def _is_telling(definition: Definition) -> bool:
-    """Whether a definition says enough to be known by it under another name."""
+    """Whether a definition is distinctive enough to be recognized under a different name."""
     if isinstance(definition, Alias):
         return not isinstance(definition.type, Ref | Primitive)
     return bool(constants(definition)) or len({f.wire_name for f in definition.fields} - _EVERYWHERE) > 1
 
 
 def _best_first(rated: Iterable[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
-    """Sort candidates by likeness, then by that of their names; both ways round the order is the same."""
+    """Sort candidates by similarity, then by similarity of names; swapping the sides gives the same order."""
     return sorted(rated, key=lambda row: (-row[0], -name_likeness(row[1], row[2]), sorted(row[1:])))
 
 
 def _places(old: Definition, new: Definition) -> Iterator[tuple[TypeRef, TypeRef]]:
-    """Iterate over the types that stand at the same place of two definitions."""
+    """Iterate over the pairs of types at the same place of two definitions."""
     if isinstance(old, Struct) and isinstance(new, Struct):
         for field in old.fields:
             if (other := new.field(field.wire_name)) is not None:
@@ -250,7 +250,7 @@ def _places(old: Definition, new: Definition) -> Iterator[tuple[TypeRef, TypeRef
 
 
 def _unwrapped(old: TypeRef, new: TypeRef) -> tuple[TypeRef, TypeRef]:
-    """Look into lists and maps for as long as both are one."""
+    """Unwrap lists and maps as long as both types are of the same kind."""
     while True:
         match old, new:
             case ListOf(item=a), ListOf(item=b):
@@ -262,7 +262,7 @@ def _unwrapped(old: TypeRef, new: TypeRef) -> tuple[TypeRef, TypeRef]:
 
 
 def _splits(matcher: _Matcher, gone: list[str], come: list[str]) -> dict[str, tuple[str, ...]]:
-    """Find the objects whose members several others have now, each of which allows a part of what they did."""
+    """Find the objects whose properties several others now share, each of which admits a part of the old values."""
     found: dict[str, tuple[str, ...]] = {}
     if len(gone) * len(come) > MAX_CANDIDATES:
         return found
@@ -280,7 +280,7 @@ def _fields(definition: Definition) -> tuple[Field, ...]:
 
 
 def _is_copy(definition: Definition, protocol: Protocol) -> bool:
-    """Whether it is a message and that of no method: schema.json spells out a union of one member as that member."""
+    """Whether a definition is a message of no method: schema.json writes a union of one member out as that member."""
     return bool(method_constant(definition)) and definition.name not in {m.message for m in protocol.methods}
 
 

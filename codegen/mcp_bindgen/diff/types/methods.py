@@ -1,7 +1,7 @@
-"""Read the methods of two revisions in each other's light.
+"""Use the methods of each revision to complete those of the other.
 
-A schema says by its root unions which way a message travels, and by names which result answers a request. Where one
-side forgets a message, or has a new name for one of them, the other side says what is meant.
+A schema gives the direction of a message by its root unions, and the result of a request by names. If one side omits a
+message or renames a definition, the other side resolves it.
 """
 
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ from mcp_bindgen.diff.types.matching import match_definitions
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Ref, Struct
 
 _ALIKE = 0.3
-"""How much of two results must be the same for one to be the other under a new name (0 to 1)."""
+"""How similar two results must be to count as a rename (0 to 1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Two revisions whose methods agree where only one of them is explicit.
+    """Two revisions whose methods were completed from each other.
 
-    `guessed` are the methods of which neither side nor another revision says who sends them.
+    `guessed` are the methods whose sender neither side nor another revision states.
     """
 
     old: Protocol
@@ -28,7 +28,7 @@ class Settled:
 
 
 def settle(old: Protocol, new: Protocol) -> Settled:
-    """Return both revisions with the directions and the results of their methods settled."""
+    """Return both revisions with the directions and the results of their methods resolved."""
     sides = _directed(old, new), _directed(new, old)
     stated = {method.name for side in (old, new) for method in side.methods if method.is_directed}
     guessed = {
@@ -59,7 +59,7 @@ class _Results:
         self._pairs: frozenset[tuple[str, str]] | None = None
 
     def settled(self, *, old: bool) -> Protocol:
-        """Return one side, each of its requests with the result that the other side's shows to be meant."""
+        """Return one side, with the results of its requests corrected by the other side."""
         protocol, other = self._sides if old else self._sides[::-1]
         others = {method.name: method for method in other.methods}
         methods = tuple(self._answered(m, others.get(m.name), protocol, other, old=old) for m in protocol.methods)
@@ -80,14 +80,14 @@ class _Results:
         return replace(method, result=result, alternatives=tuple(dict.fromkeys([*named, *method.alternatives])))
 
     def _partner(self, result: str, *, old: bool) -> str | None:
-        """Return what one side calls a result of the other side."""
+        """Return the name on one side of a result of the other side."""
         if self._pairs is None:
             self._pairs = frozenset(match_definitions(*self._sides).pairs)
         found = next((pair[not old] for pair in sorted(self._pairs) if pair[old] == result), None)
         return found or self._most_alike(result, old=old)
 
     def _most_alike(self, result: str, *, old: bool) -> str | None:
-        """Return the definition that only one side has and that says most of what a result of the other side says."""
+        """Return the definition of one side only that is most similar to a result of the other side."""
         here, there = self._sides if old else self._sides[::-1]
         equality = Equality(*self._sides)
         whole = there.definitions[result]
@@ -102,5 +102,5 @@ class _Results:
 
 
 def _is_named(method: Method, protocol: Protocol) -> bool:
-    """Whether a request has a result of its name, so that nothing had to be guessed."""
+    """Whether a request has a result with a matching name, so that nothing was guessed."""
     return not method.is_request or f"{method.message.removesuffix('Request')}Result" in protocol.definitions

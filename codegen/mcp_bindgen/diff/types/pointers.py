@@ -1,4 +1,4 @@
-"""Find definitions and their members in the schema.json that a revision was read from."""
+"""Find definitions and their properties in the schema.json that a revision was read from."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,9 @@ from mcp_bindgen.ir.nodes import Definition, ListOf, MapOf, Protocol, Ref, Struc
 class Pointers:
     """JSON pointers (RFC 6901) into the schema.json of one revision.
 
-    An object that stands inline is found in the member that holds it. Behind a union or an intersection the way ends:
-    the IR does not know in which order the file lists their members. A revision that was read from a schema.ts alone
-    is taken to keep its definitions under ``$defs``.
+    An inline object is found in the property that contains it. Pointers stop at unions and intersections: the IR does
+    not record the order of their members. A revision that was read from a schema.ts alone is assumed to keep its
+    definitions under ``$defs``.
     """
 
     def __init__(self, protocol: Protocol) -> None:
@@ -25,12 +25,12 @@ class Pointers:
                     self._inline.setdefault(found, deeper)
 
     def of(self, name: str, member: str = "") -> str:
-        """Return where a definition is, or a member of it."""
+        """Return the pointer of a definition or of one of its properties."""
         here = self._inline.get(name, f"{self._container}/{escape_pointer(name)}")
         return f"{here}/properties/{escape_pointer(member)}" if member and not self._is_left_out(name, member) else here
 
     def rooted(self, pointer: str) -> str:
-        """Return a pointer into this file for one that begins at a definition by the name that the IR gives it."""
+        """Convert a pointer that begins with a definition's name in the IR to a pointer into this file."""
         _, _, name, *rest = pointer.split("/")
         here = name.replace("~1", "/").replace("~0", "~")
         if here not in self._protocol.definitions and self._protocol.container:
@@ -39,16 +39,16 @@ class Pointers:
         return start if self._is_left_out(here, rest[1] if len(rest) > 1 else "") else "/".join([start, *rest])
 
     def _is_left_out(self, name: str, member: str) -> bool:
-        """Whether the file does not declare a property where the definition is.
+        """Whether the file does not declare a property directly in the definition.
 
-        It stands below ``allOf``, or it is the `_meta` that the official converter leaves out of inline params.
+        It is below ``allOf``, or it is the `_meta` that the official converter omits from inline params.
         """
         definition = self._protocol.definitions.get(name)
         is_params = isinstance(definition, Struct) and definition.holder.endswith(".params")
         return self._is_joined(name) or (is_params and member == "_meta")
 
     def _is_joined(self, name: str) -> bool:
-        """Whether it is an intersection that stands inline: its members are in one of the schemas below ``allOf``."""
+        """Whether a type is an inline intersection: its properties are in one of the schemas below ``allOf``."""
         definition = self._protocol.definitions.get(name)
         return isinstance(definition, Struct) and bool(definition.holder and definition.bases)
 
@@ -63,7 +63,7 @@ class Pointers:
             yield f"{self.of(name)}/additionalProperties", definition.extra
 
     def _held(self, pointer: str, type_: TypeRef) -> Iterator[tuple[str, str]]:
-        """Iterate over the inline objects in a type, each with where it is."""
+        """Iterate over the inline objects in a type, each with its pointer."""
         match type_:
             case Ref(name=name):
                 definition = self._protocol.definitions[name]

@@ -11,7 +11,7 @@ _SIZES = ("min_length", "max_length", "min_items", "max_items", "min_properties"
 
 
 def bound_sites(old: Bounds, new: Bounds, kind: Kind | None = None) -> Iterator[BoundSite]:
-    """Iterate over the bounds that differ; bounds that admit the same values are the same bounds.
+    """Iterate over the bounds that differ; bounds that admit the same values are equal.
 
     Args:
         old: the old bounds.
@@ -25,7 +25,7 @@ def bound_sites(old: Bounds, new: Bounds, kind: Kind | None = None) -> Iterator[
 
 
 def _effective(bounds: Bounds, kind: Kind | None) -> Mapping[str, Edge]:
-    """Return the bounds that exclude something: one lower and one upper edge of a number, and what else is asserted."""
+    """Return the bounds that exclude something: at most one lower and one upper bound of a number, and all others."""
     found: dict[str, Edge] = {}
     for name, value in bounds_of(bounds).items():
         label = name.replace("_", " ")

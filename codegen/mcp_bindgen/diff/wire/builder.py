@@ -1,4 +1,4 @@
-"""Build values of one revision's types: small ones, and many different ones at the end of a way."""
+"""Build values of one revision's types: small ones, with many variants at the end of a path."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,12 +10,12 @@ from mcp_bindgen.ir.facts import admits
 from mcp_bindgen.ir.nodes import Bounds, Kind, ListOf, Literal, MapOf, Primitive, Protocol, Ref, Scalar, Struct, TypeRef
 
 MAX_LENGTH = 10_000
-"""The longest list or text that is tried, in items or characters."""
+"""The longest list or string that is tried, in items or characters."""
 MAX_DEPTH = 20
-"""How deep a value is built before it is cut off."""
+"""The maximum depth of a value."""
 
 ANY_KEY = "example"
-"""The name of a property of a map."""
+"""The property name used in maps."""
 
 _EXAMPLES: Mapping[str, Scalar] = {
     "CreateMessageResult.role": "assistant",
@@ -41,14 +41,14 @@ _EXAMPLES: Mapping[str, Scalar] = {
     "url": "https://example.com/",
     "version": "1.0.0",
 }
-"""Values that a peer might send, by the name of a property. One that its type does not admit is not used."""
+"""Realistic values by property name. Values that the type does not admit are not used."""
 
 _ANYTHING: tuple[Any, ...] = (None, True, 1, 1.5, "text", [], {})
 _ANCHORS = re.compile(r"\\[AZbB]|[\^$]")
 
 
 class Builder:
-    """Builds values of one protocol's types; `numbers` are worth a try, as a size and as a value."""
+    """Builds values of one protocol's types; `numbers` are candidates for sizes and values."""
 
     def __init__(self, protocol: Protocol, numbers: Sequence[float]) -> None:
         self._protocol = protocol
@@ -57,7 +57,7 @@ class Builder:
         self._sizes = [int(n) for n in self._numbers if n == int(n) and 0 <= n <= MAX_LENGTH]
 
     def along(self, type_: TypeRef, way: tuple[Step, ...]) -> Iterator[Any]:
-        """Iterate over values in which the way leads somewhere, and at its end over all that may stand there."""
+        """Iterate over values that contain the path, with all candidates at its end."""
         if not way:
             yield from self._samples(type_)
             return
@@ -65,7 +65,7 @@ class Builder:
         options = list(leaves(type_, self._protocol))
         if step.kind == "member":
             chosen = [leaf for leaf in options if isinstance(leaf, Ref) and leaf.name == step.name]
-            # A form that this side calls otherwise is what the rest of the way leads through.
+            # If this side has no form of that name, use any form that the rest of the path leads through.
             for leaf in chosen or options:
                 yield from self.along(leaf, rest)
             return
@@ -95,7 +95,7 @@ class Builder:
         if field is not None:
             yield from ({**smallest, name: value} for value in self.along(field.type, rest))
         elif struct.extra is not None and struct.indexed:
-            # The sender's object is said to have members of any name, so this one too.
+            # The sender's object may have properties of any name, so it may have this one.
             yield from ({**smallest, name: value} for value in self.along(struct.extra, ()))
 
     def _samples(self, type_: TypeRef) -> Iterator[Any]:
@@ -129,14 +129,14 @@ class Builder:
                     continue
 
     def smallest(self, type_: TypeRef, depth: int = 0, name: str = "") -> Any:
-        """Return a small value of a type; one that is not quite valid is found out later.
+        """Return a small value of a type; it is validated later.
 
         Args:
             type_: the type.
-            depth: how deep within a value it is.
+            depth: the current depth within a value.
             name: the property that holds it (``Tool.name``), which may suggest a value.
         """
-        # The same part of a value is made once: types that hold each other twice over would need as many of them.
+        # Build each part only once: types that contain each other twice would otherwise take exponential time.
         key = (type_, depth, name)
         if key not in self._made:
             self._made[key] = self._smallest(type_, depth, name)
@@ -167,7 +167,7 @@ class Builder:
                 return {}
 
     def _example(self, name: str) -> Scalar:
-        """Return a value that suits a property, None if none is known."""
+        """Return a realistic value for a property, or None."""
         member = name.rpartition(".")[2].rpartition("/")[2]
         return self._protocol.revision if member == "protocolVersion" else _EXAMPLES.get(name, _EXAMPLES.get(member))
 

@@ -1,4 +1,4 @@
-"""Collects what a comparison sees: each change once, with all the messages that carry it."""
+"""Collects the changes of a comparison: each change once, with all the messages that carry it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from mcp_bindgen.diff.types.pointers import Pointers
 from mcp_bindgen.diff.wire.spot import Spot
 
 Gate = Callable[[Carrier, Pair, frozenset[str]], str]
-"""What keeps a pair of peers from a message that leads to a change by those capabilities, empty if nothing."""
+"""Return the gate that keeps a pair of peers from a message with a change that needs these capabilities, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How a message leads to a change, and the capabilities without which it does not."""
+    """The path from a message to a change, and the capabilities that it needs."""
 
     steps: tuple[Step, ...]
     needs: frozenset[str]
@@ -23,7 +23,7 @@ class _Way:
 
 @dataclass(slots=True)
 class _Entry:
-    """One change, where it was seen first, and the ways to it."""
+    """One change, where it was first seen, and the paths to it."""
 
     rule: Rule
     effect: Change | None
@@ -34,13 +34,13 @@ class _Entry:
 
 
 class Changes:
-    """What was seen so far."""
+    """The changes seen so far."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, ...], _Entry] = {}
 
     def see(self, site: object, spot: Spot) -> None:
-        """Let the rules judge a site, and keep what they find."""
+        """Apply the rules to a site and record what they find."""
         for rule, (old, new) in judge(site):
             key = (rule.id, spot.before.place, old, new, spot.after.place)
             effect = rule.change_at(site) if rule.change_at else None
@@ -70,7 +70,7 @@ class Changes:
 
 
 def _gates(change: Change, ways: Mapping[Carrier, _Way], gate: Gate) -> dict[Pair, str]:
-    """Return what keeps each pair apart: only if nothing leads to the break around it."""
+    """Return the gate of each pair, unless some path to the break has none."""
     found: dict[Pair, str] = {}
     for pair in Pair:
         gates = [gate(c, pair, way.needs) for c, way in ways.items() if pair in breaks(change, c.travel)]

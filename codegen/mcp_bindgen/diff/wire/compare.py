@@ -1,4 +1,4 @@
-"""Compare two revisions message by message, following each value on its way from the sender to the receiver."""
+"""Compare two revisions message by message, following each value from the sender to the receiver."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,14 +20,14 @@ TRAVELS: Mapping[Direction, tuple[Travel, ...]] = {
     Direction.BOTH: (Travel.TO_SERVER, Travel.TO_CLIENT),
     Direction.EMBEDDED: (Travel.TO_CLIENT,),
 }
-"""The ways that the params of a method go."""
+"""The directions in which the params of a method are sent."""
 
 _BACK = {Travel.TO_SERVER: Travel.TO_CLIENT, Travel.TO_CLIENT: Travel.TO_SERVER}
 _ENVELOPE = ("id", "jsonrpc")
 
 
 def compare_messages(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
-    """Return all changes between two revisions that a message can show, each once, in a stable order."""
+    """Return all changes between two revisions that are visible in messages, each once, in a stable order."""
     settled = settle(old, new)
     old, new = settled.old, settled.new
     changes = Changes()
@@ -43,7 +43,7 @@ def compare_messages(old: Protocol, new: Protocol) -> tuple[Finding, ...]:
 
 
 def _doubted(finding: Finding, guessed: frozenset[str]) -> Finding:
-    """Return the finding without an error that rests on a guess: on a message that may never travel that way."""
+    """Downgrade an error that rests on a guess: the message may never be sent in that direction."""
     sure = {
         pair
         for carrier in finding.carriers
@@ -54,17 +54,17 @@ def _doubted(finding: Finding, guessed: frozenset[str]) -> Finding:
     if not doubtful:
         return finding
     names = ", ".join(name for name in finding.methods if name in guessed)
-    why = f"no root union of either side says who sends {names}"
+    why = f"no root union on either side says which side sends {names}"
     return replace(finding, unproven=doubtful, why_unproven=dict.fromkeys(sorted(doubtful), why))
 
 
 def renamed_methods(old: Protocol, new: Protocol) -> Mapping[str, str]:
-    """Return the methods that only changed their names, old name to new: those of one message definition."""
+    """Return the methods that were only renamed, old name to new: their message definition is the same."""
     return {a.name: b.name for a, b in _paired(old, new) if a and b and a.name != b.name}
 
 
 def _paired(old: Protocol, new: Protocol) -> list[tuple[Method | None, Method | None]]:
-    """Return the methods of both sides by name, and under a new name where the message is still called the same."""
+    """Return the methods of both sides by name; renamed methods are paired if the message keeps its definition name."""
     before, after = ({m.name: m for m in side.methods} for side in (old, new))
     gone = {_identity(m): m for m in old.methods if m.name not in after}
     come = {_identity(m): m for m in new.methods if m.name not in before}
@@ -85,7 +85,7 @@ class _Methods:
         self._walk = Walk(sides, changes.see)
 
     def method(self, before: Method | None, after: Method | None) -> None:
-        """Compare one method: whether it exists on each way, then what its messages carry."""
+        """Compare one method: whether it exists in each direction, then what its messages carry."""
         for travel in Travel:
             goes_on = all(m and any(_sent(m, t) for t in Travel) for m in (before, after))
             self._existence(_sent(before, travel), _sent(after, travel), travel, way=travel.value if goes_on else "")
@@ -97,7 +97,7 @@ class _Methods:
             self._results(before, after, Carrier(before.name, "result", _BACK[travel]))
 
     def _existence(self, before: Method | None, after: Method | None, travel: Travel, *, way: str) -> None:
-        """Compare whether a method is sent that way; a request that became a notification is gone and another came."""
+        """Compare whether a method is sent in a direction; a request that became a notification counts as removed."""
         if before and after and before.is_request == after.is_request:
             self._see(MethodSite(before=before, after=after), _spot(before, after, travel))
             return
@@ -107,7 +107,7 @@ class _Methods:
             self._see(MethodSite(before=None, after=after, way="" if before else way), _spot(after, after, travel))
 
     def _envelope(self, before: Method, after: Method) -> None:
-        """Compare what the definition of the message says of its frame, which it travels in in any case."""
+        """Compare what the message's definition says about its JSON-RPC frame, which is always there."""
         if Direction.EMBEDDED in (before.direction, after.direction):
             return
         definitions = self._sides.old.definitions[before.message], self._sides.new.definitions[after.message]
@@ -146,14 +146,14 @@ class _Methods:
 
 
 def _params_of(method: Method) -> Field | None:
-    """Return the params of a message as the property that they are."""
+    """Return the params of a message as a property."""
     if method.params is None:
         return None
     return Field(wire_name="params", type=Ref(name=method.params), required=method.params_required)
 
 
 def _shared(before: Method, after: Method) -> tuple[Travel, ...]:
-    """The ways that the method goes on both sides."""
+    """The directions that the method has on both sides."""
     return tuple(travel for travel in TRAVELS[before.direction] if travel in TRAVELS[after.direction])
 
 
@@ -168,7 +168,7 @@ def _spot(before: Method, after: Method, travel: Travel, member: str = "") -> Sp
 
 
 def _sent(method: Method | None, travel: Travel) -> Method | None:
-    """Return the method if it is a message of its own on that way; an embedded request is part of a result."""
+    """Return the method if it is a separate message in that direction; an embedded request is part of a result."""
     if method is None or method.direction is Direction.EMBEDDED or travel not in TRAVELS[method.direction]:
         return None
     return method

@@ -1,4 +1,4 @@
-"""Messages that show a change: one as the old revision has it, one as the new does, both as small as can be."""
+"""Messages that show a change: the smallest one of the old revision and the smallest of the new."""
 
 from itertools import islice
 from typing import Any
@@ -11,16 +11,16 @@ from mcp_bindgen.ir.nodes import Protocol
 
 
 class Examples:
-    """Finds for a message that proves a break what the other revision has in its place."""
+    """Finds the counterpart in the other revision of a message that proves a break."""
 
     def __init__(self, old: Protocol, new: Protocol) -> None:
         self._old = Exchange(old, {})
         self._new = Exchange(new, renamed_methods(old, new))
 
     def pair(self, finding: Finding, pair: Pair) -> tuple[Any, Any]:
-        """Return the message of the old revision and that of the new one; None where there is none to show.
+        """Return the messages of the old and the new revision, None for one that does not exist.
 
-        One of them is the witness. The other is valid for its own revision, and of the same method.
+        One of them is the witness. The other is valid for its own revision and has the same method.
         """
         witness = finding.witnesses.get(pair)
         if witness is None or finding.is_about_method:

@@ -1,7 +1,7 @@
-"""The messages of one revision: whole frames to try, and whether the revision accepts one or what it carries.
+"""The messages of one revision: candidate frames, and whether the revision accepts a frame or its content.
 
-A request that travels inside a result has no frame of its own: its frame is that of the result around it, and the frame
-of its answer is that of the request that repeats the first one.
+A request embedded in a result has no JSON-RPC frame: its frame is that of the result, and the frame of its response is
+the request that retries the original one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,13 +23,13 @@ from mcp_bindgen.ir.nodes import Direction, ListOf, MapOf, Method, Protocol, Ref
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A whole frame, and the path in it to what a carrier speaks of: the params, the result, or all of it."""
+    """A whole frame, and the path to the part that a carrier names: the params, the result, or the whole frame."""
 
     frame: Any
     path: tuple[str | int, ...] = ()
 
     def payload(self) -> Any:
-        """Return what the carrier speaks of; None if the frame leaves it out."""
+        """Return the part that the carrier names, or None if the frame lacks it."""
         found: Any = self.frame
         for step in self.path:
             try:
@@ -40,13 +40,13 @@ class Message:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether the frame has no such part."""
+        """Whether the frame lacks that part."""
         return bool(self.path) and self.path[0] not in self.frame
 
 
 @dataclass(frozen=True, slots=True)
 class _Host:
-    """The message around an embedded one: its method, the part, the type of that part, and the way within it."""
+    """The message around an embedded one: its method, the part, the type of that part, and the path within it."""
 
     method: Method
     part: str
@@ -55,7 +55,7 @@ class _Host:
 
 
 class Exchange:
-    """One revision, as a sender and as a receiver; `names` are the methods that carriers call otherwise."""
+    """One revision, as a sender and as a receiver; `names` maps the methods of carriers to this revision's names."""
 
     def __init__(self, protocol: Protocol, names: Mapping[str, str]) -> None:
         self.protocol = protocol
@@ -74,7 +74,7 @@ class Exchange:
         return method is not None and method.direction is Direction.EMBEDDED
 
     def forms(self, carrier: Carrier) -> tuple[str, ...]:
-        """Return the types that what a carrier speaks of may have."""
+        """Return the possible types of the part that a carrier names."""
         method = self._methods.get(carrier.method)
         return _forms(method, carrier.part) if method else ()
 
@@ -93,7 +93,7 @@ class Exchange:
         return self.takes_frame(carrier, message) and self._takes_payload(method, carrier, message)
 
     def takes_frame(self, carrier: Carrier, message: Message) -> bool:
-        """Whether this side has a message of that method which travels that way, in such a frame."""
+        """Whether this side has a message of that method in that direction and in such a frame."""
         method = self._methods.get(carrier.method)
         if method is None or method.direction is Direction.EMBEDDED:
             return False
@@ -108,16 +108,16 @@ class Exchange:
         return self._validator(_forms(method, carrier.part)).is_valid(message.payload())
 
     def takes(self, carrier: Carrier, message: Message) -> bool:
-        """Whether this side accepts what a carrier speaks of, in whichever frame it arrives."""
+        """Whether this side accepts the part that a carrier names, in any frame."""
         method = self._methods.get(carrier.method)
         return method is not None and self._takes_payload(method, carrier, message)
 
     def judge(self, carrier: Carrier, form: str = "") -> Validator | None:
-        """Return what validates what a carrier speaks of, None if this side has no such method.
+        """Return the validator for the part that a carrier names, None if this side has no such method.
 
         Args:
             carrier: the message.
-            form: the form of JSON-RPC message that the frame is; a receiver tells by the properties that it has.
+            form: the form of JSON-RPC message of the frame; receivers detect it by its properties.
         """
         if carrier.part == FRAME:
             return self._validator((form if form in self.protocol.definitions else FRAMES,))
@@ -132,7 +132,7 @@ class Exchange:
         return self._validators[names]
 
     def messages(self, carrier: Carrier, way: tuple[Step, ...], numbers: tuple[float, ...]) -> Iterator[Message]:
-        """Iterate over frames that are worth a try."""
+        """Iterate over candidate frames."""
         builder = Builder(self.protocol, numbers)
         if carrier.part == FRAME:
             frames = builder.along(Ref(name=FRAMES), way)
@@ -165,7 +165,7 @@ class Exchange:
         return envelope | ({"method": method.name} if part == "params" else {})
 
     def _real(self, frame: Any) -> Any:
-        """Return a frame of JSON-RPC with a method that exists, in a batch as well."""
+        """Replace the method of a JSON-RPC frame with an existing one, in batches too."""
         if isinstance(frame, list):
             batch = cast(Sequence[Any], frame)
             return [self._real(message) for message in batch]
@@ -186,7 +186,7 @@ class Exchange:
         return real
 
     def _host(self, method: Method, part: str) -> _Host | None:
-        """Find the first message, by method, that an embedded request or its answer travels in."""
+        """Find the first message, sorted by method, that contains an embedded request or its response."""
         target, host_part = (method.message, "result") if part == "params" else (method.result or "", "params")
         for host in sorted(self.protocol.methods, key=lambda m: m.name):
             for name in _forms(host, host_part):
@@ -196,7 +196,7 @@ class Exchange:
         return None
 
     def _way_to(self, target: str, start: str) -> tuple[Step, ...] | None:
-        """Return the shortest way from one definition to another that it holds, None if there is none."""
+        """Return the shortest path from one definition to another that it contains, or None."""
         pending: list[tuple[TypeRef, tuple[Step, ...]]] = [(Ref(name=start), ())]
         seen: set[TypeRef] = set()
         while pending:
@@ -220,7 +220,7 @@ class Exchange:
 
 
 def _forms(method: Method, part: str) -> tuple[str, ...]:
-    """Return the types that one part of a method's exchange may have."""
+    """Return the possible types of one part of a method's exchange."""
     if part == "params":
         return (method.params,) if method.params else ()
     return (method.result, *method.alternatives) if method.result else ()

@@ -1,4 +1,4 @@
-"""Compare what belongs to no single method: the frames of JSON-RPC, the codes of errors, the unions of results."""
+"""Compare what does not belong to a single method: JSON-RPC frames, error codes, unions of results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,18 +13,18 @@ from mcp_bindgen.diff.wire.walk import Sides, Walk
 from mcp_bindgen.ir.nodes import Definition, Literal, Protocol, Ref, Struct
 
 FRAME = "message"
-"""The part of a message that is all of it."""
+"""The part that is the whole message."""
 _PER_METHOD = ("params", "result")
-"""Members of frames that are compared for each method."""
+"""Properties of frames that are compared for each method."""
 _RESULTS: Mapping[str, Travel] = {"ClientResult": Travel.TO_SERVER, "ServerResult": Travel.TO_CLIENT}
 _LAST_ERROR, _FIRST_ERROR = -32000, -32768
-"""The range that JSON-RPC reserves for codes of errors (specification of JSON-RPC 2.0, section 5.1)."""
+"""The range that JSON-RPC reserves for error codes (specification of JSON-RPC 2.0, section 5.1)."""
 _OF_JSON_RPC = (-32700, -32600, -32601, -32602, -32603)
-"""The codes that JSON-RPC itself defines: every revision has them, whether its schema.json names them or not."""
+"""The codes that JSON-RPC itself defines: every revision has them, even if its schema.json does not name them."""
 
 
 def compare_frames(sides: Sides, changes: Changes) -> None:
-    """Compare the frames that messages travel in, both ways, without what each method puts into them."""
+    """Compare the JSON-RPC frames in both directions, without their method-specific content."""
     if FRAMES not in sides.old.definitions or FRAMES not in sides.new.definitions:
         return
     root_ = Ref(name=FRAMES)
@@ -46,7 +46,7 @@ def compare_frames(sides: Sides, changes: Changes) -> None:
 
 
 def compare_errors(old: Protocol, new: Protocol, changes: Changes) -> None:
-    """Compare the codes of errors, which either side may send; what is on the wire is the code, not its name."""
+    """Compare error codes, which either side may send; the wire carries the code, not its name."""
     _compare_moved(old, new, changes)
     is_named = all(any(_is_code(c.value) for c in side.constants) for side in (old, new))
     before, after = (_constants(side) if is_named else _stated(side.definitions) for side in (old, new))
@@ -60,7 +60,7 @@ def compare_errors(old: Protocol, new: Protocol, changes: Changes) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedCode:
-    """An error whose code is another since a revision, by the specification alone; `reason` says where."""
+    """An error whose code changed in a revision by the specification alone; `reason` says where."""
 
     name: str
     before: int
@@ -78,7 +78,7 @@ MOVED_CODES = (
         reason="server/resources, Error Handling: an unknown resource is invalid params; accept -32002 too",
     ),
 )
-"""What no schema states. A row whose codes a schema names fails a test."""
+"""Changes that no schema states. A row whose codes a schema names fails a test."""
 
 
 def _compare_moved(old: Protocol, new: Protocol, changes: Changes) -> None:
@@ -99,7 +99,7 @@ def _constants(protocol: Protocol) -> Mapping[str, int]:
 
 
 def _stated(definitions: Mapping[str, Definition]) -> Mapping[str, int]:
-    """Return the codes that definitions state: all that a schema.json without its schema.ts says."""
+    """Return the codes that definitions state: the only codes in a schema.json without its schema.ts."""
     found: dict[str, int] = {}
     for name, definition in definitions.items():
         code = definition.field("code") if isinstance(definition, Struct) else None
@@ -111,7 +111,7 @@ def _stated(definitions: Mapping[str, Definition]) -> Mapping[str, int]:
 
 
 def compare_result_types(sides: Sides, changes: Changes) -> None:
-    """Compare the unions that list the results; which request gets which is compared for each method."""
+    """Compare the unions that list the results; the result of each request is compared with its method."""
     for union, travel in _RESULTS.items():
         if union not in sides.old.definitions or union not in sides.new.definitions:
             continue
@@ -126,6 +126,6 @@ def compare_result_types(sides: Sides, changes: Changes) -> None:
 
 
 def _results(union: str, protocol: Protocol) -> set[str] | None:
-    """Return the names of the results, or None if the file has a copy of the only one instead of its name."""
+    """Return the names of the results, or None if the file has a copy of the only result instead of its name."""
     names = {leaf.name for leaf in leaves(Ref(name=union), protocol) if isinstance(leaf, Ref)}
     return None if union in names else names

@@ -1,4 +1,4 @@
-"""Two objects that stand at the same place: which of their properties belong together, and what kind they are of."""
+"""Two objects at the same place: which of their properties correspond, and what kind of objects they are."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Same = Callable[[TypeRef, TypeRef], bool]
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Two objects and the properties that each declares, but for some that are compared elsewhere."""
+    """Two objects and the properties that each declares, except some that are compared elsewhere."""
 
     old: Object
     new: Object
@@ -39,11 +39,11 @@ class Pairing:
         return [self.after[name] for name in sorted(self.after.keys() - self.before.keys())]
 
     def undeclared(self, name: str) -> TypeRef | None:
-        """Return the type by which the side that does not declare a property admits it, None if it refuses it."""
+        """Return the type that the other side admits for a property that it does not declare, None if it rejects it."""
         return rest_of(self.new if name in self.before else self.old)
 
     def ground(self, name: str, protocols: tuple[Protocol, Protocol], *, in_capabilities: bool) -> Ground:
-        """Say what kind of object a property belongs to that only one side declares."""
+        """Return the kind of object that contains a property which only one side declares."""
         lacking, having, protocol = (
             (self.new, self.old, protocols[1]) if name in self.before else (self.old, self.new, protocols[0])
         )
@@ -58,14 +58,14 @@ class Pairing:
         return Ground.SCHEMA if is_indexed and self._holds_schema() else Ground.OPEN
 
     def _holds_schema(self) -> bool:
-        """Whether the object is a JSON Schema, whose properties are keywords of that language, declared or not."""
+        """Whether the object is a JSON Schema, whose properties are keywords, declared or not."""
         return any(_is_schema(name, field) for side in (self.before, self.after) for name, field in side.items())
 
     def moves(self, inner: "Pairing", same: Same) -> Iterator[tuple[Field, Field, bool]]:
-        """Iterate over the properties that went into an object beside them, or came out of it.
+        """Iterate over the properties that moved into or out of a sibling object.
 
         Yields:
-            The property outside, the property inside, and whether it went inwards.
+            The property outside, the property inside, and whether it moved inwards.
         """
         for outside, inside, inwards in ((self.gone(), inner.come(), True), (self.come(), inner.gone(), False)):
             for outer in outside:
@@ -75,7 +75,7 @@ class Pairing:
 
 
 def _is_moved(outer: Field, inner: Field, same: Same, *, inwards: bool) -> bool:
-    """Whether a property outside is one inside; `_meta` puts a prefix before the name."""
+    """Whether a property outside corresponds to one inside; names in `_meta` have a prefix."""
     if outer.wire_name != inner.wire_name.rpartition("/")[2] or outer.required != inner.required:
         return False
     return same(outer.type, inner.type) if inwards else same(inner.type, outer.type)

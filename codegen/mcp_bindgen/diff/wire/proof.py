@@ -1,4 +1,4 @@
-"""Prove a break: a value that its sender may send, and that its receiver refuses for what is at the changed place."""
+"""Prove a break: a value that its sender may send, and that its receiver rejects because of the changed place."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -12,14 +12,14 @@ from mcp_bindgen.diff.finding import Step
 from mcp_bindgen.diff.wire.builder import ANY_KEY
 
 MAX_CANDIDATES = 200
-"""How many values are tried for one break."""
+"""The number of values tried for one break."""
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _Value = TypeVar("_Value")
 
 
 class Proof(NamedTuple, Generic[_Value]):
-    """What came of the search for a proof: the value if `is_found`, and how many of those tried may be sent."""
+    """The result of the search for a proof: the value if `is_found`, and how many of the tried values may be sent."""
 
     is_found: bool
     value: _Value | None
@@ -29,7 +29,7 @@ class Proof(NamedTuple, Generic[_Value]):
 def prove(
     candidates: Iterable[_Value], *, sends: Callable[[_Value], bool], refuses: Callable[[_Value], bool]
 ) -> Proof[_Value]:
-    """Look for the first candidate that its sender may send and its receiver refuses."""
+    """Find the first candidate that its sender may send and its receiver rejects."""
     sent = 0
     for value in islice(candidates, MAX_CANDIDATES):
         if sends(value):
@@ -40,12 +40,12 @@ def prove(
 
 
 def numbers_in(*readings: str) -> tuple[float, ...]:
-    """Return the numbers in what the two sides say: values to try, and sizes."""
+    """Return the numbers in the readings of the two sides: values to try, and sizes."""
     return tuple(float(number) for number in _NUMBER.findall(" ".join(readings))[:10])
 
 
 def are_about(errors: Iterable[ValidationError], way: tuple[Step, ...]) -> bool:
-    """Whether one of the errors, or of those in the branches of a union, is about what a way leads to."""
+    """Whether one of the errors, including those in branches of a union, concerns the end of a path."""
     return any(_is_about(error, way) for error in _all(errors))
 
 
@@ -56,7 +56,7 @@ def _all(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
 
 
 def _is_about(error: ValidationError, way: tuple[Step, ...]) -> bool:
-    """Whether an error is at the end of the way or below it, or at the object that lacks or refuses the property."""
+    """Whether an error is at the end of the path or below it, or at the object that lacks or rejects the property."""
     there = path(way)
     at = list(error.absolute_path)
     if at[: len(there)] == there:
@@ -66,12 +66,12 @@ def _is_about(error: ValidationError, way: tuple[Step, ...]) -> bool:
 
 
 def turned(step: Step) -> Step:
-    """Return a step by the names of the other side."""
+    """Return a step with the names of the other side."""
     return replace(step, name=step.was, was=step.name) if step.was else step
 
 
 def path(way: tuple[Step, ...]) -> list[str | int]:
-    """Return a way as the keys and indexes of JSON values."""
+    """Return a path as the keys and indexes of JSON values."""
     return list(_path(way))
 
 
@@ -84,7 +84,7 @@ def _path(way: tuple[Step, ...]) -> Iterator[str | int]:
 
 
 def _names(way: tuple[Step, ...]) -> Iterator[str]:
-    """Iterate over the names that the last property of the way may have."""
+    """Iterate over the possible names of the path's last property."""
     for step in reversed(way):
         if step.kind == "field":
             yield from (step.name, step.was)

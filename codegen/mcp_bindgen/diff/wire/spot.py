@@ -1,4 +1,4 @@
-"""Where a comparison has come to: the place as each side calls it, the message, and the way from its root."""
+"""The current position of a comparison: the place on each side, the message, and the path from its root."""
 
 from dataclasses import dataclass, replace
 
@@ -9,10 +9,10 @@ from mcp_bindgen.ir.nodes import Alias, Protocol, Ref, Struct, TypeRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """A place on one side, by the names of that side.
+    """A place on one side, with the names of that side.
 
-    `pointer` leads to it in the side's schema.json. Within a union that stands inline it is `fixed`: the IR no longer
-    knows in which order the file has the members.
+    `pointer` is its JSON pointer in the side's schema.json. Within an inline union it is `fixed`: the IR does not
+    record the order of the members in the file.
     """
 
     place: str
@@ -21,16 +21,16 @@ class End:
     fixed: bool = False
 
     def on(self, place: str, pointer: str = "") -> "End":
-        """Return the end that is called by that place and is so much deeper in the file."""
+        """Return the end with that place name, so many pointer steps deeper in the file."""
         return replace(self, place=place, pointer=self.pointer if self.fixed else self.pointer + pointer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """Where a comparison has come to on both sides.
+    """The position of a comparison on both sides.
 
-    `needs` are the capabilities without which the way is not gone. `in_capabilities` is true within what a peer says
-    that it can do.
+    `needs` are the capabilities that the path requires. `in_capabilities` is true within the declaration of a peer's
+    capabilities.
     """
 
     before: End
@@ -45,7 +45,7 @@ class Spot:
         return self._deeper("[]", "/items", Step("item"))
 
     def value(self) -> "Spot":
-        """Return the spot of the members of an object that are not declared."""
+        """Return the spot of an object's undeclared properties."""
         return self._deeper("{}", "/additionalProperties", Step("value"))
 
     def _deeper(self, mark: str, pointer: str, step: Step) -> "Spot":
@@ -60,7 +60,7 @@ class Spot:
         return replace(self, way=way, before=before, after=after)
 
     def field(self, old: str, new: str) -> "Spot":
-        """Return the spot of a member of an object, by its names on both sides."""
+        """Return the spot of a property, by its names on both sides."""
         before, after = _field(self.before, old), _field(self.after, new)
         return replace(self, before=before, after=after, way=(*self.way, _step("field", new, old)))
 
@@ -75,12 +75,12 @@ def _field(end: End, name: str) -> End:
 
 
 def pointer_to(name: str) -> str:
-    """Return the place of a definition in a schema.json."""
+    """Return the JSON pointer of a definition in a schema.json."""
     return f"/$defs/{escape_pointer(name)}"
 
 
 def through(end: End, type_: TypeRef, protocol: Protocol) -> End:
-    """Follow references in the file; an object that stands inline is where the reference to it is."""
+    """Follow references in the file; an inline object is at the place of its reference."""
     while isinstance(type_, Ref):
         definition = protocol.definitions[type_.name]
         if isinstance(definition, Struct) and definition.holder:
@@ -93,6 +93,6 @@ def through(end: End, type_: TypeRef, protocol: Protocol) -> End:
 
 
 def root(name: str, member: str = "") -> End:
-    """Return the end at a definition, or at a member of one."""
+    """Return the end at a definition, or at one of its properties."""
     end = End(place=name, subject=Subject(definition=name), pointer=pointer_to(name))
     return _field(end, member) if member else end

@@ -1,6 +1,6 @@
-"""Compare two types that stand at the same place of a message, down to their scalars.
+"""Compare two types at the same place of a message, down to their scalars.
 
-The walk finds out what belongs together; whether something changed there, the rules say.
+The walk pairs what corresponds; the rules decide whether something changed there.
 """
 
 from collections import Counter
@@ -21,14 +21,14 @@ from mcp_bindgen.ir.nodes import ANY, UNBOUNDED, Field, ListOf, MapOf, Primitive
 from mcp_bindgen.ir.spell import spell
 
 MAX_VISITS = 8
-"""How often the same two types are compared at one property, where aliases of aliases may stand without end."""
+"""How often the same two types are compared at one property, where aliases may be recursive."""
 
 See: TypeAlias = Callable[[object, Spot], None]
-"""Takes each site that a walk comes to, and where that is."""
+"""Receives each site that a walk visits, and its position."""
 
 
 class Sides:
-    """Two revisions, and which of their types are the same."""
+    """Two revisions, and which of their types are equivalent."""
 
     def __init__(self, old: Protocol, new: Protocol) -> None:
         self.old = old
@@ -40,10 +40,10 @@ class Sides:
         self._depth = 0
 
     def same(self, old: TypeRef, new: TypeRef) -> bool:
-        """Whether no rule would find anything between two types.
+        """Whether no rule finds a change between two types.
 
-        A type that refers to itself is taken as the same until a change is found. If one is, all that was concluded
-        meanwhile is forgotten, since it may rest on that.
+        A recursive type counts as equal until a change is found. If one is found, all conclusions made in the meantime
+        are discarded, since they may depend on that assumption.
         """
         key = (old, new)
         if key in self._same:
@@ -67,7 +67,7 @@ class Sides:
 
 
 class _ChangedError(Exception):
-    """Two types are not the same."""
+    """Two types are not equivalent."""
 
 
 def _refuse_changes(site: object, spot: Spot) -> None:
@@ -79,10 +79,7 @@ _NOWHERE = Spot(before=root(""), after=root(""), carrier=Carrier("", "", Travel.
 
 
 class Walk:
-    """Compares types, each pair of structs once for each message that carries them.
-
-    Properties of the names that are `skipped` are passed over.
-    """
+    """Compares types, each pair of structs once per message that carries them; ignores properties in `skipped`."""
 
     def __init__(self, sides: Sides, see: See, skipped: tuple[str, ...] = ()) -> None:
         self._sides = sides
@@ -99,9 +96,9 @@ class Walk:
             self.differing(old, new, spot)
 
     def differing(self, old: TypeRef, new: TypeRef, spot: Spot) -> None:
-        """Compare two types that are not known to be the same."""
+        """Compare two types that are not known to be equivalent."""
         spot = self._through(spot, old, new)
-        # An alias that refers to itself is looked into once at each property; structs are guarded by `_entered`.
+        # A recursive alias is expanded once at each property; structs are guarded by `_entered`.
         circle = (spot.carrier, old, new, spot.before.subject, spot.after.subject)
         if circle in self._within or self._visits[circle] >= MAX_VISITS:
             return
@@ -184,7 +181,7 @@ class Walk:
             self._declared(name, before, after, pairing, spot)
 
     def _declared(self, name: str, before: Field | None, after: Field | None, pairing: Pairing, spot: Spot) -> None:
-        """Compare a property that one side declares with what the other admits undeclared."""
+        """Compare a property that one side declares with the type that the other admits for undeclared properties."""
         undeclared = pairing.undeclared(name)
         protocols = self._sides.old, self._sides.new
         ground = pairing.ground(name, protocols, in_capabilities=spot.in_capabilities)
@@ -193,7 +190,7 @@ class Walk:
             self.types(before.type if before else undeclared, after.type if after else undeclared, spot)
 
     def _needing(self, name: str, pairing: Pairing, spot: Spot) -> Spot:
-        """Return the spot of a property, with the capability that it needs: one that was used without needs none."""
+        """Return the spot of a property, with its capability, unless the old revision did not require one."""
         sides = (
             (self._sides.old, pairing.old, pairing.before),
             (self._sides.new, pairing.new, pairing.after),
@@ -207,7 +204,7 @@ class Walk:
         return replace(spot, needs=spot.needs | set(paths)) if all(paths) else spot
 
     def _rest(self, pairing: Pairing, spot: Spot) -> None:
-        """Compare what may stand beside the declared properties."""
+        """Compare which undeclared properties are allowed."""
         old, new = rest_of(pairing.old), rest_of(pairing.new)
         if old is not None and new is not None:
             self.types(old, new, spot)
@@ -215,7 +212,7 @@ class Walk:
             self._see(RestSite(before=old is not None, after=new is not None), spot)
 
     def _moves(self, pairing: Pairing, spot: Spot, known: set[str]) -> set[str]:
-        """Compare properties that went into an object beside them, or came out of one; return their names outside."""
+        """Compare properties that moved into or out of a sibling object; return their names outside."""
         found: set[str] = set()
         for beside in sorted(pairing.before.keys() & pairing.after.keys()):
             types = pairing.before[beside].type, pairing.after[beside].type
@@ -253,7 +250,7 @@ def needing(spot: Spot, form: TypeRef, protocol: Protocol) -> Spot:
 
 
 def inside(old: Object, new: Object, spot: Spot) -> Spot:
-    """Return the spot within two objects: named after the structs, or the struct, that they are."""
+    """Return the spot within two objects, named after their structs."""
     first = next((side for side in (old, new) if isinstance(side, Struct)), None)
     if first is None:
         return spot

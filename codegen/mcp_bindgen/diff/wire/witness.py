@@ -1,8 +1,8 @@
-"""Find a message that proves a break: valid for its sender, refused by its receiver.
+"""Find a message that proves a break: valid for its sender, rejected by its receiver.
 
-Candidates are built along the way from the root of the message to the changed value, the rest of it as small as the
-sender's schema allows, and judged by `jsonschema` against the schemas of both sides. A message that is refused for
-another reason than the change proves nothing about it.
+Candidates are built along the path from the root of the message to the changed value, otherwise as small as the
+sender's schema allows, and validated by `jsonschema` against the schemas of both sides. A message that is rejected for
+any other reason does not prove the break.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from mcp_bindgen.diff.wire.proof import Proof, are_about, numbers_in, prove, tur
 from mcp_bindgen.ir.nodes import Protocol
 
 _ELSEWHERE = (PROPERTY_MOVED,)
-"""Rules whose change is refused at another place than where the way leads."""
+"""Rules whose change is rejected at a place other than the end of the path."""
 
 
 class Witnesses:
@@ -30,7 +30,7 @@ class Witnesses:
         self._new = Exchange(settled.new, renamed_methods(settled.old, settled.new))
 
     def testify(self, finding: Finding) -> Finding:
-        """Return the finding with a message for each pair of peers that it breaks; where there is none, it says why."""
+        """Return the finding with a message for each pair of peers that it breaks, or the reason why there is none."""
         found: dict[Pair, Any] = {}
         reasons = dict(finding.why_unproven)
         for pair in sorted(finding.proven):
@@ -47,9 +47,9 @@ class Witnesses:
         return replace(finding, witnesses=found, unproven=frozenset(reasons), why_unproven=reasons)
 
     def _witness(self, finding: Finding, pair: Pair) -> tuple[Message | None, int]:
-        """Return a message that proves the break, or None and how many its sender could send in vain."""
+        """Return a message that proves the break, or None and the number of valid candidates tried."""
         valid = 0
-        # A message of its own says more than one inside another, and the shortest way most.
+        # A separate message is clearer than an embedded one, and the shortest path is clearest.
         carriers = sorted(finding.carriers.items(), key=lambda item: (self._embeds(item[0]), len(item[1]), item[0]))
         for carrier, way in carriers:
             if pair in breaks(finding.change, carrier.travel):
@@ -77,7 +77,7 @@ class Witnesses:
 
 
 def _refuses(receiver: Exchange, carrier: Carrier, message: Message, way: tuple[Step, ...]) -> bool:
-    """Whether a receiver refuses what a message carries for what is at the end of the way."""
+    """Whether a receiver rejects what a message carries because of the end of the path."""
     if carrier.part != FRAME and (not receiver.knows(carrier) or message.is_left_out):
         return not way and not receiver.takes(carrier, message)
     form = turned(way[0]).name if way and way[0].kind == "member" else ""
@@ -88,8 +88,8 @@ def _refuses(receiver: Exchange, carrier: Carrier, message: Message, way: tuple[
 
 def _reason(finding: Finding, tried: int, has_forms: bool) -> str:
     if not tried:
-        return "no message that the sender may send was found to lead there"
-    messages = "the one message" if tried == 1 else f"each of the {tried} messages"
+        return "no valid message of the sender was found that contains it"
+    messages = "the only message" if tried == 1 else ("both messages" if tried == 2 else f"all {tried} messages")
     steps = {step.kind for way in finding.carriers.values() for step in way}
-    why = ", as another form that it knows" if has_forms or "member" in steps else ""
-    return f"the receiver takes {messages} that the sender was found to be able to send there{why}"
+    why = ", as another form that it supports" if has_forms or "member" in steps else ""
+    return f"the receiver accepts {messages} tried{why}"
