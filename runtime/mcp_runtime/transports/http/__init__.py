@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from mcp_runtime.transports.http.events import EventStore, MemoryEventStore
+from mcp_runtime.transports.http.events import Event, EventStore, MemoryEventStore
 from mcp_runtime.transports.http.limits import HttpLimits
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mcp_runtime.transports.http.wire import HttpClientOptions
 
 __all__ = [
+    "Event",
     "EventStore",
     "HttpLimits",
     "HttpServerOptions",

@@ -24,6 +24,7 @@ from mcp_runtime.transports.http.asgi import (
 )
 from mcp_runtime.transports.http.checks import METHODS, Places, check_accept, check_content_type
 from mcp_runtime.transports.http.delays import Delays
+from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.pump import pump
@@ -66,7 +67,8 @@ class HttpApp:
         is_stateless: bool,
         limits: HttpLimits,
     ) -> None:
-        self.sessions = Sessions(servers, limits, None if is_stateless else events)
+        kept = None if is_stateless or events is None else EventLog(events)
+        self.sessions = Sessions(servers, limits, kept)
         self._versions = frozenset(revision.encode() for revision in revisions_of(servers))
         self._places = places
         self._principal = principal

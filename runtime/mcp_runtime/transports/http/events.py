@@ -3,21 +3,31 @@
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class Event(NamedTuple):
+    """A message that was sent on a stream of a session; those of one stream are numbered from 1 without gaps."""
+
+    session: str
+    stream: int
+    number: int
+    message: bytes
 
 
 class EventStore(Protocol):
     """Keeps the messages of streams. Calls come from the event loop's thread.
 
-    A stream belongs to one session, and its messages are numbered from 1 without gaps.
+    A store may be slow, and it may raise: messages leave without waiting for it. What it did not keep cannot be
+    resumed, everything else goes on.
     """
 
-    def append(self, session: str, stream: int, number: int, message: bytes) -> None:
-        """Keep one message. A store that is elsewhere writes it later: messages leave without waiting for it."""
+    async def append(self, events: Sequence[Event]) -> None:
+        """Keep messages, in their order."""
         ...
 
     async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
-        """Return the messages of a stream that follow a number, all that were appended before this was called.
+        """Return the messages of a stream that follow a number, with their numbers: all that were appended.
 
         None if some of them are no longer kept.
         """
@@ -71,17 +81,18 @@ class MemoryEventStore:
         """How many events are kept."""
         return sum(len(kept.messages) for session in self._sessions.values() for kept in session.streams.values())
 
-    def append(self, session: str, stream: int, number: int, message: bytes) -> None:
-        """Keep one message, and drop the oldest ones that are too many, too large or too old."""
+    async def append(self, events: Sequence[Event]) -> None:
+        """Keep messages, and drop the oldest ones that are too many, too large or too old."""
         now = self._clock()
-        held = self._sessions.get(session)
-        if held is None:
-            held = self._sessions[session] = _Session()
-        held.append(stream, number, message)
-        self._bytes += len(message)
-        self._order.append((now, session, stream, number))
-        while held.size > self._max_session_bytes:
-            self._bytes -= held.drop_oldest()
+        for session, stream, number, message in events:
+            held = self._sessions.get(session)
+            if held is None:
+                held = self._sessions[session] = _Session()
+            held.append(stream, number, message)
+            self._bytes += len(message)
+            self._order.append((now, session, stream, number))
+            while held.size > self._max_session_bytes:
+                self._bytes -= held.drop_oldest()
         self._drop(now)
 
     async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:

@@ -6,7 +6,7 @@ from typing import Final
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.transport import Identifying, Receiver
 from mcp_runtime.transports.http.asgi import Headers
-from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.stream import CommonStream, ResumableStream, Stream
 from mcp_runtime.transports.http.unread import Unread
@@ -56,7 +56,7 @@ class HttpSession:
     receiver: Receiver
 
     def __init__(
-        self, id_: str, limits: HttpLimits, events: EventStore | None, unread: Unread, principal: str | None
+        self, id_: str, limits: HttpLimits, events: EventLog | None, unread: Unread, principal: str | None
     ) -> None:
         self.id = id_
         self.limits = limits

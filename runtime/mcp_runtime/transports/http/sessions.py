@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.handshake.server import start_session
 from mcp_runtime.transports.http.asgi import Refusal
-from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.session import HttpSession
 from mcp_runtime.transports.http.unread import Unread
@@ -33,7 +33,7 @@ class Sessions:
         unread: counts what clients have not read yet, of all of them.
     """
 
-    def __init__(self, servers: "Sequence[AnyServer]", limits: HttpLimits, events: EventStore | None) -> None:
+    def __init__(self, servers: "Sequence[AnyServer]", limits: HttpLimits, events: EventLog | None) -> None:
         self._servers = servers
         self._limits = limits
         self._events = events

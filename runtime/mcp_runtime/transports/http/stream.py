@@ -6,7 +6,7 @@ from typing import Protocol
 
 from mcp_runtime.transports.http.asgi import Headers
 from mcp_runtime.transports.http.delays import Delay, resolve
-from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.outlet import Outlet
 from mcp_runtime.transports.http.unread import HIGH_WATER, Unread
@@ -25,7 +25,7 @@ class Owner(Protocol):
 
     id: str
     limits: HttpLimits
-    events: EventStore | None
+    events: EventLog | None
     unread: Unread
     primes: bool
 

@@ -294,26 +294,3 @@ async def test_nothing_is_lost_while_a_slow_store_looks_for_what_was_missed() ->
             said = [await again.message() for _ in range(7)]
         assert [one["params"]["data"] for one in said[:-1]] == ["before", 0, 1, 2, 3, 4]
         assert text_of(said[-1]) == "said"
-
-
-async def test_events_are_dropped_when_they_are_too_many_or_too_old() -> None:
-    now = [0.0]
-    store = MemoryEventStore(max_events=3, max_age=10, max_bytes=1000, max_session_bytes=500, clock=lambda: now[0])
-    for number in range(1, 6):
-        store.append("a", 1, number, b"x")
-    assert len(store) == 3
-    assert await store.after("a", 1, 2) == [(3, b"x"), (4, b"x"), (5, b"x")]
-    assert await store.after("a", 1, 1) is None
-    assert await store.after("b", 1, 2) is None
-    now[0] = 20
-    assert await store.after("a", 1, 4) is None and len(store) == 0
-    store.append("a", 1, 6, b"y" * 400)
-    store.append("a", 2, 1, b"y" * 400)
-    assert await store.after("a", 1, 5) is None, "one session has no more than its share"
-    assert await store.after("a", 2, 0) == [(1, b"y" * 400)]
-    store.append("b", 1, 1, b"y" * 499)
-    store.append("c", 1, 1, b"y" * 499)
-    assert await store.after("a", 2, 0) is None, "the oldest go first"
-    await store.forget("b")
-    assert await store.after("b", 1, 0) is None
-    assert await store.after("c", 1, 0) == [(1, b"y" * 499)]

@@ -1,0 +1,169 @@
+"""What streams send, on its way to an event store that may be slow, full or away: no stream waits for it."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from mcp_runtime.protocol.jsonrpc import MalformedMessage, parse
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.transports.http.asgi import Refusal
+from mcp_runtime.transports.http.events import Event, EventStore
+
+log: Final = logging.getLogger("mcp_runtime")
+
+TIMEOUT: Final = 2.0
+"""Seconds that a store may take."""
+PAUSE: Final = 1.0
+"""Seconds after a failure in which a store is asked for nothing."""
+MAX_WAITING: Final = 64 << 20
+"""How many bytes of messages may wait to be written."""
+MAX_LOST: Final = 20_000
+"""How many sessions are known to have lost events; the oldest are forgotten beyond that."""
+
+
+class EventLog:
+    """Writes events to a store, one batch after the other, and reads them back.
+
+    A store that fails loses what was sent meanwhile: the streams that it was sent on cannot be resumed, nor can older
+    ones of the same session. The messages themselves have left.
+
+    Args:
+        store: keeps the events.
+        timeout: seconds that it may take.
+        pause: seconds after a failure in which it is asked for nothing.
+    """
+
+    def __init__(self, store: EventStore, *, timeout: float | None = None, pause: float | None = None) -> None:
+        self._store = store
+        self._timeout = TIMEOUT if timeout is None else timeout
+        self._pause = PAUSE if pause is None else pause
+        self._waiting = _Batch()
+        self._leaving = self._waiting
+        self._writer: asyncio.Task[None] | None = None
+        self._resting_until = 0.0
+        self._is_failing = False
+        self._lost: dict[str, int] = {}
+
+    def append(self, session: str, stream: int, number: int, message: bytes) -> None:
+        """Keep one message, soon."""
+        waiting, event = self._waiting, Event(session, stream, number, message)
+        if self._resting_until and time.monotonic() < self._resting_until:
+            self._lose(event)
+            return
+        if waiting.size + len(message) > MAX_WAITING and waiting.events:
+            self._fail(f"more than {MAX_WAITING:,} bytes wait to be written", waiting.events)
+            waiting.events.clear()
+            waiting.size = 0
+        waiting.events.append(event)
+        waiting.size += len(message)
+        self._begin_to_write()
+
+    async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
+        """Return the messages of a stream that follow a number, all that were appended before this was called.
+
+        None if some of them are no longer kept.
+
+        Raises:
+            Refusal: the store fails (503).
+        """
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._written()
+                found = await self._store.after(session, stream, number)
+        except Exception as error:
+            self._fail(_described(error), ())
+            raise Refusal(503, "what was sent cannot be read now; try again later", [(b"retry-after", b"1")]) from None
+        # The store cannot know that the end of a stream is missing. A stream that is alive knows its end itself.
+        if found is None or (stream and self._lost.get(session, -1) >= stream):
+            return None
+        return found if _is_complete(found, number) else None
+
+    async def forget(self, session: str) -> None:
+        """Forget a session, which has ended: soon, and as far as the store can."""
+        self._lost.pop(session, None)
+        self._waiting.ended.append(session)
+        self._begin_to_write()
+
+    def _begin_to_write(self) -> None:
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        while self._waiting.events or self._waiting.ended:
+            batch = self._leaving = self._waiting
+            self._waiting = _Batch()
+            try:
+                async with asyncio.timeout(self._timeout):
+                    if batch.events:
+                        await self._store.append(batch.events)
+                    for session in batch.ended:
+                        await self._store.forget(session)
+            except Exception as error:
+                self._fail(_described(error), batch.events)
+            else:
+                self._succeed()
+            finally:
+                batch.written.set()
+
+    async def _written(self) -> None:
+        """Wait until everything that was appended before is written, or lost."""
+        if self._writer is not None and not self._writer.done():
+            await (self._waiting if self._waiting.events else self._leaving).written.wait()
+
+    def _fail(self, reason: str, events: Sequence[Event]) -> None:
+        for event in events:
+            self._lose(event)
+        self._resting_until = time.monotonic() + self._pause
+        if not self._is_failing:
+            self._is_failing = True
+            text = "the event store fails; answers go on, but streams of this time cannot be resumed: %s"
+            log.error(text, clipped(reason))
+
+    def _succeed(self) -> None:
+        self._resting_until = 0.0
+        if self._is_failing:
+            self._is_failing = False
+            log.warning("the event store works again")
+
+    def _lose(self, event: Event) -> None:
+        self._lost[event.session] = max(event.stream, self._lost.get(event.session, -1))
+        if len(self._lost) > MAX_LOST:
+            del self._lost[next(iter(self._lost))]
+
+
+class _Batch:
+    """What is written at once.
+
+    Attributes:
+        events: the events.
+        size: how many bytes their messages have.
+        ended: the sessions that have ended after them.
+        written: whether it was written, or lost.
+    """
+
+    __slots__ = ("ended", "events", "size", "written")
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.size = 0
+        self.ended: list[str] = []
+        self.written = asyncio.Event()
+
+
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _is_complete(found: Sequence[tuple[int, bytes]], after: int) -> bool:
+    """Whether messages follow a number without a gap, and each is one: a store is not trusted more than a peer."""
+    for expected, (number, message) in enumerate(found, after + 1):
+        try:
+            parse(message)
+        except MalformedMessage as error:
+            log.error("the event store returned what is not a message: %s", clipped(error.reason))
+            return False
+        if number != expected or b"\n" in message or b"\r" in message:
+            return False
+    return True
