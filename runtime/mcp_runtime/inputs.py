@@ -43,6 +43,9 @@ class SpentStates(Protocol):
         Args:
             state: what tells the state apart: 32 hexadecimal digits.
             until: when it expires, as Unix time in seconds; it need not be remembered for longer.
+
+        Raises:
+            Exception: this cannot be known. The call then fails; so it does if the answer takes longer than 5 seconds.
         """
         ...
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcp_runtime.caching import CacheHint
 from mcp_runtime.connection.chain import Proceed
 from mcp_runtime.connection.connection import Middleware
 from mcp_runtime.inputs import InputState, Suspended
 from mcp_runtime.limits import Limits, Trace
+
+if TYPE_CHECKING:
+    from mcp_runtime.fan_out import FanOut
 
 __all__ = ["ClientOptions", "Middleware", "Proceed", "ServerOptions", "Settings", "Trace"]
 
@@ -75,6 +78,8 @@ class ServerOptions(Settings):
         inputs: how handlers of the modern era wait for what they ask their client: `Suspended` in this process, or not
             at all, so that any process with the keys can go on (`InputState`). None to leave it to them, who then
             return an ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
+        fan_out: tells the other processes of this server what `resource_updated` and `list_changed` tell the clients of
+            this one; None if there are no others.
     """
 
     name: str = ""
@@ -86,3 +91,4 @@ class ServerOptions(Settings):
     logging: bool = True
     cache: Mapping[str, CacheHint] = field(default_factory=dict[str, CacheHint])
     inputs: Suspended | InputState | None = field(default_factory=Suspended)
+    fan_out: "FanOut | None" = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcp_runtime.features.inputs import sealed
 from mcp_runtime.inputs import InputState, MemorySpentStates
 from mcp_runtime.server import ServerOptions
 from support.asking import Known, Line, altered, asked, line, text
@@ -167,3 +168,28 @@ class TestLimits:
 
     def test_keys_are_not_shown(self) -> None:
         assert str(KEY) not in repr(InputState(keys=[KEY])) and "keys" not in repr(InputState(keys=[KEY]))
+
+    @pytest.mark.parametrize("error", [OverflowError("it is full"), TimeoutError()], ids=["raises", "hangs"])
+    async def test_what_cannot_be_checked_is_refused_and_may_be_sent_again(
+        self, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Away(MemorySpentStates):
+            is_away = True
+
+            async def spend(self, state: str, until: float) -> bool:
+                if self.is_away and isinstance(error, TimeoutError):
+                    await asyncio.sleep(1000)
+                if self.is_away:
+                    raise error
+                return await super().spend(state, until)
+
+        monkeypatch.setattr(sealed, "SPENT_TIMEOUT", 0.05)
+        spent = Away()
+        message = await again(Till(spent=spent), "changing")
+        refused = (await again(Till(spent=spent), "changing", **answered(message)))["error"]
+        assert refused == {"code": -32603, "message": "used requestStates cannot be checked now; try again later"}
+        [record] = caplog.records
+        assert record.getMessage().startswith("whether the requestState of tools/call was used cannot be found out: ")
+        assert record.exc_info is None
+        spent.is_away = False
+        assert text(await again(Till(spent=spent), "changing", **answered(message))) == "How much? accept"

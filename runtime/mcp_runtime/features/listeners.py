@@ -1,15 +1,21 @@
 """Who listens for changes in the modern era (2026-07-28, basic/patterns/subscriptions): requests that stay open."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_runtime.connection.connection import Connection, Exchange
 from mcp_runtime.errors import PeerError
+from mcp_runtime.features.news import RELAY, News, begun
 from mcp_runtime.handlers import Context, ServerHandlers
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod
 from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+
+if TYPE_CHECKING:
+    from mcp_runtime.features.relay import Relay
 
 MAX_LISTENERS: Final = 1_000
 """How many requests of one connection may listen at the same time."""
@@ -81,6 +87,9 @@ class Listeners:
         listener = _Listener(exchange, agreed)
         exchange.when_answered = listener.hold
         method = self._methods[names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED]
+        relay: Relay | None = self.server.__dict__.get(RELAY)
+        if relay is not None:
+            await relay.heard()
         await self._tell(listener, method, {"notifications": agreed})
         self._listening.append(listener)
         listen = self._methods[names.SUBSCRIPTIONS_LISTEN]
@@ -90,14 +99,22 @@ class Listeners:
     async def changed(self, area: str) -> int:
         """Tell who listens that a list has changed; returns how many were told."""
         wanting = [listener for listener in self._living() if listener.agreed.get(_flag(area))]
-        return await self._tell_all(wanting, names.list_changed(area), {})
+        return await begun([self._put(listener, names.list_changed(area)) for listener in wanting])
 
-    async def updated(self, uri: str) -> int:
-        """Tell who listens that a resource has changed, or a part of one; returns how many were told."""
+    async def updated(self, uri: str | None = None) -> int:
+        """Tell who listens that a resource has changed, or a part of one; returns how many were told.
+
+        Args:
+            uri: the resource; None for each that is listened for.
+        """
         wanting = [
-            listener for listener in self._living() if any(covers(held, uri) for held in listener.agreed.get(_URIS, ()))
+            (listener, held if uri is None else uri)
+            for listener in self._living()
+            for held in listener.agreed.get(_URIS, ())
+            if uri is None or covers(held, uri)
         ]
-        return await self._tell_all(wanting, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
+        told = dict.fromkeys(wanting)
+        return await begun([self._put(each, names.NOTIFICATIONS_RESOURCES_UPDATED, about) for each, about in told])
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Tell who listens for a notification, without waiting until they can take it."""
@@ -122,12 +139,14 @@ class Listeners:
                 self.subscriber.release({uri for one in gone for uri in one.agreed.get(_URIS, ())} - held)
         return self._listening
 
-    async def _tell_all(self, listeners: "list[_Listener]", name: str, arguments: Mapping[str, Any]) -> int:
-        for listener in listeners:
-            await self._tell(listener, self._methods[name], arguments)
-        return len(listeners)
+    def _put(self, listener: "_Listener", name: str, uri: str = "") -> "asyncio.Task[None] | None":
+        arguments = {"uri": uri} if uri else {}
+        tell = partial(self._tell, listener, self._methods[name], arguments)
+        return listener.news.put(self._connection, (name, uri), tell)
 
     async def _tell(self, listener: "_Listener", method: AnyMethod, arguments: Mapping[str, Any]) -> None:
+        if not listener.exchange.is_open:
+            return  # Nothing that belongs to it may follow its end.
         method, params = self._notification(listener, method, arguments)
         await self._connection.notify(method, params, exchange=listener.exchange)
 
@@ -145,14 +164,16 @@ class _Listener:
         exchange: the request, which is open for as long as it listens.
         agreed: what it is told of, by wire names.
         answer: what it is answered with in the end, as JSON.
+        news: what it is to be told.
     """
 
-    __slots__ = ("agreed", "answer", "exchange")
+    __slots__ = ("agreed", "answer", "exchange", "news")
 
     def __init__(self, exchange: Exchange, agreed: Mapping[str, Any]) -> None:
         self.exchange = exchange
         self.agreed = agreed
         self.answer = b""
+        self.news = News()
 
     def wants(self, name: str) -> bool:
         """Whether it is told of a change of a list, by the name of the notification."""

@@ -1,15 +1,16 @@
 """Who is told of changes (server/resources): subscribers of a resource, and all clients when a list changes."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from mcp_runtime import handlers
 from mcp_runtime.connection.connection import Connection
-from mcp_runtime.errors import ConnectionClosed, PeerError
+from mcp_runtime.errors import PeerError
 from mcp_runtime.features.listeners import Listeners, listeners_of
+from mcp_runtime.features.news import MAX_URI, RESOURCE, News, begun
 from mcp_runtime.handlers import Context, ServerHandlers, connections_of
 from mcp_runtime.method import NotificationMethod, RequestMethod
 from mcp_runtime.protocol import names
@@ -17,15 +18,14 @@ from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_runtime.protocol.legacy import State
 
+if TYPE_CHECKING:
+    from mcp_runtime.features.relay import Relay
+
 _FEATURE: Final = "subscriptions"
 _NEWS: Final = "subscriptions.news"
 
 MAX_SUBSCRIPTIONS: Final = 10_000
 """How many resources a client may subscribe to."""
-MAX_URI: Final = 8_192
-"""How many characters the URI of a resource may have for that."""
-MAX_NEWS: Final = 10_000
-"""How many different changes are kept for a client that does not read; the oldest are dropped beyond that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +104,102 @@ def _follow(connection: Connection, name: str, check: Callable[[str], None], cha
     connection.handle(method, handler)
 
 
+def _subscribed(connection: Connection) -> set[str]:
+    """Return the URIs that the client of a connection subscribed to."""
+    uris: set[str] = connection.features.get(_FEATURE, set())
+    return uris
+
+
 def is_subscribed(connection: Connection, uri: str) -> bool:
     """Whether the client of a connection subscribed to a resource, or to one that it is a part of."""
-    uris: set[str] = connection.features.get(_FEATURE, set())
+    uris = _subscribed(connection)
     if not uris or uri in uris:
         return bool(uris)
     ends = [place for place, character in enumerate(uri) if character == "/"]
     return any(uri[:end] in uris or uri[: end + 1] in uris for end in ends)
 
 
+def remember(server: ServerHandlers, connection: Connection) -> None:
+    """Keep a connection among those of its server for as long as it lives, and hear of changes in other processes."""
+    handlers.remember(server, connection)
+    if (relay := _relay(server)) is not None:
+        relay.listen()
+
+
 async def resource_updated(server: ServerHandlers, uri: str) -> int:
-    """Tell the subscribers of a resource, and of what it is a part of, that it changed; returns how many they are.
+    """Tell the subscribers of a resource, and of what it is a part of, that it changed.
 
     In the legacy era a session subscribes, in the modern era a request listens (`ServerOptions.resource_updates`).
+    Returns how many subscribers were told in this process; those in others are told by `ServerOptions.fan_out`.
     """
+    _pass_on(server, RESOURCE, uri)
+    return await _resource_updated(server, uri)
+
+
+async def list_changed(server: ServerHandlers, area: str) -> int:
+    """Tell all clients of a server that its list of ``tools``, ``prompts`` or ``resources`` changed.
+
+    Returns how many clients were told in this process; those in others are told by `ServerOptions.fan_out`.
+    """
+    _pass_on(server, area, "")
+    return await _list_changed(server, area)
+
+
+def _relay(server: ServerHandlers) -> "Relay | None":
+    """Return what joins a server with other processes, None if it is alone."""
+    if (fan_out := server.effective_options().fan_out) is None:
+        return None
+    from mcp_runtime.features.relay import relay_of  # Most servers are alone.
+
+    return relay_of(server, fan_out, partial(_tell_here, server))
+
+
+def _pass_on(server: ServerHandlers, what: str, uri: str) -> None:
+    if (relay := _relay(server)) is not None:
+        relay.publish(what, uri)
+
+
+async def _tell_here(server: ServerHandlers, what: str, uri: str) -> None:
+    """Tell the clients of this process of a change in another one."""
+    if what == RESOURCE:
+        await _resource_updated(server, uri)
+    elif what in names.AREAS:
+        await _list_changed(server, what, declared=True)
+    else:
+        await _all_changed(server)
+
+
+async def _all_changed(server: ServerHandlers) -> None:
+    """Tell all clients that everything which they want to hear of may have changed."""
+    for area in names.AREAS:
+        await _list_changed(server, area, declared=True)
+    for connection in _sessions(server):
+        for uri in tuple(_subscribed(connection)):
+            await _tell([connection], names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
+    for listeners in _listeners(server):
+        await listeners.updated()
+
+
+async def _resource_updated(server: ServerHandlers, uri: str) -> int:
     subscribers = [connection for connection in _sessions(server) if is_subscribed(connection, uri)]
     told = await _tell(subscribers, names.NOTIFICATIONS_RESOURCES_UPDATED, {"uri": uri})
     return told + sum([await listeners.updated(uri) for listeners in _listeners(server)])
 
 
-async def list_changed(server: ServerHandlers, area: str) -> int:
-    """Tell all clients of a server that its list of ``tools``, ``prompts`` or ``resources`` changed."""
-    told = await _tell(_sessions(server), names.list_changed(area), None)
+async def _list_changed(server: ServerHandlers, area: str, *, declared: bool = False) -> int:
+    """Tell clients that a list changed.
+
+    Args:
+        server: the server.
+        area: the list.
+        declared: whether to tell only those to whom this was declared.
+
+    Raises:
+        MissingCapability: it was not declared.
+    """
+    path = f"{area}.listChanged"
+    sessions = [each for each in _sessions(server) if not declared or declares(each.declared[each.side], path)]
+    told = await _tell(sessions, names.list_changed(area), None)
     return told + sum([await listeners.changed(area) for listeners in _listeners(server)])
 
 
@@ -141,8 +215,7 @@ def _listeners(server: ServerHandlers) -> list[Listeners]:
 
 async def _tell(connections: list[Connection], name: str, arguments: dict[str, Any] | None) -> int:
     """Tell several clients of a change, none of which waits for another; returns how many they are."""
-    telling: list[asyncio.Task[None]] = []
-    told = 0
+    telling: list[asyncio.Task[None] | None] = []
     for connection in connections:
         # A client that has not confirmed the handshake yet gets nothing but pings and log messages (basic/lifecycle).
         if connection.state is not State.READY or connection.binding is None:
@@ -150,47 +223,7 @@ async def _tell(connections: list[Connection], name: str, arguments: dict[str, A
         method = connection.binding.methods[name]
         assert isinstance(method, NotificationMethod)
         params = method.params.build(arguments) if method.params and arguments is not None else None
-        news: _News = connection.features.setdefault(_NEWS, _News())
-        news.put((name, arguments["uri"] if arguments else ""), partial(connection.notify, method, params))
-        if news.task is None:
-            news.task = connection.spawn(news.send())
-            telling.append(news.task)
-        told += 1
-    if telling:
-        # Those that read have been told after one turn of the event loop; nobody waits for the others.
-        await asyncio.wait(telling, timeout=0)
-    for task in telling:
-        if task.done() and not task.cancelled():
-            task.result()
-    return told
-
-
-class _News:
-    """What one client is to be told, and has not been: each change once, however often it came.
-
-    Attributes:
-        task: tells the client; None while there is nothing to tell.
-    """
-
-    __slots__ = ("_waiting", "task")
-
-    def __init__(self) -> None:
-        self._waiting: dict[tuple[str, str], Callable[[], Coroutine[Any, Any, None]]] = {}
-        self.task: asyncio.Task[None] | None = None
-
-    def put(self, change: tuple[str, str], tell: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Keep one more change."""
-        self._waiting.pop(change, None)
-        self._waiting[change] = tell
-        if len(self._waiting) > MAX_NEWS:
-            del self._waiting[next(iter(self._waiting))]
-
-    async def send(self) -> None:
-        """Tell the client, as fast as it reads."""
-        try:
-            while self._waiting:
-                tell = self._waiting.pop(next(iter(self._waiting)))
-                with suppress(ConnectionClosed):
-                    await tell()
-        finally:
-            self.task = None
+        news: News = connection.features.setdefault(_NEWS, News())
+        change = name, arguments["uri"] if arguments else ""
+        telling.append(news.put(connection, change, partial(connection.notify, method, params)))
+    return await begun(telling)

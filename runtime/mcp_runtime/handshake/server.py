@@ -10,7 +10,8 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import PeerError, RemoteProtocolError
-from mcp_runtime.handlers import ServerHandlers, answer_with, remember
+from mcp_runtime.features.subscriptions import remember
+from mcp_runtime.handlers import ServerHandlers, answer_with
 from mcp_runtime.handshake.arguments import check_handlers, warn_of_gaps
 from mcp_runtime.handshake.offer import Offer, Served, identity, introduced, server_features
 from mcp_runtime.method import RequestMethod

@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.answers import Handler
@@ -24,9 +24,13 @@ from mcp_runtime.features.inputs.record import Record
 from mcp_runtime.features.inputs.replay import Run
 from mcp_runtime.features.inputs.sealing import Seal, Unsealable
 from mcp_runtime.handlers import Context
-from mcp_runtime.inputs import InputState
+from mcp_runtime.inputs import InputState, SpentStates
 from mcp_runtime.method import AnyMethod, RequestMethod, WireType
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
+from mcp_runtime.protocol.text import clipped
+
+SPENT_TIMEOUT: Final = 5.0
+"""Seconds in which it must be known whether a state was used."""
 
 
 class SealedInputs:
@@ -107,7 +111,7 @@ class SealedInputs:
         """Return what is recorded of the call, with the answers that `go_on` let pass.
 
         Raises:
-            PeerError: the state was used.
+            PeerError: the state was used, or nobody can say whether it was.
         """
         params, spent = exchange.raw_params, self._settings.spent
         state: Any = params.get("requestState")
@@ -117,9 +121,24 @@ class SealedInputs:
         answers: dict[str, Any] = params["inputResponses"]
         for key, answer in answers.items():
             record.answered(key, answer)
-        if spent is not None and not await spent.spend(digest_of({"state": state}).hex(), record.until):
+        if spent is not None and not await self._spend(spent, exchange, state, record.until):
             raise unknown_state()
         return record
+
+    async def _spend(self, spent: SpentStates, exchange: Exchange, state: str, until: float) -> bool:
+        """Note that a state is used; returns whether this is the first time.
+
+        Raises:
+            PeerError: nobody can say whether it is.
+        """
+        try:
+            async with asyncio.timeout(SPENT_TIMEOUT):
+                return await spent.spend(digest_of({"state": state}).hex(), until)
+        except Exception as error:
+            reason = clipped(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+            text = "whether the requestState of %s was used cannot be found out: %s"
+            self._connection.complain(logging.ERROR, text, exchange.method.name, reason)
+            raise PeerError(INTERNAL_ERROR, "used requestStates cannot be checked now; try again later") from None
 
     def _opened(self, state: Any, method: str, params: Mapping[str, Any], requester: Requester) -> Record:
         try:

@@ -1,0 +1,63 @@
+"""How the processes of one server tell each other what has changed, so that each can tell its own clients."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Final, Protocol
+
+__all__ = ["FanOut", "MemoryFanOut"]
+
+MAX_WAITING: Final = 10_000
+"""How many messages a `MemoryFanOut` keeps for a server that does not take them."""
+
+
+class FanOut(Protocol):
+    """Carries short messages to all processes of a server, this one included.
+
+    It may be slow, it may raise, and it may lose messages, as long as it says so.
+    """
+
+    async def publish(self, message: bytes) -> None:
+        """Send a message to everyone who iterates over `messages` now.
+
+        Raises:
+            Exception: it may not have been sent; it is published again later.
+        """
+        ...
+
+    def messages(self) -> AsyncGenerator[bytes | None]:
+        """Iterate over the messages that are sent from now on.
+
+        None comes first, once nothing more is missed, and again whenever messages may have been lost.
+
+        Raises:
+            Exception: it cannot go on; it is called again later.
+        """
+        ...
+
+
+class MemoryFanOut:
+    """Joins server objects in the same event loop: in tests, or where several of them share their data."""
+
+    def __init__(self) -> None:
+        self._queues: set[asyncio.Queue[bytes | None]] = set()
+
+    async def publish(self, message: bytes) -> None:
+        """Send a message to everyone who iterates over `messages` now."""
+        for queue in tuple(self._queues):
+            if queue.qsize() < MAX_WAITING:
+                queue.put_nowait(message)
+            else:
+                while not queue.empty():
+                    queue.get_nowait()
+                queue.put_nowait(None)
+
+    async def messages(self) -> AsyncGenerator[bytes | None]:
+        """Iterate over the messages that are sent from now on; None where some of them were dropped."""
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._queues.add(queue)
+        try:
+            yield None
+            while True:
+                yield await queue.get()
+        finally:
+            self._queues.discard(queue)

@@ -1,0 +1,172 @@
+"""Changes on their way between the processes of one server."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing, suppress
+from typing import Any, Final, TypeAlias
+
+from pydantic_core import to_json
+
+from mcp_runtime.fan_out import FanOut
+from mcp_runtime.features.news import EVERYTHING, MAX_URI, RELAY, RESOURCE
+from mcp_runtime.handlers import ServerHandlers
+from mcp_runtime.json_text import NotIJson, read
+from mcp_runtime.protocol import names
+from mcp_runtime.protocol.text import clipped
+
+log: Final = logging.getLogger("mcp_runtime")
+
+MAX_MESSAGE: Final = 65_536
+"""How many bytes a message of another process may have."""
+MAX_WAITING: Final = 1_000
+"""How many changes wait to be published; beyond that, everything has changed."""
+TIMEOUT: Final = 5.0
+"""Seconds that publishing may take, and that a subscriber waits for the others to be heard."""
+PAUSES: Final = (0.1, 5.0)
+"""Seconds until what failed is tried again: at first, and at most."""
+
+Tell: TypeAlias = Callable[[str, str], Coroutine[Any, Any, None]]
+"""Tells the clients of this process what has changed, and which resource."""
+
+
+class Relay:
+    """Tells the other processes of a server what has changed here, and the clients here what has changed there.
+
+    Nobody waits for it: what cannot be published is kept and published later, and what may not have been heard of is
+    told to clients as a change of everything that they listen for.
+
+    Args:
+        name: what all processes call the server.
+        fan_out: carries the messages.
+        tell: tells the clients of this process.
+    """
+
+    def __init__(self, name: str, fan_out: FanOut, tell: Tell) -> None:
+        self._name = name
+        self._fan_out = fan_out
+        self._tell = tell
+        self._own = secrets.token_hex(8)
+        self._loop = asyncio.get_running_loop()
+        self._heard = asyncio.Event()
+        self._waiting: dict[bytes, None] = {}
+        self._sender: asyncio.Task[None] | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._failing: set[str] = set()
+
+    @property
+    def is_of_this_loop(self) -> bool:
+        """Whether it belongs to the event loop that runs now."""
+        return self._loop is asyncio.get_running_loop()
+
+    def publish(self, what: str, uri: str) -> None:
+        """Tell the other processes of a change, soon."""
+        waiting = self._waiting
+        if len(uri) > MAX_URI or len(waiting) >= MAX_WAITING:
+            waiting.clear()
+            what, uri = EVERYTHING, ""
+        waiting[to_json([self._own, self._name, what, uri])] = None
+        if self._sender is None:
+            self._sender = asyncio.create_task(self._send())
+
+    def listen(self) -> None:
+        """Hear what the other processes publish, from now on for as long as the event loop runs."""
+        if self._listener is None:
+            self._listener = asyncio.create_task(self._hear())
+
+    async def heard(self) -> None:
+        """Wait until nothing is missed any more; not for long, since whoever is there then is told that all is new."""
+        if not self._heard.is_set() and "hear" not in self._failing:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TIMEOUT):
+                    await self._heard.wait()
+
+    async def _send(self) -> None:
+        pause = PAUSES[0]
+        while self._waiting:
+            message = next(iter(self._waiting))
+            del self._waiting[message]
+            try:
+                async with asyncio.timeout(TIMEOUT):
+                    await self._fan_out.publish(message)
+            except Exception as error:
+                self._fails("publish", "changes cannot be told to other processes, and are kept: %s", error)
+                # What came meanwhile may leave first: changes have no order.
+                self._waiting[message] = None
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, PAUSES[1])
+            else:
+                self._works("publish", "changes are told to other processes again")
+                pause = PAUSES[0]
+        self._sender = None
+
+    async def _hear(self) -> None:
+        pause = PAUSES[0]
+        while True:
+            try:
+                async with aclosing(self._fan_out.messages()) as messages:
+                    async for message in messages:
+                        pause = PAUSES[0]
+                        await self._take(message)
+                raise ConnectionError("it ended")
+            except Exception as error:
+                self._heard.clear()
+                self._fails("hear", "changes in other processes are not heard of: %s", error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, PAUSES[1])
+
+    async def _take(self, message: bytes | None) -> None:
+        if message is None:
+            self._heard.set()
+            self._works("hear", "changes in other processes are heard of again; clients are told that all may be new")
+            await self._tell_all((EVERYTHING, ""))
+        elif (change := self._read(message)) is not None:
+            await self._tell_all(change)
+
+    async def _tell_all(self, change: tuple[str, str]) -> None:
+        try:
+            await self._tell(*change)
+        except Exception:
+            log.exception("the clients of this process cannot be told of a change")
+
+    def _read(self, message: bytes) -> tuple[str, str] | None:
+        """Return the change that a message tells of; None if it is not for this server, or not valid."""
+        try:
+            value = read(message) if len(message) <= MAX_MESSAGE else None
+        except NotIJson:
+            value = None
+        match value:
+            case [str(sender), str(name), str(what), str(uri)]:
+                if sender == self._own or name != self._name:
+                    return None
+                is_known = not uri and what in (*names.AREAS, EVERYTHING)
+                if is_known or (what == RESOURCE and 0 < len(uri) <= MAX_URI):
+                    return what, uri
+            case _:
+                pass
+        self._fails(
+            "read", "a message among those of the other processes is not one of theirs: %s", ValueError(message[:100])
+        )
+        return None
+
+    def _fails(self, what: str, text: str, error: Exception) -> None:
+        if what not in self._failing:
+            self._failing.add(what)
+            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            log.warning(text, clipped(reason))
+
+    def _works(self, what: str, text: str) -> None:
+        if what in self._failing:
+            self._failing.discard(what)
+            log.warning(text)
+
+
+def relay_of(server: ServerHandlers, fan_out: FanOut, tell: Tell) -> Relay:
+    """Return the relay of a server in this event loop."""
+    found: Relay | None = server.__dict__.get(RELAY)
+    if found is None or not found.is_of_this_loop:
+        options = server.effective_options()
+        name = f"{options.name or type(server).__name__} {server.__binding__.revision}"
+        found = server.__dict__[RELAY] = Relay(name, fan_out, tell)
+    return found

@@ -1,0 +1,277 @@
+"""Changes that reach the clients of other processes: here several server objects of one process, joined in memory."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from mcp_bindings import v2025_11_25 as legacy
+from mcp_bindings import v2026_07_28 as modern
+from mcp_runtime import fan_out as fan_outs
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.fan_out import FanOut, MemoryFanOut
+from mcp_runtime.features import relay
+from mcp_runtime.peer import Peer
+from mcp_runtime.server import ServerOptions, start_server
+from mcp_runtime.subscriptions import list_changed, resource_updated
+from mcp_runtime.transports.memory import memory_pair
+from support.channels import Stream, Streams
+from support.roles import make_server, returns
+from support.talk import of_sender
+
+URI = "file:///a"
+RESULTS = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+
+def options(fan_out: FanOut, name: str = "library") -> ServerOptions:
+    return ServerOptions(name=name, list_changed=True, resource_updates=True, fan_out=fan_out)
+
+
+def modern_server(fan_out: FanOut, name: str = "library") -> Any:
+    lists: dict[str, Any] = {
+        "list_tools": returns("ListToolsResult", tools=[], **RESULTS),
+        "list_resources": returns("ListResourcesResult", resources=[], **RESULTS),
+    }
+    return make_server("2026-07-28", options(fan_out, name), **lists)
+
+
+class Library(legacy.Server):
+    def __init__(self, fan_out: FanOut, name: str = "library") -> None:
+        self.options = options(fan_out, name)
+
+    async def list_tools(self, params: Any, ctx: Any) -> legacy.ListToolsResult:
+        return legacy.ListToolsResult(tools=[])
+
+    async def list_resources(self, params: Any, ctx: Any) -> legacy.ListResourcesResult:
+        return legacy.ListResourcesResult(resources=[])
+
+    async def subscribe(self, params: Any, ctx: Any) -> legacy.EmptyResult:
+        return legacy.EmptyResult()
+
+    async def unsubscribe(self, params: Any, ctx: Any) -> legacy.EmptyResult:
+        return legacy.EmptyResult()
+
+
+@dataclass
+class Worker:
+    """A server object, and one client of it that wants to hear of changes."""
+
+    server: Any
+    received: list[Any]
+
+    def heard(self) -> Counter[str]:
+        """Return the changes that its client heard of, and how often."""
+        methods = [(m["method"], m.get("params", {}).get("uri", "")) for m in self.received if "method" in m]
+        named = [f"{method.removeprefix('notifications/')} {uri}".strip() for method, uri in methods]
+        return Counter(name for name in named if "changed" in name or "updated" in name)
+
+
+class Workers:
+    """Makes workers of one era."""
+
+    def __init__(self, era: str, stack: AsyncExitStack) -> None:
+        self._era = era
+        self._stack = stack
+
+    async def start(self, fan_out: FanOut, name: str = "library") -> Worker:
+        server = Library(fan_out, name) if self._era == "legacy" else modern_server(fan_out, name)
+        worker = Worker(server, [])
+        here, there = memory_pair()
+        connection = await start_server(there, server)
+        self._stack.push_async_callback(connection.aclose)
+        traced = ClientOptions(trace=lambda way, message: worker.received.append(json.loads(message)))
+        client: Any = await (legacy if self._era == "legacy" else modern).Client.open(Peer(here), options=traced)
+        self._stack.push_async_callback(client.connection.aclose)
+        if self._era == "legacy":
+            await client.subscribe(uri=URI)
+        else:
+            await client.listen(tools=True, resource_list=True, resources=[URI])
+        await asyncio.sleep(0.02)
+        worker.received.clear()
+        return worker
+
+
+@pytest.fixture(params=["legacy", "modern"])
+async def workers(request: pytest.FixtureRequest) -> AsyncGenerator[Workers]:
+    async with AsyncExitStack() as stack:
+        yield Workers(request.param, stack)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relay, "PAUSES", (0.01, 0.05))
+    monkeypatch.setattr(relay, "TIMEOUT", 0.2)
+
+
+@contextmanager
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+    """Collect what is logged of fan-outs."""
+    lines: list[str] = []
+    yield lines
+    lines += [record.getMessage() for record in caplog.records if "process" in record.getMessage()]
+
+
+async def test_a_change_reaches_the_clients_of_all_workers_once(workers: Workers) -> None:
+    fan_out = MemoryFanOut()
+    one, two, three = [await workers.start(fan_out) for _ in range(3)]
+    assert await resource_updated(one.server, f"{URI}/b") == 1, "those that were told here are counted"
+    assert await list_changed(two.server, "tools") == 1
+    await asyncio.sleep(0.05)
+    expected = Counter({f"resources/updated {URI}/b": 1, "tools/list_changed": 1})
+    assert [worker.heard() for worker in (one, two, three)] == [expected] * 3
+
+
+async def test_servers_of_other_names_share_a_fan_out_and_hear_nothing_of_each_other(workers: Workers) -> None:
+    fan_out = MemoryFanOut()
+    one, other = await workers.start(fan_out), await workers.start(fan_out, "archive")
+    await list_changed(one.server, "tools")
+    await asyncio.sleep(0.05)
+    assert (one.heard().total(), other.heard().total()) == (1, 0)
+
+
+class Unreliable(MemoryFanOut):
+    """Fails as it is told to.
+
+    Attributes:
+        error: what publishing raises; `TimeoutError` makes it take forever.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.error: Exception | None = None
+
+    async def publish(self, message: bytes) -> None:
+        if isinstance(self.error, TimeoutError):
+            await asyncio.sleep(1000)
+        if self.error is not None:
+            raise self.error
+        await super().publish(message)
+
+    async def messages(self) -> AsyncGenerator[bytes | None]:
+        async for message in super().messages():
+            if message == b"break":
+                raise ConnectionResetError("cut")
+            yield message
+
+
+@pytest.mark.parametrize("error", [ConnectionError("no route"), TimeoutError()], ids=["raises", "hangs"])
+async def test_what_cannot_be_published_is_kept_and_nobody_waits_for_it(
+    workers: Workers, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    fan_out = Unreliable()
+    with logged(caplog) as lines:
+        one, two = await workers.start(fan_out), await workers.start(fan_out)
+        fan_out.error = error
+        async with asyncio.timeout(0.1):
+            for _ in range(3):
+                assert await resource_updated(one.server, URI) == 1
+        await asyncio.sleep(0.4)
+        assert two.heard().total() == 0
+        fan_out.error = None
+        async with asyncio.timeout(2):
+            while not two.heard():
+                await asyncio.sleep(0.01)
+    assert two.heard() == {f"resources/updated {URI}": 1}
+    assert [line.partition(":")[0] for line in lines] == [
+        "changes cannot be told to other processes, and are kept",
+        "changes are told to other processes again",
+    ]
+
+
+async def test_too_many_changes_become_one_of_everything(workers: Workers) -> None:
+    fan_out = Unreliable()
+    one, two = await workers.start(fan_out), await workers.start(fan_out)
+    fan_out.error = ConnectionError()
+    for number in range(relay.MAX_WAITING + 50):
+        await resource_updated(one.server, f"{URI}/{number}")
+    await resource_updated(one.server, f"{URI}/{'x' * 10_000}")
+    fan_out.error = None
+    await asyncio.sleep(0.2)
+    assert set(two.heard()) == {f"resources/updated {URI}", "resources/list_changed", "tools/list_changed"}
+
+
+async def test_after_a_pause_in_which_nothing_was_heard_all_may_be_new(
+    workers: Workers, caplog: pytest.LogCaptureFixture
+) -> None:
+    fan_out = Unreliable()
+    with logged(caplog) as lines:
+        worker = await workers.start(fan_out)
+        await fan_out.publish(b"break")
+        await asyncio.sleep(0.1)
+    everything = Counter({f"resources/updated {URI}": 1, "resources/list_changed": 1, "tools/list_changed": 1})
+    assert worker.heard() == everything
+    assert lines == [
+        "changes in other processes are not heard of: ConnectionResetError: cut",
+        "changes in other processes are heard of again; clients are told that all may be new",
+    ]
+
+
+async def test_a_worker_that_is_too_slow_is_told_so(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fan_outs, "MAX_WAITING", 10)
+    fan_out = MemoryFanOut()
+    one, two = await workers.start(fan_out), await workers.start(fan_out)
+    for number in range(40):
+        await fan_out.publish(json.dumps(["x", "nobody", "tools", str(number)]).encode())
+    await asyncio.sleep(0.05)
+    assert one.heard() == two.heard() and "tools/list_changed" in two.heard()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"",
+        b"\xff",
+        b"[" * 1000,
+        b"{}",
+        b'["x", "NAME", "tools"]',
+        b'["x", "NAME", "tools", "file:///a"]',
+        b'["x", "NAME", "planets", ""]',
+        b'["x", "NAME", "resource", ""]',
+        b'["x", "NAME", "resource", 1]',
+        b'["x", "NAME", "resource", "file:///a/' + b"x" * 9_000 + b'"]',
+        b'["x", "NAME", "tools", ""' + b" " * 70_000 + b"]",
+    ],
+    ids=lambda message: message[:40].decode("latin-1"),
+)
+async def test_messages_of_a_stranger_change_nothing(
+    workers: Workers, message: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    fan_out = MemoryFanOut()
+    with logged(caplog) as lines:
+        worker = await workers.start(fan_out)
+        name = f"library {worker.server.__binding__.revision}".encode()
+        for _ in range(3):
+            await fan_out.publish(message.replace(b"NAME", name))
+        await asyncio.sleep(0.02)
+        assert worker.heard().total() == 0
+        await fan_out.publish(b'["x", "NAME", "tools", ""]'.replace(b"NAME", name))
+        await asyncio.sleep(0.02)
+        assert worker.heard() == {"tools/list_changed": 1}
+    assert len(lines) == 1 and len(lines[0]) < 300
+
+
+async def test_a_listener_that_does_not_read_delays_nobody() -> None:
+    server = modern_server(MemoryFanOut())
+
+    class Deaf(Stream):
+        async def drain(self) -> None:
+            if len(self.got) > 1:
+                await asyncio.sleep(1000)
+
+    streams = Streams()
+    connection = await start_server(streams, server)
+    params = {"_meta": of_sender("2026-07-28", {}), "notifications": {"resourceSubscriptions": [URI]}}
+    deaf, good = Deaf(), Stream()
+    for number, channel in enumerate((deaf, good)):
+        streams.deliver(channel, id=number, method="subscriptions/listen", params=params)
+    await asyncio.sleep(0.05)
+    async with asyncio.timeout(1):
+        for number in range(20):
+            assert await resource_updated(server, f"{URI}/{number}") == 2
+    assert (len(deaf.got), len(good.got)) == (2, 21)
+    await connection.aclose()
