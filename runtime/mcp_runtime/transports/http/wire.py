@@ -11,11 +11,11 @@ import httpx2
 
 from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.protocol.text import clipped
+from mcp_runtime.transports.http.mirrored import VERSION
 
 BOTH: Final = "application/json, text/event-stream"
 EVENTS: Final = "text/event-stream"
 SESSION: Final = "mcp-session-id"
-VERSION: Final = "mcp-protocol-version"
 
 MAX_REDIRECTS: Final = 5
 MAX_ERROR_BYTES: Final = 64 << 10
