@@ -1,1 +1,1 @@
-"""The runtime of mcp-bindgen: what every generated revision stands on. It imports no generated module."""
+"""The runtime that all generated bindings use. It imports no generated module."""

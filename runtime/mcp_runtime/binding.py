@@ -1,4 +1,4 @@
-"""What a generated revision hands to the runtime."""
+"""What a generated revision passes to the runtime."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -7,25 +7,25 @@ from mcp_runtime.errors import BindingFormatError, PeerError
 from mcp_runtime.method import MethodTable
 
 FORMAT: Final = 2
-"""The format of bindings that this runtime reads; bindings of another format must be generated anew."""
+"""The bindings format that this runtime reads. Bindings in any other format must be regenerated."""
 
 
 class Binding:
     """One generated revision.
 
     Args:
-        format: the format that the bindings were generated in.
-        package: the package that holds them.
+        format: the version of the bindings format they were generated in.
+        package: the package that contains them.
         revision: the revision of the protocol.
-        era: how its conversations begin: ``legacy`` (with a handshake) or ``modern`` (without one).
-        has_batches: whether messages may come in arrays.
-        has_errors_without_id: whether an error response may leave out the id of its request.
-        result_tag: the property that tells the results of a request apart; empty if there is none.
-        methods: its methods by name.
-        errors: the exceptions for its error codes.
+        era: how conversations begin: ``legacy`` (with a handshake) or ``modern`` (without one).
+        has_batches: whether messages may arrive in JSON arrays.
+        has_errors_without_id: whether an error response may omit the id of its request.
+        result_tag: the property that distinguishes the kinds of result of one request; empty if there is none.
+        methods: the methods, by name.
+        errors: the exception class for each error code.
 
     Raises:
-        BindingFormatError: the bindings were generated for another runtime.
+        BindingFormatError: the bindings were generated for another version of the runtime.
     """
 
     __slots__ = (
@@ -66,7 +66,13 @@ class Binding:
         self.errors = errors
 
     def error(self, code: int, message: str, data: Any = None) -> PeerError:
-        """Make the exception for an error that a peer answered, of the class that stands for its code."""
+        """Return the exception for an error response, of the class registered for its code.
+
+        Args:
+            code: the JSON-RPC error code.
+            message: the peer's error message.
+            data: what the peer added, any JSON value; None if nothing.
+        """
         return self.errors.get(code, PeerError)(code, message, data)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How long clients of the modern era may keep results (2026-07-28, server/utilities/caching)."""
+"""How long clients of the modern era may cache results (2026-07-28, server/utilities/caching)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,14 +8,14 @@ __all__ = ["CacheHint"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheHint:
-    """How long the results of a method may be kept, and by whom; what a handler says itself comes first.
+    """How long the results of a method may be cached, and by whom. Values set by the handler take precedence.
 
     Attributes:
-        seconds: how long a result is fresh.
-        scope: ``public`` if it is the same for everybody, so that caches may share it between users.
+        seconds: how long a result stays fresh.
+        scope: ``public`` if the result is the same for every user, so that shared caches may store it.
 
     Raises:
-        ValueError: the time is below zero, or there is no such scope.
+        ValueError: `seconds` is negative, or `scope` is not a known scope.
     """
 
     seconds: float
@@ -23,11 +23,11 @@ class CacheHint:
 
     def __post_init__(self) -> None:
         if self.seconds < 0:
-            raise ValueError(f"a result is fresh for 0 seconds or more, not {self.seconds:g}")
+            raise ValueError(f"seconds: must be 0 or more, not {self.seconds:g}")
         if self.scope not in ("private", "public"):
-            raise ValueError(f"a scope is 'private' or 'public', not {self.scope!r}")
+            raise ValueError(f"scope: must be 'private' or 'public', not {self.scope!r}")
 
     @property
     def milliseconds(self) -> int:
-        """The time as the wire has it."""
+        """The duration in milliseconds, as sent on the wire."""
         return int(self.seconds * 1000)

@@ -1,4 +1,4 @@
-"""How a call leaves: the options that each takes, and what sends it."""
+"""How calls are sent: the options of a call, and the protocol of what sends it."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol, TypeVar
@@ -11,24 +11,30 @@ T = TypeVar("T")
 
 
 class Progress(Protocol):
-    """Is told how far a request has come: done so far, out of how much if known, and a message if there is one."""
+    """A callback for progress reports."""
 
     def __call__(self, progress: float, total: float | None, message: str | None, /) -> None:
-        """Take one report."""
+        """Handle one progress report.
+
+        Args:
+            progress: how much is done so far.
+            total: how much there is to do; None if unknown.
+            message: a text to show; None if there is none.
+        """
 
 
 class CallOptions:
-    """Options of one call that are not part of the message.
+    """Options of one call. They are not part of the message.
 
     Args:
-        timeout: seconds to wait for the answer, or for the next report of progress; None for the caller's default.
-        max_time: seconds to wait in all, however much progress is reported; None for the caller's default.
-        progress: is told how far the request has come; the token for that takes the place of one in `_meta`.
-        key: names what a server asks its client inside a result (2026-07-28, basic/patterns/mrtr), once per call; None
-            for a key that is made of the question. It has no effect on other requests.
+        timeout: seconds to wait for the answer or the next progress report; None for the caller's default.
+        max_time: seconds to wait in total, regardless of progress; None for the caller's default.
+        progress: called with each progress report. Its progress token replaces any in `_meta`.
+        key: identifies an input request that a server embeds in a result (2026-07-28, basic/patterns/mrtr); unique
+            within one call. None derives the key from the question. Ignored for other requests.
 
     Raises:
-        TypeError: a time is not a number, nothing can be told, or the key is not a text.
+        TypeError: a timeout is not a number, `progress` is not callable, or `key` is not a non-empty string.
     """
 
     __slots__ = ("key", "max_time", "progress", "timeout")
@@ -45,7 +51,7 @@ class CallOptions:
         _check_key(key)
         _check_seconds("max_time", max_time)
         if progress is not None and not callable(progress):
-            raise TypeError(f"progress is a function that takes three arguments, not {progress!r:.60}")
+            raise TypeError(f"progress: must be a function of three arguments, not {progress!r:.60}")
         self.key = key
         self.timeout = timeout
         self.max_time = max_time
@@ -54,27 +60,27 @@ class CallOptions:
 
 def _check_seconds(name: str, value: object) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise TypeError(f"{name} is a number of seconds, not {value!r:.60}")
+        raise TypeError(f"{name}: must be a number of seconds, not {value!r:.60}")
 
 
 def _check_key(key: object) -> None:
     if key is not None and (not isinstance(key, str) or not key):
-        raise TypeError(f"the key of a question is a text that is not empty, not {key!r:.60}")
+        raise TypeError(f"key: must be a non-empty string, not {key!r:.60}")
 
 
 _DEFAULTS: Final = CallOptions()
 
 
 def call_options(options: object) -> CallOptions:
-    """Return the options of a call as a program passed them; None are the defaults.
+    """Return call options as given, or the defaults for None.
 
     Raises:
-        TypeError: they are something else.
+        TypeError: `options` is not a `CallOptions`.
     """
     if options is None:
         return _DEFAULTS
     if not isinstance(options, CallOptions):
-        raise TypeError(f"the options of a call are an object, CallOptions(timeout=5), not {options!r:.60}")
+        raise TypeError(f"options: must be a CallOptions, such as CallOptions(timeout=5), not {options!r:.60}")
     return options
 
 
@@ -82,13 +88,13 @@ class Caller(Protocol):
     """Sends requests and notifications to the peer."""
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
-        """Send a request and wait for the result of its type."""
+        """Send a request and wait for its result."""
         ...
 
     async def request_as(
         self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
     ) -> T:
-        """Send a request and wait for a result of another type than the usual one."""
+        """Send a request and wait for a result of a type other than the usual one."""
         ...
 
     async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
@@ -96,5 +102,5 @@ class Caller(Protocol):
         ...
 
     def request_meta(self) -> Mapping[str, Any]:
-        """Return the `_meta` that every request must carry, by wire names; empty where none is required."""
+        """Return the `_meta` that every request must carry, keyed by wire names; empty if none is required."""
         ...

@@ -60,21 +60,21 @@ async def open_any(
     options: ClientOptions | None = None,
     require: Sequence[str] = (),
 ) -> Any:
-    """Begin the conversation in the newest revision that both sides speak.
+    """Open a conversation in the newest revision that both sides support.
 
-    With clients of both eras, the server is asked once which of them it is of; see `ClientOptions.era`.
+    If `clients` span both eras, the server is first asked which of them it supports; see `ClientOptions.era`.
 
     Args:
-        peer: where the server is.
+        peer: the server, as `connect_stdio` yields it.
         clients: the generated clients to choose from, one per revision.
-        handlers: answer what the server asks: of each revision at most one object.
-        options: who the client is, and how its connection behaves.
-        require: capabilities that the server must have, as paths.
+        handlers: answer the server's requests; at most one object per revision.
+        options: the client's identity and how its connection behaves.
+        require: capabilities that the server must declare, as paths such as ``tools`` or ``resources.subscribe``.
 
     Raises:
-        UnsupportedRevision: the server speaks none of these revisions.
-        ValueError: the options leave none of them.
-        MissingCapability: the server lacks a capability that is required.
+        UnsupportedRevision: the server supports none of these revisions.
+        ValueError: the options exclude all of `clients`.
+        MissingCapability: the server did not declare a required capability.
     """
     opening = Opening(peer, ClientOptions() if options is None else options)
     return await opening.open(clients, handlers, require)

@@ -1,7 +1,7 @@
-"""What pydantic is told beyond what annotations say: exact constants, and lists that stop at the first bad item.
+"""Adjustments to pydantic's core schemas: exact constants, and lists that stop at the first invalid item.
 
-To pydantic 1, 1.0 and true are the same constant, to JSON Schema only 1 and 1.0. An error for each item of a long list
-would take a hundred times the memory of the text.
+pydantic treats 1, 1.0 and true as the same constant; JSON Schema equates only 1 and 1.0. Reporting an error for each
+item of a long list would take a hundred times the memory of the text.
 """
 
 from typing import Any, Final
@@ -10,12 +10,12 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 _PARTS: Final = frozenset(("schema", "items_schema", "keys_schema", "values_schema"))
-"""Where a core schema holds the schema of a part."""
+"""Keys under which a core schema holds the schema of a part."""
 _KINDS: Final = frozenset((str, int, float, bool, None.__class__))
 
 
 class _ExactConstants:
-    """Metadata of a type in which a constant is one value of one type; fields of models need no such mark."""
+    """Metadata of a type that contains exact constants. Fields of models do not need it."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         exact: CoreSchema = with_exact_constants(handler(source))
@@ -26,9 +26,9 @@ EXACT_CONSTANTS: Final = _ExactConstants()
 
 
 def with_exact_constants(schema: Any) -> Any:
-    """Change a core schema so that its constants are exact, and its lists report only the first item that is wrong.
+    """Change a core schema so that constants match exactly and lists report only the first invalid item.
 
-    Models in it are left alone, since they were changed before.
+    Models in it are left alone, since they have already been changed.
     """
     match schema["type"]:
         case "literal":
@@ -48,7 +48,7 @@ def with_exact_constants(schema: Any) -> Any:
 
 
 def _in_part(part: Any) -> Any:
-    """Change a schema, or those in a list; a choice with a label is one of a callable discriminator, and a model."""
+    """Change a schema, or each schema in a list. Labelled choices belong to a callable discriminator and are models."""
     if part.__class__ is list:
         return [item if item.__class__ is tuple else with_exact_constants(item) for item in part]
     return with_exact_constants(part)
@@ -62,7 +62,7 @@ def _exact(literal: Any) -> Any:
 
 
 class _OneOf:
-    """Returns a value if it is one of some; a float without a fraction is the integer that it equals."""
+    """Return a value if it is one of the expected ones; a float without a fraction becomes the equal integer."""
 
     def __init__(self, expected: list[Any]) -> None:
         self._expected = frozenset((value.__class__, value) for value in expected)

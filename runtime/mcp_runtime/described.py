@@ -1,6 +1,6 @@
-"""The JSON Schema of a model, as `model_json_schema()` gives it: with descriptions, without defaults that mean absence.
+"""The JSON Schema of a model, as `model_json_schema()` returns it: with descriptions, without absence defaults.
 
-Nothing here is imported before a program asks for a JSON Schema.
+Imported only when a program asks for a JSON Schema.
 """
 
 import ast
@@ -21,12 +21,12 @@ _NO_DEFAULT = object()
 def described(
     model: type[BaseModel], schema: CoreSchema, handler: GetJsonSchemaHandler, absent: tuple[object, ...]
 ) -> JsonSchemaValue:
-    """Return the JSON Schema of a model; the docstrings of its fields become descriptions.
+    """Return the JSON Schema of a model, with field docstrings as descriptions.
 
     Args:
-        model: the class.
+        model: the model class.
         schema: its core schema.
-        handler: what pydantic makes the JSON Schema with.
+        handler: pydantic's JSON Schema handler.
         absent: the defaults that mean absence.
     """
     made = handler(_without_absent_defaults(schema, absent))
@@ -40,7 +40,7 @@ def described(
 
 
 def _without_absent_defaults(schema: Any, absent: tuple[object, ...]) -> Any:
-    """Return the core schema of a model without the defaults that mean absence: they are no values of JSON."""
+    """Return the core schema of a model without defaults that mean absence, since they are not JSON values."""
     if schema["type"] != "model-fields":
         return (
             {**schema, "schema": _without_absent_defaults(schema["schema"], absent)} if "schema" in schema else schema
@@ -59,7 +59,7 @@ def _without_absence(schema: Mapping[str, Any], absent: tuple[object, ...]) -> M
 
 @cache
 def _field_docs(cls: type) -> Mapping[str, str]:
-    """Return the docstrings of the fields that a class declares itself, by name; none where its source is gone."""
+    """Return the docstrings of the fields a class declares, by name; empty if its source is not available."""
     try:
         source = textwrap.dedent(inspect.getsource(cls))
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""Ask the person behind a client to fill in a form."""
+"""Ask the user of a client to fill in a form."""
 
 from mcp_runtime.features.elicitation.form import Action, FormAnswer, ask_form
 

@@ -1,4 +1,4 @@
-"""The errors of the runtime: what a peer answered, what a peer broke, what we were asked to break."""
+"""The errors of the runtime: error responses, protocol violations by the peer, and protocol violations by us."""
 
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ __all__ = [
 
 SITE: Final = "https://modelcontextprotocol.io/specification"
 _MAX_SHOWN: Final = 4000
-"""How many characters of an error are shown; a peer's message may have any number."""
+"""The maximum length of a displayed error, in characters. A peer's message may have any length."""
 
 
 def _shown(text: str) -> str:
@@ -28,7 +28,7 @@ def _shown(text: str) -> str:
 
 
 class McpError(Exception):
-    """The base of every error that the runtime raises; its text has no control characters, whoever wrote it."""
+    """Base class of all runtime errors. Its text never contains raw control characters, even from the peer."""
 
     def __str__(self) -> str:
         text = super().__str__()
@@ -36,24 +36,32 @@ class McpError(Exception):
 
 
 class BindingFormatError(McpError):
-    """Generated bindings do not fit this runtime."""
+    """The generated bindings are in a format that this runtime does not read.
+
+    Args:
+        package: the package of the bindings.
+        revision: the revision they were generated from.
+        found: their format.
+        expected: the format that this runtime reads.
+    """
 
     def __init__(self, package: str, revision: str, *, found: int, expected: int) -> None:
         super().__init__(
-            f"{package} was generated in format {found}, this runtime reads format {expected};"
-            f" generate it again: mcp-bindgen generate {revision}".rstrip()
+            f"{package} was generated in format {found}, but this runtime reads format {expected};"
+            f" regenerate it: mcp-bindgen generate {revision}".rstrip()
         )
 
 
 class PeerError(McpError):
-    """A peer answered a request with a JSON-RPC error (JSON-RPC 2.0, section 5.1).
+    """The peer answered a request with a JSON-RPC error (JSON-RPC 2.0, section 5.1).
 
     Args:
         code: the error code.
-        message: the peer's own words.
-        data: what the peer added, of any JSON type; None if nothing.
+        message: the peer's error message.
+        data: what the peer added, any JSON value; None if nothing.
 
-    A handler raises it to answer with an error of its own. One that came from the peer it asked is not passed on so.
+    Raise it in a handler to answer with that error. A `PeerError` that a handler received from another peer is not
+    forwarded as is.
     """
 
     is_from_peer = False
@@ -69,12 +77,12 @@ class PeerError(McpError):
 
 
 class ProtocolViolation(McpError):
-    """A message breaks the protocol.
+    """A message violates the protocol.
 
     Args:
-        revision: the revision that was spoken, `MCP` where that is not known.
-        method: the method of the message, None if it has none.
-        pointer: where in the message, as a JSON pointer.
+        revision: the revision in use, or `MCP` if none has been agreed yet.
+        method: the method of the message; None if it has none.
+        pointer: the location in the message, as a JSON pointer.
         reason: what is wrong there.
     """
 
@@ -88,20 +96,24 @@ class ProtocolViolation(McpError):
 
     @property
     def link(self) -> str:
-        """The page of the specification on the messages of the revision, or on all of it before one is agreed upon."""
+        """The specification page for the messages of the revision, or for the whole protocol if none is agreed."""
         return f"{SITE}/{self.revision}/schema" if self.revision[:1].isdigit() else SITE
 
 
 class LocalProtocolError(ProtocolViolation):
-    """We were asked to send what the protocol forbids."""
+    """This side tried to send something that the protocol forbids."""
 
 
 class RemoteProtocolError(ProtocolViolation):
-    """The peer sent what the protocol forbids."""
+    """The peer sent something that the protocol forbids."""
 
 
 class MethodNotImplemented(McpError):
-    """No handler answers a method."""
+    """No handler implements a method.
+
+    Args:
+        method: the name of the method.
+    """
 
     def __init__(self, method: str) -> None:
         super().__init__(f"{method} is not implemented here")
@@ -109,14 +121,19 @@ class MethodNotImplemented(McpError):
 
 
 class ConnectionClosed(McpError):
-    """The connection to the peer is gone; the text says why, in several lines if a server has crashed."""
+    """The connection to the peer is closed. The text says why; after a server crash it has several lines."""
 
     def __str__(self) -> str:
         return "\n".join(map(_shown, Exception.__str__(self).split("\n")))
 
 
 class RequestTimeout(McpError, TimeoutError):
-    """A peer did not answer in time; it was told that the answer is no longer wanted."""
+    """The peer did not answer in time. The request was cancelled.
+
+    Args:
+        method: the method of the request.
+        seconds: how long the call waited.
+    """
 
     def __init__(self, method: str, seconds: float) -> None:
         super().__init__(f"{method}: no answer within {seconds:g} s")
@@ -136,9 +153,9 @@ class UnsupportedRevision(McpError):
     """The two sides have no revision in common.
 
     Args:
-        wanted: the revisions that this side speaks.
-        offered: the revisions that the peer speaks, as far as it said so.
-        because: what it did instead of saying so; empty if nothing is known of that.
+        wanted: the revisions that this side supports.
+        offered: the revisions that the peer says it supports.
+        because: what the peer did instead of naming revisions; empty if unknown.
     """
 
     def __init__(self, wanted: tuple[str, ...], offered: tuple[str, ...], because: str = "") -> None:
@@ -154,12 +171,12 @@ class UnsupportedRevision(McpError):
 
 
 class MissingCapability(McpError):
-    """A peer did not declare a capability that is needed.
+    """The peer did not declare a capability that is needed.
 
     Args:
         capability: the path of the capability (``server.tools``).
-        purpose: what needs it: a method, or what the program required.
-        more: the paths of further ones that are needed and were not declared.
+        purpose: what needs it: a method, or a requirement of the program.
+        more: the paths of further capabilities that are needed and were not declared.
     """
 
     def __init__(self, capability: str, purpose: str, *more: str) -> None:

@@ -1,19 +1,19 @@
-"""Numbers that JSON has: none of them is infinite or NaN."""
+"""Checks for numbers that JSON cannot express: infinities and NaN."""
 
 from collections.abc import Iterable
 from math import isfinite
 from typing import Final, cast
 
 FINITE: Final = frozenset((str, int, bool, type(None)))
-"""The types of values in which no number can be infinite."""
-_ARRAYS: Final = (list, tuple)  # a tuple: a union would be made anew for each value that is looked at
+"""Types of values that cannot contain an infinite number."""
+_ARRAYS: Final = (list, tuple)  # a tuple: a union would be rebuilt for each value
 
 
 def refuse_non_finite(value: object) -> None:
-    """Check that no number in a value is infinite or NaN: JSON has none of them.
+    """Check that a value contains no infinite number and no NaN, which JSON cannot express.
 
     Raises:
-        ValueError: one is.
+        ValueError: it does.
     """
     if isinstance(value, dict):
         held: Iterable[object] = cast(dict[object, object], value).values()

@@ -1,4 +1,4 @@
-"""What answers a peer: the bases of generated handlers, and the context that each handler gets."""
+"""Base classes of generated handlers, and the context passed to each handler."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -22,12 +22,12 @@ _IMPLEMENTED = "_mcp_implemented"
 
 
 class Context(Generic[PeerT]):
-    """What a handler knows of the message it answers.
+    """The context of the message that a handler answers.
 
     Args:
-        peer: the stub of the side that sent the message.
-        request_id: the id of the request, None for a notification.
-        exchange: the message on its connection.
+        peer: the stub for the side that sent the message.
+        request_id: the id of the request; None for a notification.
+        exchange: the message on its connection; None if the handler is called without one.
     """
 
     def __init__(self, peer: PeerT, request_id: int | str | None = None, exchange: "Exchange | None" = None) -> None:
@@ -37,12 +37,12 @@ class Context(Generic[PeerT]):
 
     @property
     def request_id(self) -> int | str | None:
-        """The id of the request, None for a notification; a handler that asked for input has that of the retry."""
+        """The id of the request; None for a notification. After a handler asks for input, the id of the retry."""
         return self._request_id if self._exchange is None else self._exchange.id
 
     @property
     def peer(self) -> PeerT:
-        """The side that sent the message; what is sent by it belongs to the message, from whatever task."""
+        """The side that sent the message. Anything sent through it, from any task, belongs to this message."""
         exchange, peer = self._exchange, self._peer
         if exchange is None or not isinstance(peer, Stub):
             return peer
@@ -64,14 +64,14 @@ class Context(Generic[PeerT]):
 
     @property
     def connection(self) -> "Connection":
-        """The connection to the peer: who it is, what it can do."""
+        """The connection to the peer, with the peer's identity and capabilities."""
         return self.exchange.connection
 
     @property
     def requester(self) -> "Requester":
-        """Who sent the message: how it names itself (`info`), what it speaks and declared, its `principal`.
+        """The sender of the message: its name (`info`), revision, declared capabilities and `principal`.
 
-        In the modern era each request says this for itself, in the legacy era the handshake did for all.
+        In the modern era every request carries this information; in the legacy era it comes from the handshake.
         """
         return self.exchange.requester
 
@@ -82,63 +82,75 @@ class Context(Generic[PeerT]):
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the peer no longer wants the answer; the handler's task is cancelled as well."""
+        """Whether the peer cancelled the request. The handler's task is cancelled as well."""
         return self.exchange.is_cancelled
 
     @property
     def cancel_reason(self) -> str | None:
-        """Why the peer no longer wants the answer, in its own words."""
+        """The peer's reason for cancelling the request."""
         return self.exchange.cancel_reason
 
     async def recorded(self, name: str, work: Callable[[str], Awaitable[T]]) -> T:
-        """Do work that must not be done again when this handler begins anew (`InputState`), and return its result.
+        """Run work that must not be repeated when this handler is replayed (`InputState`), and return its result.
 
-        The result travels with the client, and is returned at once where the handler runs again. Work whose result was
-        not sent to the client, because a process or a connection ended first, is done once more with the same key.
-        Where handlers do not begin anew, it is done once.
+        The result travels to the client and back; when the handler runs again, it is returned without doing the work.
+        If a process or connection ends before the result reaches the client, the work is done once more with the same
+        key. Handlers that are not replayed do it once.
 
         Args:
-            name: names the work within the call; the same name may come again, in the same order each time.
-            work: does it, and returns JSON. It gets an idempotency key, and asks the client nothing.
+            name: identifies the work within the call. A name may be reused if the order is the same each time.
+            work: does the work and returns a JSON value. It receives an idempotency key, and must not ask the client
+                for input.
 
         Raises:
-            TypeError: what it returned is not JSON.
+            TypeError: the result of `work` is not a JSON value.
         """
         found: T = await self.requester.answers.record(self.exchange, name, work)
         return found
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the peer how far the request has come; does nothing if it did not ask.
+        """Report progress on the request; does nothing if the peer did not ask for it.
 
-        Progress that is not more than before is dropped, with a line in the log.
+        Progress that does not increase is dropped and logged.
+
+        Args:
+            progress: how much is done so far.
+            total: how much there is to do; None if unknown.
+            message: a text to show; None if there is none.
         """
         await self.exchange.report_progress(progress, total, message)
 
     async def log(self, level: str, data: Any, *, logger: str | None = None) -> None:
-        """Send a log message to the peer, if it wants messages of that level (RFC 5424)."""
+        """Send a log message to the peer, if it asked for messages of that level.
+
+        Args:
+            level: the severity, by its RFC 5424 name: ``debug`` to ``emergency``.
+            data: any JSON value.
+            logger: the name of the logger; None to send no name.
+        """
         await self.exchange.log(level, data, logger)
 
     def close_stream(self) -> None:
-        """Close the stream that the answer would leave by, so that a long request holds no connection open.
+        """Close the stream that the answer would be sent on, so that a long request does not hold a connection open.
 
-        The client comes back to it later; the handler goes on.
+        The client reconnects later; the handler keeps running.
 
         Raises:
-            LocalProtocolError: the client cannot come back: only over HTTP, from revision 2025-11-25 on, it can.
+            LocalProtocolError: the client cannot reconnect. It can only over HTTP, from revision 2025-11-25 on.
         """
         self.exchange.close_stream_early()
 
 
 class Handlers:
-    """The base of generated handler classes."""
+    """Base class of generated handler classes."""
 
     __binding__: ClassVar[Binding]
     __context__: ClassVar[type[Context[Any]]]
     __peer__: ClassVar[type[Any]]
     __handlers__: ClassVar[Mapping[str, str]] = {}
-    """Method -> the name of the Python method that handles it."""
+    """Maps each method to the name of the Python method that handles it."""
     __blocking__: ClassVar[frozenset[str]] = frozenset()
-    """The Python methods that are plain functions: they run in threads."""
+    """The names of Python methods that are plain functions; they run in threads."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -148,7 +160,7 @@ class Handlers:
 
     @classmethod
     def implemented(cls) -> frozenset[str]:
-        """Return the methods that this class handles itself, which decide what it advertises."""
+        """Return the methods that this class handles, which determine the advertised capabilities."""
         found: frozenset[str] | None = cls.__dict__.get(_IMPLEMENTED)
         if found is None:
             base = next(c for c in cls.__mro__ if "__handlers__" in c.__dict__)
@@ -158,18 +170,22 @@ class Handlers:
         return found
 
     def answered(self) -> frozenset[str]:
-        """Return the methods that this object answers; those that its class handles."""
+        """Return the methods that this object answers: those that its class handles."""
         return self.implemented()
 
     def connected(self, connection: "Connection") -> None:
-        """Is called for each new connection before anything is handled: here a vendor's methods and hooks are added."""
+        """Called for each new connection before any message is handled. Override it to add vendor methods and hooks.
+
+        Args:
+            connection: the new connection.
+        """
 
 
 class ServerHandlers(Handlers):
-    """The base of generated servers."""
+    """Base class of generated servers."""
 
     options: "ServerOptions | None" = None
-    """Who the server is and what it declares beyond what it implements; by default it bears the name of its class."""
+    """The server's identity, and capabilities beyond those of its handlers; `name` defaults to the class name."""
 
     def effective_options(self) -> "ServerOptions":
         """Return the options with which this server is served."""
@@ -181,7 +197,7 @@ class ServerHandlers(Handlers):
 
 
 def handler_of(handlers: Handlers, method: str) -> "Handler":
-    """Return what handles a method: a coroutine function, which runs a plain one in a thread."""
+    """Return the handler of a method as a coroutine function; a plain function runs in a thread."""
     name = handlers.__handlers__[method]
     handler: Handler = getattr(handlers, name)
     if name not in handlers.__blocking__:
@@ -192,14 +208,14 @@ def handler_of(handlers: Handlers, method: str) -> "Handler":
 
 
 def answer_with(handlers: Handlers, connection: "Connection") -> None:
-    """Let handlers answer what comes over a connection that is bound to their revision."""
+    """Register handlers on a connection that is bound to their revision."""
     for name in handlers.answered():
         connection.handle(handlers.__binding__.methods[name], handler_of(handlers, name))
     handlers.connected(connection)
 
 
 def remember(server: ServerHandlers, connection: "Connection") -> None:
-    """Keep a connection among those of its server for as long as it lives."""
+    """Track a connection of a server for as long as it is open."""
     connections = _connections(server)
     if connection not in connections:
         connections.append(connection)
@@ -207,7 +223,11 @@ def remember(server: ServerHandlers, connection: "Connection") -> None:
 
 
 def connections_of(server: ServerHandlers) -> "tuple[Connection, ...]":
-    """Return the connections that a server answers now."""
+    """Return the open connections of a server.
+
+    Args:
+        server: an object that is being served.
+    """
     return tuple(_connections(server))
 
 

@@ -1,4 +1,4 @@
-"""How handlers of the modern era wait for what they ask their client (2026-07-28, basic/patterns/mrtr)."""
+"""How handlers of the modern era wait for input from their client (2026-07-28, basic/patterns/mrtr)."""
 
 import heapq
 import time
@@ -10,20 +10,20 @@ from typing import Any, Final, Protocol
 __all__ = ["InputState", "MemorySpentStates", "SpentStates", "Suspended"]
 
 KEY_BYTES: Final = 32
-"""How long a key is: AES-256."""
+"""The length of a key in bytes: AES-256."""
 _INSTALL: Final = "sealed states need cryptography: pip install 'mcp-bindgen[sealed]'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspended:
-    """Lets handlers wait in this process: each is suspended until the client comes back with the answers.
+    """Keep handlers that wait for input suspended in this process until the client comes back with the answers.
 
     Attributes:
-        expiry: seconds in which a client must come back; then the handler is cancelled.
-        per_peer: how many handlers may wait for one peer (a principal, or whoever is at the other end of a connection).
-        overall: how many may wait for all clients of one server object.
-        shared: whether clients may come back over another connection to the same server object. A handler then outlives
-            the connection that it began on, and all clients without a principal are one peer.
+        expiry: seconds within which a client must come back; after that the handler is cancelled.
+        per_peer: how many handlers may wait for one peer (a principal, or the other end of a connection).
+        overall: how many handlers may wait in total for one server object.
+        shared: whether a client may come back on another connection to the same server object. Handlers then outlive
+            their connection, and all clients without a principal count as one peer.
     """
 
     expiry: float = 600.0
@@ -33,28 +33,29 @@ class Suspended:
 
 
 class SpentStates(Protocol):
-    """Remembers which sealed states were used, for all processes that share the keys."""
+    """Remembers which sealed states were used, across all processes that share the keys."""
 
     async def spend(self, state: str, until: float) -> bool:
-        """Note that a state is used now; returns whether this is the first time.
+        """Mark a state as used; return whether this is the first time.
 
-        Of two calls at the same moment, exactly one returns true.
+        If two calls race, exactly one returns True.
 
         Args:
-            state: what tells the state apart: 32 hexadecimal digits.
-            until: when it expires, as Unix time in seconds; it need not be remembered for longer.
+            state: identifies the state: 32 hexadecimal digits.
+            until: when the state expires, as Unix time in seconds. It may be forgotten after that.
 
         Raises:
-            Exception: this cannot be known. The call then fails; so it does if the answer takes longer than 5 seconds.
+            Exception: whether the state was used cannot be determined. The call then fails, as it does if the answer
+                takes longer than 5 seconds.
         """
         ...
 
 
 class MemorySpentStates:
-    """Remembers used states in this process: enough where there is only one, and in tests.
+    """Remembers used states in this process only: for tests and single-process servers.
 
     Args:
-        limit: how many are remembered at once. States that have not expired are never forgotten for others.
+        limit: how many states are remembered at once. Unexpired states are never evicted.
     """
 
     def __init__(self, limit: int = 100_000) -> None:
@@ -66,10 +67,14 @@ class MemorySpentStates:
         return len(self._known)
 
     async def spend(self, state: str, until: float) -> bool:
-        """Note that a state is used now; returns whether this is the first time.
+        """Mark a state as used; return whether this is the first time.
+
+        Args:
+            state: identifies the state: 32 hexadecimal digits.
+            until: when the state expires, as Unix time in seconds.
 
         Raises:
-            OverflowError: too many are remembered.
+            OverflowError: the limit is reached.
         """
         now = time.time()
         while self._ends and self._ends[0][0] <= now:
@@ -77,7 +82,7 @@ class MemorySpentStates:
         if state in self._known:
             return False
         if len(self._known) >= self._limit:
-            raise OverflowError(f"{self._limit:,} used states are remembered already, which is the limit")
+            raise OverflowError(f"the limit of {self._limit:,} remembered states is reached")
         self._known.add(state)
         heapq.heappush(self._ends, (until, state))
         return True
@@ -85,25 +90,24 @@ class MemorySpentStates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputState:
-    """Lets any process that has the keys go on: the answers so far travel with the client, encrypted.
+    """Let any process that has the keys continue: the answers so far travel with the client, encrypted.
 
-    Nothing waits in between. When the client comes back, its handler runs again from the beginning and gets the answers
-    that are recorded: everything that it does before a question is repeated, except work that it does by way of
-    `Context.recorded`. Without `spent`, a client can send the same state several times, and the handler goes on from
-    there as often.
+    No handler stays suspended. When the client comes back, its handler runs again from the beginning and receives the
+    recorded answers. Everything before a question is repeated, except work done through `Context.recorded`. Without
+    `spent`, a client can replay a state, and the handler continues from it each time.
 
     Attributes:
         keys: secrets of 32 random bytes each (``secrets.token_bytes(32)``), the same in all processes. The first one
-            encrypts, all of them decrypt.
-        expiry: seconds in which a client must come back.
+            encrypts; all of them decrypt.
+        expiry: seconds within which a client must come back.
         rounds: how often a handler may ask before it answers.
-        max_bytes: how long a state may be.
-        spent: lets each state be used once; None to let it be used until it expires.
+        max_bytes: the maximum size of a state in bytes.
+        spent: lets each state be used only once; None allows reuse until it expires.
 
     Raises:
         ModuleNotFoundError: `cryptography` is not installed (``mcp-bindgen[sealed]``).
-        TypeError: a key is not made of bytes.
-        ValueError: there is no key, one has another length or comes twice, or a limit is not positive.
+        TypeError: a key is not bytes.
+        ValueError: there is no key, a key has the wrong length or is repeated, or a limit is not positive.
     """
 
     keys: Sequence[bytes] = field(repr=False)
@@ -115,12 +119,12 @@ class InputState:
     def __post_init__(self) -> None:
         keys: Any = self.keys
         if isinstance(keys, bytes | str) or not all(isinstance(key, bytes) for key in keys):
-            raise TypeError("keys: give a list of keys, each of which is made of bytes")
+            raise TypeError("keys: must be a sequence of bytes objects")
         if not self.keys:
             raise ValueError("keys: at least one key is needed; secrets.token_bytes(32) makes one")
         for number, key in enumerate(self.keys):
             if len(key) != KEY_BYTES:
-                raise ValueError(f"keys[{number}]: a key has {KEY_BYTES} bytes, not {len(key)}")
+                raise ValueError(f"keys[{number}]: a key must have {KEY_BYTES} bytes, not {len(key)}")
         if len(set(self.keys)) < len(self.keys):
             raise ValueError("keys: the same key is given twice")
         for name, limit in (("expiry", self.expiry), ("rounds", self.rounds), ("max_bytes", self.max_bytes)):

@@ -1,12 +1,12 @@
-"""JSON texts that come from outside, and those that models read and write: I-JSON only.
+"""Reading and writing JSON text: I-JSON only.
 
-I-JSON (RFC 7493) has unique names, finite numbers and no lone surrogates; here it is nested at most `MAX_DEPTH` deep.
-No parser checks all of that: `orjson` keeps the last of two equal names and rounds large integers, `jiter` finds equal
-names, but reads 1e400 as infinity.
+I-JSON (RFC 7493) requires unique names, finite numbers and no lone surrogates; here nesting is also limited to
+`MAX_DEPTH`. No single parser checks all of that: `orjson` keeps the last of two equal names and rounds large integers,
+`jiter` detects equal names but reads 1e400 as infinity.
 
-A text of usual length is read by `orjson` and written back. If both differ in blanks only, the text has no name twice
-and no number that was rounded, since what is written has neither. Any other text is read by `jiter`, and the value is
-searched for what is left to check. See docs/decisions/0010-one-parse.md.
+A text of usual length is read by `orjson` and written back. If the two differ only in whitespace, the text has no
+duplicate name and no rounded number, since the output has neither. Any other text is read by `jiter`, and the value is
+searched for the remaining faults. See docs/decisions/0010-one-parse.md.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,9 @@ MAX_DEPTH: Final = 128
 T = TypeVar("T")
 
 _MAX_WRITTEN: Final = 1 << 16
-"""The longest text, in bytes, that is written back. Longer ones mostly hold long strings, where `jiter` is faster."""
+"""The longest text, in bytes, that is written back. In longer ones, mostly long strings, `jiter` is faster."""
 _MAX_SHALLOW: Final = 2 * MAX_DEPTH
-"""The longest text, in bytes, that has no room for the brackets of what is nested too deep."""
+"""The longest text, in bytes, that is too short for the brackets of excessive nesting."""
 _MAX_COUNTED: Final = 1 << 12
 """The longest text, in bytes, whose brackets are counted."""
 _BLANKS: Final = b" \t\r\n"
@@ -37,14 +37,14 @@ _N, _I = b"NI"
 
 
 class NotIJson(ValueError):
-    """A text is not I-JSON; says why."""
+    """A text is not I-JSON; the message says why."""
 
 
 def read(text: str | bytes | bytearray) -> Any:
-    """Read a JSON text, which is UTF-8 if it is bytes.
+    """Read JSON text; bytes are decoded as UTF-8.
 
     Raises:
-        NotIJson: it is not I-JSON.
+        NotIJson: the text is not I-JSON.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     size = len(data)
@@ -55,15 +55,15 @@ def read(text: str | bytes | bytearray) -> Any:
             if written == data or written.translate(None, _BLANKS) == data.translate(None, _BLANKS):
                 return value
         except (ValueError, TypeError):
-            pass  # I-JSON has integers that `orjson` does not read, and others that it does not write.
+            pass  # I-JSON has integers that `orjson` cannot read, and others that it cannot write.
     return _read_and_search(bytes(data))
 
 
 def read_as(title: str, text: str | bytes | bytearray) -> Any:
-    """Read a JSON text that is to become a model.
+    """Read JSON text that is about to be validated as a model.
 
     Raises:
-        pydantic.ValidationError: it is not I-JSON; its title is `title`.
+        pydantic.ValidationError: the text is not I-JSON; the error's title is `title`.
     """
     try:
         return read(text)
@@ -73,37 +73,37 @@ def read_as(title: str, text: str | bytes | bytearray) -> Any:
 
 
 def strict_writer(writer: Callable[[T], bytes]) -> Callable[[T], bytes]:
-    """Return a function that writes as another does, but refuses numbers that are not finite."""
+    """Return a function that writes like `writer` but refuses numbers that are not finite."""
 
     def write_strictly(value: T) -> bytes:
         text = writer(value)
-        # Most texts have no such letter, and asking for one costs next to nothing.
+        # Most texts contain no such letter, and checking for one costs next to nothing.
         return finite(text) if _N in text or _I in text else text
 
     return write_strictly
 
 
 def write_long(serializer: "SchemaSerializer", value: Any) -> bytes:
-    """Write a value as its serializer does; several times faster where it holds long strings, slower where it does not.
+    """Write a value as its serializer does; several times faster for long strings, slower for anything else.
 
     Raises:
-        ValueError: a number in it is not finite, or JSON cannot say it.
+        ValueError: a number is not finite, or JSON cannot express a value.
     """
     plain = serializer.to_python(value, mode="json")
     refuse_non_finite(plain)  # for which `orjson` would write null
     try:
         return dumps(plain)
     except TypeError:
-        return finite(serializer.to_json(value))  # `orjson` has no integers beyond 64 bits
+        return finite(serializer.to_json(value))  # `orjson` is limited to 64-bit integers
 
 
 def finite(text: bytes) -> bytes:
-    """Return a text that pydantic wrote.
+    """Return text that pydantic wrote, after checking it.
 
     Raises:
         ValueError: a number in it is not finite.
     """
-    # Strings may hold these words as well.
+    # Strings may contain these words as well.
     if (_N in text and b"NaN" in text) or (_I in text and b"Infinity" in text):
         refuse_non_finite_text(text)
     return text
@@ -122,10 +122,10 @@ def refuse_non_finite_text(text: str | bytes) -> None:
 
 
 def _write_unless_deep(value: Any, text: bytes | bytearray) -> bytes:
-    """Write a value that was read from a text.
+    """Write a value that was read from text.
 
     Raises:
-        TypeError: it cannot be written, or may be nested too deep.
+        TypeError: it cannot be written, or may be nested too deeply.
     """
     if len(text) <= _MAX_COUNTED and text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
         return dumps(value)
@@ -152,13 +152,13 @@ def _is_written(value: Any) -> bool:
 
 
 _WRITTEN_DEPTH: Final = next((depth for depth in range(250, 260) if not _is_written(_nested(depth + 1))), 0)
-"""How deep `orjson` writes: 254 or 255, which it does not promise; 0 if neither."""
+"""The depth to which `orjson` writes: 254 or 255 (undocumented); 0 if neither."""
 _SPARE: Final = _WRITTEN_DEPTH - MAX_DEPTH
-"""Inside so many lists, `orjson` writes nothing that is nested deeper than `MAX_DEPTH`."""
+"""Inside this many lists, `orjson` refuses to write anything nested deeper than `MAX_DEPTH`."""
 
 
 def _read_and_search(text: bytes) -> Any:
-    """Read a text of any form, and find what is wrong with it."""
+    """Read any text, and find what is wrong with it."""
     import jiter  # Most programs never need it.
 
     try:
@@ -170,7 +170,7 @@ def _read_and_search(text: bytes) -> Any:
 
 
 def _why(found: str) -> str:
-    """Say what the parser found, without the name that occurs twice, which may be of any length."""
+    """Return what the parser found, without the duplicate name, which may be of any length."""
     reason, _, place = found.rpartition(" at line ")
     if reason.startswith("Detected duplicate key"):
         reason = "an object has the same name twice"
@@ -182,10 +182,10 @@ def _why(found: str) -> str:
 
 
 def _search(value: Any) -> None:
-    """Look for numbers that became infinite, and for nesting that is too deep.
+    """Look for numbers that became infinite, and for excessive nesting.
 
     Raises:
-        NotIJson: there is one of them.
+        NotIJson: the value has either.
     """
     level: list[Any] = [[value]]
     for _ in range(MAX_DEPTH + 1):

@@ -1,4 +1,4 @@
-"""How a connection behaves: limits of time and size, how strictly messages are read, what sees them."""
+"""How a connection behaves: timeouts, size limits, strictness, and message tracing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TypeAlias
 __all__ = ["Limits", "Trace"]
 
 Trace: TypeAlias = Callable[[str, bytes], None]
-"""Sees every message before anything else does: ``received`` or ``sent``, and its bytes."""
+"""Called with each message before anything else sees it: ``received`` or ``sent``, and its bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,25 +15,25 @@ class Limits:
     """How a connection behaves.
 
     Attributes:
-        timeout: seconds to wait for an answer, or for the next report of progress; None to wait for ever.
-        max_time: seconds to wait in all, however much progress is reported; None for no limit.
-        strict: whether null is refused where a property may only be absent; otherwise it counts as absent.
-        check_sent: whether what is sent is validated once more, as if a peer had sent it.
-        check_capabilities: whether messages that need a capability which the peer did not declare are refused here.
-        max_in_flight: how many requests of the peer are worked on at once, and how many notifications.
-        max_queued: how many more of each may wait for their turn; a request beyond that is answered with an error, a
-            notification is dropped.
-        max_bytes: about how many bytes the messages of the peer may take that are worked on or wait; one that is alone
-            may take more.
+        timeout: seconds to wait for an answer or the next progress report; None to wait indefinitely.
+        max_time: seconds to wait in total, regardless of progress; None for no limit.
+        strict: whether to reject null for a property that may only be absent; otherwise null counts as absent.
+        check_sent: whether to validate outgoing messages as if a peer had sent them.
+        check_capabilities: whether to refuse to send messages that need a capability the peer did not declare.
+        max_in_flight: how many of the peer's requests are handled at once, and how many notifications.
+        max_queued: how many more of each may be queued. Beyond that, requests are answered with an error and
+            notifications are dropped.
+        max_bytes: approximate limit in bytes for the peer's messages that are queued or being handled; a single message
+            may exceed it.
         max_unread_bytes: how many bytes of answers may wait for the peer to read them; a result beyond that is replaced
             by an error.
-        linger: seconds in which requests may still be answered when the peer has closed its end; 0 for none.
+        linger: seconds in which requests may still be answered after the peer has closed its end; 0 for none.
         ping_interval: seconds without a message after which the peer is pinged; None for never.
-        ping_timeout: seconds in which it must answer, or the connection is closed.
-        progress_rate: how many reports per second leave on one request, after a first burst of as many; the last
-            report always leaves, before the result at the latest; None for no limit.
-        log_rate: the same for log messages, of which the most severe one is kept.
-        trace: sees every message.
+        ping_timeout: seconds within which the peer must answer a ping before the connection is closed.
+        progress_rate: how many progress reports per second are sent for one request, after an initial burst of the same
+            size. The last report is always sent, at the latest before the result. None for no limit.
+        log_rate: the same for log messages; of those held back, the most severe one is kept.
+        trace: called with each message.
     """
 
     timeout: float | None = 60.0

@@ -1,7 +1,7 @@
-"""Listening that goes on after a server was started again: over each new connection a client listens anew.
+"""A subscription that survives restarts of the server: the client listens again on each new connection.
 
-A server keeps nothing of a subscription when its connection ends (2026-07-28, basic/patterns/subscriptions), and what
-changes meanwhile is told to nobody.
+A server drops a subscription when its connection ends (2026-07-28, basic/patterns/subscriptions), and changes that
+happen in between are not reported to anyone.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ ClientT = TypeVar("ClientT", bound=ClientStub[Any])
 Opens: TypeAlias = Callable[[], AbstractAsyncContextManager[ClientT]]
 
 LONGEST_PAUSE: Final = 30.0
-"""How many seconds pass at most before a server is connected to again."""
+"""The maximum delay between reconnection attempts, in seconds."""
 STEADY: Final = 60.0
-"""After how many seconds of listening earlier failures no longer count."""
+"""Seconds of successful listening after which earlier failures are forgotten."""
 
 
 @asynccontextmanager
@@ -39,27 +39,27 @@ async def listening(
     attempts: int = 5,
     pause: float = 0.5,
 ) -> AsyncGenerator[AsyncIterator[tuple[ClientT, Change]]]:
-    """Listen for changes at a server of the modern era, and again after it or its connection has ended.
+    """Listen for changes at a modern-era server, and reconnect when the server or the connection ends.
 
-    The iterator yields each change with the client that heard of it. At the beginning, and after each new one, it
-    yields every list and resource that is listened for, since any of them may have changed unheard::
+    The iterator yields each change with the client that received it. At the start and after each reconnection it yields
+    every list and resource that is listened for, since any of them may have changed unnoticed::
 
         async with listening(opened, tools=True) as changes:
             async for client, change in changes:
                 tools = await client.list_tools()
 
     Args:
-        opens: makes a context manager that connects to the server and opens a client.
-        tools: whether to hear of changes of the list of tools.
-        prompts: the same for prompts.
-        resource_list: the same for the list of resources.
-        resources: the URIs of resources whose changes to hear of.
-        attempts: how often in a row the server may be lost; then the error is raised.
-        pause: seconds before the server is connected to again; they double with each failure, up to 30.
+        opens: returns a context manager that connects to the server and opens a client.
+        tools: whether to listen for changes of the list of tools.
+        prompts: whether to listen for changes of the list of prompts.
+        resource_list: whether to listen for changes of the list of resources.
+        resources: the URIs of resources to watch.
+        attempts: how many failures in a row are tolerated before the error is raised.
+        pause: seconds before reconnecting; doubled with each failure, up to 30.
 
     Raises:
-        ConnectionClosed: the server was lost too often, while it is iterated over. What goes wrong before the first
-            acknowledgement is raised at once, and so is what connecting again does not help against.
+        ConnectionClosed: the server was lost too often; raised while iterating. Errors before the first
+            acknowledgement, and errors that reconnecting cannot fix, are raised at once.
     """
     wanted = {"tools": tools, "prompts": prompts, "resource_list": resource_list, "resources": tuple(resources)}
     async with aclosing(_changes(opens, wanted, attempts, pause)) as changes:
@@ -85,11 +85,11 @@ async def _changes(
         if error is not None and (not has_listened or failures >= attempts):
             raise error
         seconds = min(pause * 2 ** min(failures - 1, 16), LONGEST_PAUSE) * random.uniform(0.75, 1.25)
-        log.warning("the server that was listened to is connected to again in %.1f s: %s", seconds, clipped(why, 300))
+        log.warning("subscription lost, reconnecting in %.1f s: %s", seconds, clipped(why, 300))
         await asyncio.sleep(seconds)
 
 
 def _agreed(agreed: Mapping[str, Any]) -> list[Change]:
-    """Return everything that a server tells of, as if it had changed."""
+    """Return everything the server agreed to report, as if it had changed."""
     lists = [Change(what=area) for area in names.AREAS if agreed.get(f"{area}ListChanged")]
     return lists + [Change(what="resource", uri=uri) for uri in agreed.get("resourceSubscriptions") or ()]

@@ -1,4 +1,4 @@
-"""Log messages to the client, from Python"s `logging`."""
+"""Send log messages to the client, from Python's `logging`."""
 
 from mcp_runtime.features.logs import McpLogHandler
 

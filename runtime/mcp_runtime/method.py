@@ -1,6 +1,6 @@
 """The records of a generated method table.
 
-A record names its types and loads them at their first use, so that a program pays for no model that it never meets.
+A record names its types and imports them on first use, so that a program does not load models it never needs.
 """
 
 import gc
@@ -25,7 +25,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Direction(StrEnum):
-    """Who sends a message; an embedded request travels inside the result of another one."""
+    """Who sends a message. An embedded request travels inside the result of another one."""
 
     CLIENT_TO_SERVER = "client_to_server"
     SERVER_TO_CLIENT = "server_to_client"
@@ -36,22 +36,22 @@ class Direction(StrEnum):
 class WireType(Generic[T]):
     """A type of a generated package, by name; `T` is the type itself.
 
-    The bytes that it reads and writes are UTF-8 JSON. The first use of one of the functions below imports the type and
-    puts what pydantic compiled for it in their place, so that a later call costs nothing beyond it.
+    It reads and writes UTF-8 JSON. The first use of any function below imports the type and replaces the function with
+    pydantic's compiled one, so that later calls have no overhead.
     """
 
     __slots__ = ("_is_compiled", "assumed", "build", "decode", "encode", "name", "package", "validate")
 
     decode: Callable[[bytes | str], T]
-    """Reads one JSON text; raises `pydantic.ValidationError` if it is not I-JSON, or not of this type."""
+    """Read one JSON text; raises `pydantic.ValidationError` if it is not I-JSON, or not of this type."""
     validate: Callable[[object], T]
-    """Checks a value that was parsed before; raises `pydantic.ValidationError` if it is not of this type."""
+    """Validate a parsed value; raises `pydantic.ValidationError` if it is not of this type."""
     build: Callable[[Mapping[str, object]], T]
-    """Makes a value from arguments that are spelled as in Python or as on the wire; raises as `validate` does."""
+    """Build a value from arguments, by Python or wire name; raises like `validate`."""
     encode: Callable[[T], bytes]
-    """Writes a value of this type as JSON; raises `ValueError` if a number in it is not finite."""
+    """Write a value of this type as JSON; raises `ValueError` if a number in it is not finite."""
     assumed: tuple[tuple[str, Any], ...]
-    """What lenient readers take for properties that are absent, by wire names; known once it is compiled."""
+    """What lenient readers assume for absent properties, keyed by wire names; known once compiled."""
 
     def __init__(self, package: str, name: str) -> None:
         self.package = package
@@ -67,11 +67,11 @@ class WireType(Generic[T]):
         return f"WireType({self.package}.{self.name})"
 
     def load(self) -> Any:
-        """Import the type: a model class, or the alias of another type."""
+        """Import and return the type: a model class, or an alias of another type."""
         return getattr(import_module(self.package), self.name)
 
     def compile(self) -> "WireType[T]":
-        """Compile what reads and writes the type, now rather than at its first use; returns itself."""
+        """Compile the validator and serializer now rather than on first use; return the record itself."""
         if not self._is_compiled:
             with _collector_paused():
                 self._compile()
@@ -85,7 +85,7 @@ class WireType(Generic[T]):
         validator, serializer = _compiled(loaded)
         assumed: Mapping[str, tuple[str, Any]] = getattr(loaded, "__assumed__", {})
         self.assumed = tuple(assumed.values())
-        # Strict, null is refused where a property may only be absent; see `WireModel`.
+        # In strict mode, null is rejected where a property may only be absent; see `WireModel`.
         self.validate = validate = partial(validator.validate_python, strict=True)
         self.decode = lambda text: validate(read_as(self.name, text))
         self.build = partial(validator.validate_python, by_alias=True, by_name=True)
@@ -94,9 +94,9 @@ class WireType(Generic[T]):
 
 @contextmanager
 def _collector_paused() -> Generator[None]:
-    """Pause the garbage collector: importing pydantic and building models makes many objects and little garbage.
+    """Pause the garbage collector: importing pydantic and building models creates many objects and little garbage.
 
-    Without this, a tenth of the time until the first message goes into looking for some.
+    Without this, collections take a tenth of the time until the first message.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -108,7 +108,7 @@ def _collector_paused() -> Generator[None]:
 
 
 def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
-    """Return what reads and writes a type; a model has its own."""
+    """Return the validator and serializer of a type; a model has its own."""
     from pydantic import ConfigDict, TypeAdapter
 
     from mcp_runtime.constants import EXACT_CONSTANTS
@@ -117,18 +117,19 @@ def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
     if isinstance(type_, type) and issubclass(type_, WireModel):
         type_.model_rebuild()
         return cast("SchemaValidator", type_.__pydantic_validator__), type_.__pydantic_serializer__
-    # Numbers that are not finite are found in what is written, where they must not have become null.
-    # A class has a configuration of its own.
+    # Non-finite numbers are detected in the output, so they must not have become null. Classes have their own
+    # configuration.
     config = None if isinstance(type_, type) else ConfigDict(ser_json_inf_nan="constants")
     adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, Annotated[type_, EXACT_CONSTANTS]), config=config)
     return cast("SchemaValidator", adapter.validator), adapter.serializer
 
 
 class Method(Generic[P]):
-    """What a request and a notification have in common; `P` is the type of the params.
+    """What requests and notifications have in common; `P` is the type of the params.
 
-    `params` is None if the message has no declared params. `capability` is the path of what a peer must have declared
-    before the message may be sent (``server.tools``), empty if nothing; `gated` is the same for members of the params.
+    `params` is None if the message declares no params. `capability` is the path of a capability that a peer must have
+    declared before the message may be sent (``server.tools``), empty if none; `gated` has the same for properties of
+    the params.
     """
 
     __slots__ = ("capability", "deprecated", "direction", "gated", "message", "name", "params", "params_required")
@@ -161,9 +162,9 @@ class Method(Generic[P]):
 class RequestMethod(Method[P], Generic[P, R]):
     """A method that expects an answer; `R` is the type of its result.
 
-    `alternatives` are the other results that it may get: a created task, or a request for more input. `results` are all
-    of them by what they say that they are (``complete``, ``input_required``); it is empty where results say nothing.
-    `writers` write what its handlers have returned so far, by class.
+    `alternatives` are other results it may return: a created task, or a request for more input. `results` has all of
+    them, keyed by their result type (``complete``, ``input_required``); it is empty in revisions without one. `writers`
+    caches the serializers of results that handlers have returned, by class.
     """
 
     __slots__ = (
@@ -220,7 +221,7 @@ class RequestMethod(Method[P], Generic[P, R]):
 
 
 class NotificationMethod(Method[P]):
-    """A method that nobody answers."""
+    """A method that expects no answer."""
 
     __slots__ = ()
 
@@ -231,5 +232,5 @@ MethodTable: TypeAlias = Mapping[str, AnyMethod]
 
 
 def by_name(methods: Iterable[M]) -> Mapping[str, M]:
-    """Make a table of methods, which nobody can change."""
+    """Return an immutable table of methods, keyed by name."""
     return MappingProxyType({method.name: method for method in methods})

@@ -3,14 +3,13 @@
 A model accepts exactly what the schema accepts, and `model_dump_json()` without arguments is the exact wire form. The
 base class infers how a field behaves on the wire from its annotation and its default:
 
-- ``type: Literal["text"] = "text"``: a constant. The constructor fills it in, the wire must carry it.
-- ``ttl_ms: Annotated[int, REQUIRED] = 0``: a property that the constructor may leave to its default, and the wire not.
-- ``title: str | None = None``: an optional property. None is absent on the wire, where null is refused.
-- ``data: Any | Absent = ABSENT``: an optional property that may be null. None is null, `ABSENT` is absent.
+- ``type: Literal["text"] = "text"``: a constant. The constructor fills it in; the wire form must contain it.
+- ``ttl_ms: Annotated[int, REQUIRED] = 0``: optional in the constructor, required on the wire.
+- ``title: str | None = None``: an optional property. None means absent; null on the wire is rejected.
+- ``data: Any | Absent = ABSENT``: an optional property that may be null. None means null, `ABSENT` means absent.
 
-Properties that the schema does not declare are kept, and written back. Integers and numbers follow JSON Schema: ``1.0``
-is an integer, ``true`` is neither. All of this is settled when pydantic builds its validator, so that decoding runs
-none of this code.
+Undeclared properties are kept and written back. Integers and numbers follow JSON Schema: ``1.0`` is an integer,
+``true`` is neither. All of this is settled when pydantic builds its validator, so decoding runs none of this code.
 """
 
 from collections.abc import Mapping
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 @final
 class Absent(Enum):
-    """The type of `ABSENT`: a property that is not there, where None would mean null. It is falsy."""
+    """The type of `ABSENT`: a property that is absent, where None would mean null. It is falsy."""
 
     ABSENT = "absent"
 
@@ -43,7 +42,7 @@ class Absent(Enum):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        # On the wire nothing spells absence, and a property that may be `ABSENT` admits null anyway.
+        # Absence has no wire form, and a property that may be `ABSENT` allows null anyway.
         return core_schema.json_or_python_schema(
             json_schema=core_schema.none_schema(), python_schema=core_schema.is_instance_schema(cls)
         )
@@ -60,7 +59,11 @@ _NONE: Final = object()
 
 
 class Exactly:
-    """Metadata of a number that has one value only, where it has a fraction and cannot be an argument of `Literal`."""
+    """Metadata of a number with a single allowed value, for fractions, which cannot be arguments of `Literal`.
+
+    Args:
+        value: the only value allowed.
+    """
 
     def __init__(self, value: float) -> None:
         self._value = value
@@ -70,7 +73,15 @@ class Exactly:
 
 
 class JsonNumber:
-    """Metadata of a JSON number: what was written as an integer stays one, whatever its size."""
+    """Metadata of a JSON number. Numbers written as integers stay integers, whatever their size.
+
+    Args:
+        ge: the minimum.
+        le: the maximum.
+        gt: an exclusive minimum.
+        lt: an exclusive maximum.
+        multiple_of: what the number must be a multiple of.
+    """
 
     def __init__(
         self,
@@ -85,7 +96,7 @@ class JsonNumber:
         self._bounds: dict[str, Any] = {name: bound for name, bound in stated.items() if bound is not None}
 
     def _int_schema(self) -> CoreSchema:
-        """The schema of an int within the bounds, which are brought to whole numbers."""
+        """The schema of an int within the bounds, rounded to whole numbers."""
         bounds: dict[str, Any] = {}
         for name, bound in self._bounds.items():
             if name == "multiple_of" and not float(bound).is_integer():
@@ -108,7 +119,7 @@ class JsonNumber:
 
 
 class JsonInteger(JsonNumber):
-    """Metadata of a JSON integer: an int, or a float without a fraction, which is read as one."""
+    """Metadata of a JSON integer: an int, or a float without a fraction, which becomes an int."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         spelled_as_float = core_schema.no_info_after_validator_function(
@@ -125,23 +136,23 @@ class JsonInteger(JsonNumber):
 
 
 def _whole(value: float) -> int:
-    # Exact, unlike `multiple_of`, which lets 1.0000000001 and 5e-324 pass as multiples of 1.
+    # Exact, unlike `multiple_of`, which accepts 1.0000000001 and 5e-324 as multiples of 1.
     if not value.is_integer():
         raise PydanticCustomError("json_integer", "Input should be a whole number")
     return int(value)
 
 
 class _OpenString:
-    """Metadata of a string for which the schema names known values: any string is valid."""
+    """Metadata of a string with known values; any other string is valid too."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.str_schema(strict=True)
 
 
 class _UnionOf:
-    """Metadata of a union: how its member is found, and that each member knows how to write itself.
+    """Metadata of a union: how its variant is selected. Each variant serializes itself.
 
-    Left to itself pydantic would look for the member again in order to write it.
+    Otherwise pydantic would search for the variant again when serializing.
     """
 
     def __init__(self, **how: Any) -> None:
@@ -158,72 +169,83 @@ class _UnionOf:
 
 
 class Tagged(_UnionOf):
-    """Metadata of a union whose members all require a constant of their own in the member of that name."""
+    """Metadata of a union whose variants each require a different constant in one property.
+
+    Args:
+        member: the wire name of that property.
+    """
 
     def __init__(self, member: str) -> None:
         super().__init__(discriminator=member)
 
 
 class _Required:
-    """Metadata of a field with a default that the wire must carry all the same."""
+    """Metadata of a field that has a default but must be present on the wire."""
 
 
 Boolean: TypeAlias = Annotated[bool, Field(strict=True)]
-"""A boolean, strict by itself: an alias outside a model has no configuration that makes it so."""
+"""A boolean that is always strict: an alias outside a model has no configuration of its own."""
 Integer: TypeAlias = Annotated[int, JsonInteger()]
 Number: TypeAlias = Annotated[float, JsonNumber()]
 OPEN: Final = _OpenString()
 REQUIRED: Final = _Required()
 UNIQUE: Final = unique.UNIQUE
 LEFT_TO_RIGHT: Final = _UnionOf(union_mode="left_to_right")
-"""Marks a union whose members are tried in order, since no constant tells them apart."""
+"""Marks a union whose variants are tried in order, since no constant distinguishes them."""
 MOST_MEMBERS: Final = _UnionOf(union_mode="smart")
-"""Marks a union of which several members may take the same value: the one that knows most of what it has is chosen."""
+"""Marks a union whose variants may accept the same value: the one that declares most of its properties wins."""
 
 
 def wire_name(attribute: str) -> str:
-    """Spell an attribute as the wire does: ``mime_type`` gives ``mimeType``. Other spellings are explicit aliases."""
+    """Return the wire name of an attribute: ``mime_type`` gives ``mimeType``. Other spellings are explicit aliases.
+
+    Args:
+        attribute: the Python name.
+    """
     first, *rest = attribute.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 class WireModel(BaseModel):
-    """The base of every generated model: open, strict, written and read by the names of the wire."""
+    """Base class of all generated models: open, strict, read and written by wire names."""
 
     model_config = ConfigDict(
         alias_generator=wire_name,
         extra="allow",
         strict=True,
         allow_inf_nan=False,
-        # A number that is not finite must not become null; `refuse_non_finite` finds it in what is written.
+        # A non-finite number must not become null; `refuse_non_finite` detects it in the output.
         ser_json_inf_nan="constants",
         validate_by_alias=True,
         validate_by_name=False,
         serialize_by_alias=True,
-        # A field that a user's subclass adds is written wherever an object of that class is.
+        # A field added by a user's subclass is serialized wherever such an object appears.
         polymorphic_serialization=True,
         protected_namespaces=(),
         defer_build=True,
     )
 
-    # Annotations that are there at run time would be evaluated again for every class that pydantic makes.
+    # Annotations available at run time would be evaluated again for every class that pydantic builds.
     if TYPE_CHECKING:
         __constants__: ClassVar[Mapping[str, Any]]
         """What the constructor fills in; known once the validator is built."""
         __assumed__: ClassVar[Mapping[str, tuple[str, Any]]]
-        """The fields marked `REQUIRED`: names on the wire, and what the constructor and lenient readers fill in."""
+        """The fields marked `REQUIRED`: wire names, and the defaults used by the constructor and by lenient readers."""
     else:
         __constants__ = {}
         __assumed__ = {}
 
     def __init__(self, /, **data: Any) -> None:
-        """Make a model from Python values, by field name or wire name; constants may be left out.
+        """Build a model from Python values. Constants may be omitted.
+
+        Args:
+            data: the values, by field name or wire name.
 
         Raises:
-            pydantic.ValidationError: a value is missing, or not of its type.
+            pydantic.ValidationError: a value is missing or has the wrong type.
             ValueError: a number is not finite, or a field is passed under both of its names.
         """
-        # The attribute comes first: its first use builds the validator, which finds the constants.
+        # The attribute comes first: reading it builds the validator, which finds the constants.
         validate = self.__pydantic_validator__.validate_python
         unsaid: list[str] | None = None
         if self.__assumed__:
@@ -235,21 +257,19 @@ class WireModel(BaseModel):
             data = {**self.__constants__, **data}
         validate(data, self_instance=self, by_alias=True, by_name=True)
         if unsaid:
-            # What the author left to its default can be told from what was said.
+            # Keep the difference between defaults and values that were passed.
             self.__pydantic_fields_set__.difference_update(unsaid)
         for value in data.values():
             if value.__class__ not in FINITE:
                 refuse_non_finite(value)
         if self.__pydantic_extra__ and not self.__pydantic_extra__.keys().isdisjoint(type(self).model_fields):
             twice = sorted(self.__pydantic_extra__.keys() & type(self).model_fields.keys())
-            raise ValueError(
-                f"{type(self).__name__} takes each field once; passed under both names: {', '.join(twice)}"
-            )
+            raise ValueError(f"{type(self).__name__}: passed under both their names: {', '.join(twice)}")
 
     # Without this mark pydantic would run the constructor for every nested model that it decodes.
     __init__.__dict__["__pydantic_base_init__"] = True
 
-    if not TYPE_CHECKING:  # Type checkers refuse a misspelt attribute only as long as they see no such method.
+    if not TYPE_CHECKING:  # Type checkers only reject a misspelt attribute if they see no such method.
 
         def __setattr__(self, name: str, value: Any) -> None:
             cls = type(self)
@@ -265,12 +285,16 @@ class WireModel(BaseModel):
 
     @classmethod
     def _wire_names(cls) -> dict[str, str]:
-        """Return the names of the fields by their names on the wire, where the two differ."""
+        """Return the names of the fields by wire name, where the two differ."""
         names = ((field.alias or wire_name(name), name) for name, field in cls.model_fields.items())
         return {wire: name for wire, name in names if wire != name}
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "Self":
-        """Return a copy; `update` holds values that replace others, by field name or wire name, unchecked.
+        """Return a copy of the model.
+
+        Args:
+            update: replacement values, by field name or wire name. They are not validated.
+            deep: whether to copy nested models as well.
 
         Raises:
             ValueError: a number is not finite.
@@ -284,16 +308,31 @@ class WireModel(BaseModel):
 
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Any:
-            """Read a model from JSON text, as pydantic does; what is not I-JSON is a `ValidationError`."""
+            """Read a model from JSON text, like pydantic's method, but accept I-JSON only.
+
+            Args:
+                json_data: the text; bytes are decoded as UTF-8.
+                options: pydantic's keyword arguments.
+
+            Raises:
+                pydantic.ValidationError: the text is not I-JSON, or does not match the model.
+            """
             from mcp_runtime.json_text import read_as
 
             read_as(cls.__name__, json_data)
             return super().model_validate_json(json_data, **options)
 
         def model_dump_json(self, **options: Any) -> str:
-            """Write the model as JSON text, as pydantic does; a number that is not finite is a `ValueError`."""
+            """Write the model as JSON text, like pydantic's method.
+
+            Args:
+                options: pydantic's keyword arguments.
+
+            Raises:
+                ValueError: a number in it is not finite.
+            """
             text = super().model_dump_json(**options)
-            # Strings may hold these words as well.
+            # Strings may contain these words as well.
             if "NaN" in text or "Infinity" in text:
                 from mcp_runtime.json_text import refuse_non_finite_text
 
@@ -320,7 +359,7 @@ class WireModel(BaseModel):
                 inner["schema"] = _without_null(inner["schema"], f"{cls.__name__}.{name}")
             elif default is ABSENT:
                 field["serialization_exclude_if"] = _IS_ABSENT
-        # A schema that pydantic built before comes back as this method left it, the constants unwrapped.
+        # A schema that pydantic built earlier comes back as this method left it, with the constants unwrapped.
         if "__constants__" not in cls.__dict__:
             cls.__constants__ = constants
             cls.__assumed__ = assumed
@@ -342,7 +381,7 @@ def _model_fields(schema: CoreSchema) -> dict[str, core_schema.ModelField]:
 
 
 def _is_constant(schema: Mapping[str, Any], default: object) -> bool:
-    """Whether a field admits one value only, which is its default: ``1`` is neither ``True`` nor ``1.0``."""
+    """Whether a field allows only one value, its default: ``1`` is neither ``True`` nor ``1.0``."""
     if schema["type"] != "literal" or len(schema["expected"]) != 1:
         return False
     only = schema["expected"][0]
@@ -350,10 +389,11 @@ def _is_constant(schema: Mapping[str, Any], default: object) -> bool:
 
 
 def _without_null(schema: Any, where: str) -> Any:
-    """Return the schema of an optional field as one that refuses null in JSON, and None where validation is strict.
+    """Return an optional field's schema so that null in JSON is rejected; strict Python validation still accepts None.
 
     Raises:
-        TypeError: the type admits None in another way than ``T | None``, so that null could not be told from absence.
+        TypeError: the type allows None in another way than ``T | None``, so null could not be distinguished from
+            absence.
     """
     match schema["type"]:
         case "nullable" if schema["schema"]["type"] != "any":
@@ -365,17 +405,17 @@ def _without_null(schema: Any, where: str) -> Any:
         case "function-before" | "function-after" | "function-wrap":
             return {**schema, "schema": _without_null(schema["schema"], where)}
         case _:
-            reason = "a field whose default is None is annotated `T | None`; where null is a value, default to ABSENT"
+            reason = "annotate a field whose default is None as `T | None`; if null is a value, default to ABSENT"
             raise TypeError(f"{where}: {reason}")
 
 
-if not TYPE_CHECKING:  # Type checkers would take every name of a module with this function for one that is there.
+if not TYPE_CHECKING:  # Type checkers would otherwise accept any name as an attribute of this module.
 
     def __getattr__(name: str) -> Any:
         if name in ("CONST", "NULLABLE", "OPTIONAL"):
             from mcp_runtime.errors import BindingFormatError
 
-            # A package of format 1 is met here if one of its models is imported first.
+            # Importing a model of a format 1 package before its binding leads here.
             raise BindingFormatError(f"a package that uses mcp_runtime.model.{name}", "", found=1, expected=2)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -1,4 +1,4 @@
-"""Where a peer is: a transport that nobody speaks over yet, or the connection over it."""
+"""A peer: a transport not yet in use, or the connection over it."""
 
 from collections.abc import Callable
 
@@ -9,15 +9,15 @@ __all__ = ["Peer"]
 
 
 class Peer:
-    """A peer that can be reached by a transport.
+    """A peer that can be reached over a transport.
 
     Args:
         transport: carries the messages.
-        again: makes another transport to the same peer, which starts it once more; None if nothing can.
+        again: returns another transport to the same peer, restarting it if necessary; None if that is not possible.
 
     Attributes:
         transport: carries the messages.
-        connection: the conversation, once one was begun.
+        connection: the conversation, once it has begun; None before.
     """
 
     def __init__(self, transport: Transport, again: Callable[[], Transport] | None = None) -> None:
@@ -26,14 +26,14 @@ class Peer:
         self.connection: Connection | None = None
 
     def renew(self) -> bool:
-        """Take another transport in place of one that was lost; returns whether there is one."""
+        """Replace a lost transport with a new one; return whether that was possible."""
         if self._again is None:
             return False
         self.transport = self._again()
         return True
 
     async def aclose(self) -> None:
-        """End the conversation and the transport; harmless when called again."""
+        """Close the conversation and the transport; safe to call again."""
         if self.connection is not None:
             await self.connection.aclose()
         await self.transport.close()

@@ -1,4 +1,4 @@
-"""Plain functions told from coroutine functions, without the price of importing `inspect`."""
+"""Distinguishes plain functions from coroutine functions without importing `inspect`, which is slow."""
 
 from types import FunctionType, MethodType
 from typing import Final
@@ -8,7 +8,7 @@ _COROUTINE: Final = 0x180
 
 
 def blocks(function: object) -> bool:
-    """Whether a function is a plain one, whose call may block; a wrapper is what it wraps."""
+    """Whether a function is a plain one, whose call may block; wrappers are unwrapped."""
     while (inner := getattr(function, "__wrapped__", None)) is not None:
         function = inner
     if isinstance(function, MethodType):

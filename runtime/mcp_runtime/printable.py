@@ -1,6 +1,6 @@
-"""Text of others, made safe for a terminal and for a log."""
+"""Makes untrusted text safe for terminals and logs."""
 
 
 def printable(text: str) -> str:
-    """Make text that came from elsewhere safe for a terminal: control and bidirectional characters become escapes."""
+    """Make untrusted text safe to print: control and bidirectional characters become escapes."""
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)

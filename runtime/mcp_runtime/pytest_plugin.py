@@ -1,4 +1,4 @@
-"""A plugin of pytest: the fixture `mcp_errors`. Nothing of the runtime is loaded for it."""
+"""The pytest plugin with the `mcp_errors` fixture. It loads nothing else of the runtime."""
 
 import logging
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _LOGGER: Final = "mcp_runtime"
 
 
 class _Errors(logging.Handler):
-    """Keeps what the runtime logs as an error: exceptions of handlers and tools, of which no client is told."""
+    """Collects the errors that the runtime logs: exceptions in handlers and tools, which clients do not see."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -22,7 +22,7 @@ class _Errors(logging.Handler):
 
 @pytest.fixture
 def mcp_errors() -> Iterator[list[logging.LogRecord]]:
-    """What servers failed with inside, of which their clients are told nothing; what is left of it fails the test."""
+    """The errors that servers logged during the test, which clients do not see. Any that remain fail the test."""
     errors = _Errors()
     logger = logging.getLogger(_LOGGER)
     logger.addHandler(errors)
@@ -32,4 +32,4 @@ def mcp_errors() -> Iterator[list[logging.LogRecord]]:
         logger.removeHandler(errors)
     if errors.records:
         said = "\n".join(map(logging.Formatter().format, errors.records))
-        pytest.fail(f"the server failed inside:\n{said}", pytrace=False)
+        pytest.fail(f"the server logged errors:\n{said}", pytrace=False)

@@ -1,4 +1,4 @@
-"""The other side, as generated stubs see it: what every call and every stub has in common."""
+"""The other side, as generated stubs see it: what all calls and all stubs have in common."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -18,7 +18,11 @@ MetaT = TypeVar("MetaT", bound="WireModel")
 
 
 class Stub:
-    """The base of generated stubs: the peer as seen through a `Caller`."""
+    """Base class of generated stubs: the peer as reached through a `Caller`.
+
+    Args:
+        caller: sends the messages.
+    """
 
     __binding__: ClassVar[Binding]
 
@@ -28,33 +32,37 @@ class Stub:
 
     @property
     def __caller__(self) -> Caller:
-        """What the messages leave by."""
+        """The caller that sends the messages."""
         return self._caller
 
     @property
     def connection(self) -> "Connection":
-        """The connection to the peer: its state, who the peer is, vendor requests, closing.
+        """The connection to the peer: its state, the peer's identity, vendor requests, and closing.
 
         Raises:
-            TypeError: the stub stands on a caller of another kind.
+            TypeError: the stub uses a caller that is not a connection.
         """
         from mcp_runtime.connection.connection import Connection
 
-        # A caller that adds something to each message stands on a connection itself.
+        # A caller that adds something to each message wraps a connection itself.
         found = getattr(self._caller, "connection", self._caller)
         if not isinstance(found, Connection):
-            raise TypeError(f"this stub stands on a {type(self._caller).__name__}, not on a connection")
+            raise TypeError(f"this stub uses a {type(self._caller).__name__}, not a connection")
         return found
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the peer declared that it can do, by wire names; in the modern era, with the request that is handled."""
+        """The capabilities that the peer declared, by wire names; in the modern era, with the current request."""
         requester = getattr(self._caller, "requester", None) or self.connection.requester
         declared: Mapping[str, Any] = requester.declared[requester.side.other]
         return declared
 
     def has(self, path: str) -> bool:
-        """Whether the peer declared a capability: ``tools``, ``resources.subscribe``, ``experimental.acme``."""
+        """Whether the peer declared a capability.
+
+        Args:
+            path: its path, such as ``tools``, ``resources.subscribe`` or ``experimental.acme``.
+        """
         from mcp_runtime.protocol.capabilities import declares
 
         return declares(self.capabilities, path)
@@ -64,20 +72,20 @@ class Stub:
 
         Args:
             method: a record of the `methods` module of the revision's package.
-            limit: how many are kept for a reader that is slower than the peer; older ones are dropped and counted.
+            limit: how many notifications are buffered for a slow reader; the oldest are dropped and counted.
         """
         return self.connection.notifications(method, limit=limit)
 
     def _meta(self, type_: type[MetaT], meta: MetaT | Mapping[str, Any] | None) -> MetaT:
-        """Return the metadata that was passed, by wire names if not as an object, with what every request carries.
+        """Return the metadata that was passed (an object, or keyed by wire names), with what every request must carry.
 
         Raises:
-            LocalProtocolError: it names another revision than the one that is spoken.
+            LocalProtocolError: it names a revision other than the one in use.
             pydantic.ValidationError: it is not valid.
         """
         required = self._caller.request_meta()
         if meta is None and self._plain is not None and self._plain[0] is required:
-            # Middleware may change what a call carries, and no other call.
+            # Middleware may change what one call carries without affecting other calls.
             return cast(MetaT, copy(self._plain[1]) if getattr(self._caller, "middleware", True) else self._plain[1])
         from mcp_runtime.protocol.modern import merged
 
@@ -89,5 +97,5 @@ class Stub:
 
     @staticmethod
     def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:
-        """Make the params of a method from keyword arguments."""
+        """Build the params of a method from keyword arguments."""
         return method.params.build(arguments) if method.params else None

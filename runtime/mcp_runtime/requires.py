@@ -1,4 +1,4 @@
-"""What the client must be able to do for a handler to begin."""
+"""Which capabilities a handler needs from its client."""
 
 from collections.abc import Callable, Collection
 from functools import wraps
@@ -15,22 +15,21 @@ HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
 
 
 def requires(*capabilities: str, only: Collection[str] = ()) -> Callable[[HandlerT], HandlerT]:
-    """Declare what a client must be able to do for a handler to begin; several of these add up.
+    """Declare which capabilities a client must have for a handler to run; several decorators add up.
 
-    A client that did not declare it gets -32021 with ``requiredCapabilities`` in the modern era, and in the legacy era
-    -32600, which names what is missing.
+    Clients that did not declare them are answered with error -32021 and ``requiredCapabilities`` in the modern era, and
+    in the legacy era with -32600 and a message that names what is missing.
 
     Args:
-        capabilities: what it must have declared: ``"elicitation.form"``, ``"sampling.tools"``.
-        only: the tools or prompts by name, or the resources by URI, that need it; by default all that the handler
-            answers for.
+        capabilities: the paths of the capabilities, such as ``"elicitation.form"`` or ``"sampling.tools"``.
+        only: the names of the tools or prompts, or the URIs of the resources, that need it; by default all.
 
     Raises:
-        TypeError: `only` is a single text.
-        ValueError: nothing is required.
+        TypeError: `only` is a string instead of a collection of strings.
+        ValueError: no capability is given.
     """
     if isinstance(only, str):
-        raise TypeError(f"only: a collection of names is needed, as [{only!r}]")
+        raise TypeError(f"only: must be a collection of names, such as [{only!r}]")
     if not capabilities or not all(capabilities):
         raise ValueError("requires() needs the path of a capability, such as 'elicitation.form'")
     names = frozenset(only)

@@ -1,4 +1,4 @@
-"""Roots: the directories and files a server may work on."""
+"""Roots: the directories and files that a server may work on."""
 
 from mcp_runtime.features.roots import PathRefused, Root, Roots, inside
 

@@ -1,4 +1,4 @@
-"""Sampling: a person reviews what the model is asked and what it answers."""
+"""Sampling with human review of what the model is asked and what it answers."""
 
 from mcp_runtime.features.sampling import (
     REJECTED,

@@ -20,15 +20,16 @@ __all__ = [
 
 
 async def serve(transport: Transport, *servers: AnyServer) -> str:
-    """Serve one client until it leaves; returns why the connection ended.
+    """Serve one client until it disconnects; return why the connection ended.
 
     Args:
-        transport: leads to the client.
-        servers: one object of a generated `Server` per revision, or one that is bridged (`mcp_runtime.bridge`); the
-            client's wish decides which one answers, in the modern era with each request.
+        transport: the transport to the client.
+        servers: one object of a generated `Server` per revision, or a bridged one (`mcp_runtime.bridge`). The client's
+            choice decides which one answers; in the modern era, with each request.
 
     Raises:
-        ValueError: two servers are of the same revision, or there is none; or results are to be kept that cannot be.
+        ValueError: there is no server, two servers have the same revision, or a method in `ServerOptions.cache` has no
+            results that can be cached.
         ConnectionClosed: the client cannot be reached.
     """
     connection = await start_server(transport, *servers)

@@ -1,4 +1,4 @@
-"""Options of clients and servers: who they are, what they declare, and how their connections behave."""
+"""Options of clients and servers: their identity, their capabilities, and how their connections behave."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ __all__ = ["ClientOptions", "Middleware", "Proceed", "ServerOptions", "Settings"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(Limits):
-    """How a connection behaves, and what stands around its messages.
+    """How a connection behaves, and the middleware around its messages.
 
     Attributes:
-        middleware: wraps every request and notification, the first one outermost.
-        capabilities: what is declared beyond what the handlers say, by wire names: ``{"sampling": {"tools": {}}}``;
-            None takes one back.
-        experimental: capabilities that no revision knows.
-        tasks: keeps the tasks that this side makes of requests (2025-11-25); None for no tasks.
+        middleware: wraps every request and notification; the first one is outermost.
+        capabilities: declared in addition to those implied by the handlers, keyed by wire names: ``{"sampling":
+            {"tools": {}}}``; None removes one.
+        experimental: capabilities that are not part of any revision.
+        tasks: stores the tasks that this side creates for requests (2025-11-25); None disables tasks.
     """
 
     middleware: tuple[Middleware, ...] = ()
@@ -36,18 +36,18 @@ class Settings(Limits):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions(Settings):
-    """Who a client is, and how its connection behaves.
+    """A client's identity, and how its connection behaves.
 
     Attributes:
-        name: the name that the server is told.
-        version: the version that the server is told; by default that of this distribution.
-        title: a name for people; servers of 2025-06-18 and later are told.
-        roots: the roots that the server may ask for, as ``Root`` objects or URIs; None for no roots at all.
-        era: ``legacy`` to begin sessions only, ``modern`` to begin none; ``auto`` to find out what the server can do,
-            if there are clients of both eras to choose from.
-        minimum: the oldest revision that is spoken; empty for no limit.
-        input_rounds: how often a server of the modern era may ask for input before it answers a call.
-        probe_timeout: seconds in which a server must say that it is of the modern era, if a session is an alternative.
+        name: the name sent to the server.
+        version: the version sent to the server; by default that of this distribution.
+        title: a display name, sent to servers of 2025-06-18 and later.
+        roots: the roots that the server may ask for, as ``Root`` objects or URIs; None to declare no roots.
+        era: ``legacy`` to begin sessions only, ``modern`` never to; ``auto`` to detect what the server supports if
+            there are clients of both eras to choose from.
+        minimum: the oldest acceptable revision; empty for no limit.
+        input_rounds: how often a modern-era server may ask for input before it answers a call.
+        probe_timeout: seconds to wait for a server to identify itself as modern before falling back to a session.
     """
 
     name: str = "mcp-bindgen"
@@ -62,24 +62,25 @@ class ClientOptions(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions(Settings):
-    """Who a server is, what it declares beyond what it implements, and how its connections behave.
+    """A server's identity, its capabilities beyond what it implements, and how its connections behave.
 
     Attributes:
-        name: the name that clients are told; by default that of the class.
-        version: the version that clients are told; by default that of this distribution.
-        title: a name for people; clients of 2025-06-18 and later are told.
-        instructions: what a model should know to use the server.
-        list_changed: whether clients are told when the lists of tools, prompts and resources change, or for which.
-        resource_updates: whether clients of the modern era may listen for changes of resources (`resource_updated`); in
-            the legacy era the handler of ``resources/subscribe`` says so.
+        name: the name sent to clients; by default the class name.
+        version: the version sent to clients; by default that of this distribution.
+        title: a display name, sent to clients of 2025-06-18 and later.
+        instructions: what a model should know in order to use the server.
+        list_changed: whether clients are notified when the lists of tools, prompts and resources change; or the names
+            of the lists for which they are.
+        resource_updates: whether modern-era clients may listen for changes of resources (`resource_updated`); in the
+            legacy era this follows from a handler for ``resources/subscribe``.
         logging: whether the server sends log messages.
-        cache: how long clients of the modern era may keep the results of a method (``tools/list``), where its handler
-            says nothing of that; by default they may not keep them.
-        inputs: how handlers of the modern era wait for what they ask their client: `Suspended` in this process, or not
-            at all, so that any process with the keys can go on (`InputState`). None to leave it to them, who then
-            return an ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
-        fan_out: tells the other processes of this server what `resource_updated` and `list_changed` tell the clients of
-            this one; None if there are no others.
+        cache: how long modern-era clients may cache the results of a method (``tools/list``), unless its handler says
+            so; by default they may not.
+        inputs: how modern-era handlers wait for input from their client: `Suspended` in this process, or `InputState`
+            to let any process with the keys continue. None leaves it to the handlers, which then return an
+            ``InputRequiredResult`` and read ``input_responses`` and ``request_state``.
+        fan_out: passes the changes that `resource_updated` and `list_changed` announce on to the other processes of
+            this server; None if there are no others.
     """
 
     name: str = ""

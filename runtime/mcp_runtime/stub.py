@@ -1,7 +1,7 @@
-"""What generated stubs stand on: how a call leaves, and how a handler is found.
+"""Base classes of generated clients, and pagination.
 
-The connection implements `Caller`; the stubs know no more of it than that. Nothing here loads it before it is used, so
-that a program which only reads and writes models pays for none of it.
+The connection implements `Caller`, and is imported only when a stub opens one, so that a program which only reads and
+writes models does not load it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Binding", "CallOptions", "Caller", "ClientStub", "Context", "Handlers", "ServerHandlers", "Stub", "iterate"]
 
 MAX_PAGES: Final = 100_000
-"""How many pages of a list are asked for."""
+"""How many pages of a list are requested."""
 MAX_EMPTY_PAGES: Final = 100
-"""How many pages without items are asked for in a row."""
+"""How many pages without items are requested in a row."""
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -33,7 +33,7 @@ HandlersT = TypeVar("HandlersT", bound="Handlers")
 
 
 class ClientStub(Stub, Generic[HandlersT]):
-    """The base of generated clients; `HandlersT` answers what the server asks."""
+    """Base class of generated clients; `HandlersT` answers the server's requests."""
 
     @classmethod
     async def open(
@@ -45,21 +45,21 @@ class ClientStub(Stub, Generic[HandlersT]):
         require: Sequence[str] = (),
         bridge: "bool | Bridging" = False,
     ) -> "Self":
-        """Begin the conversation with a server, in exactly this revision unless it is bridged to others.
+        """Open a conversation with a server in exactly this revision, unless it is bridged to others.
 
         Args:
-            peer: where the server is, as `connect_stdio` yields it.
-            handlers: answers what the server asks; what it implements decides which capabilities are declared.
-            options: who the client is, its time limits, how strictly it reads.
-            require: capabilities that the server must have, as paths: ``tools``, ``resources.subscribe``.
-            bridge: whether servers of other revisions will do, or how to talk to them; what the program sees are the
-                types of this revision in any case.
+            peer: the server, as `connect_stdio` yields it.
+            handlers: answers the server's requests; what it implements determines the declared capabilities.
+            options: the client's identity, timeouts and strictness.
+            require: capabilities that the server must declare, as paths: ``tools``, ``resources.subscribe``.
+            bridge: whether to accept servers of other revisions, or how to talk to them; the program uses the types of
+                this revision in any case.
 
         Raises:
-            UnsupportedRevision: the server does not speak this revision, nor one that it is bridged to.
-            MissingCapability: the server lacks a capability that is required.
-            ConnectionClosed: the server cannot be reached, or left.
-            RequestTimeout: the server does not answer.
+            UnsupportedRevision: the server supports neither this revision nor one that it is bridged to.
+            MissingCapability: the server did not declare a required capability.
+            ConnectionClosed: the server cannot be reached, or disconnected.
+            RequestTimeout: the server did not answer in time.
         """
         from mcp_runtime.handshake.client import open_client
 
@@ -74,20 +74,20 @@ class ClientStub(Stub, Generic[HandlersT]):
         resources: Sequence[str] = (),
         timeout: float | None = None,
     ) -> "Subscription":
-        """Listen for changes at a server of the modern era: ``async for change in await client.listen(tools=True)``.
+        """Listen for changes at a modern-era server: ``async for change in await client.listen(tools=True)``.
 
         Args:
-            tools: whether to hear of changes of the list of tools.
-            prompts: the same for prompts.
-            resource_list: the same for the list of resources.
-            resources: the URIs of resources whose changes to hear of.
-            timeout: seconds to wait until the server acknowledges; None for the default of the connection.
+            tools: whether to listen for changes of the list of tools.
+            prompts: whether to listen for changes of the list of prompts.
+            resource_list: whether to listen for changes of the list of resources.
+            resources: the URIs of resources to watch.
+            timeout: seconds to wait for the server's acknowledgement; None for the default of the connection.
 
         Raises:
-            LocalProtocolError: the revision is of the legacy era.
+            LocalProtocolError: the revision belongs to the legacy era.
             PeerError: the server refused.
-            RequestTimeout: it did not acknowledge in time.
-            ConnectionClosed: it left.
+            RequestTimeout: the server did not acknowledge in time.
+            ConnectionClosed: the connection ended.
         """
         from mcp_runtime.features.listen import listen
 
@@ -101,10 +101,13 @@ class ClientStub(Stub, Generic[HandlersT]):
         )
 
     async def set_roots(self, roots: Sequence[Any]) -> None:
-        """Set the roots that the server may ask for, and tell it that they changed; each is a ``Root`` or a URI.
+        """Set the roots that the server may ask for, and notify it of the change.
+
+        Args:
+            roots: ``Root`` objects or URIs.
 
         Raises:
-            ValueError: a URI is not one of a file.
+            ValueError: a URI is not a ``file:`` URI.
             LocalProtocolError: the client did not declare roots when it was opened.
         """
         from mcp_runtime.features.roots import set_roots
@@ -115,11 +118,15 @@ class ClientStub(Stub, Generic[HandlersT]):
 async def iterate(
     page: Callable[[str | None], Awaitable[R]], read: Callable[[R], tuple[list[T], str | None]]
 ) -> AsyncIterator[T]:
-    """Iterate over the items of all pages; only an absent cursor ends them, the empty string is one like any other.
+    """Iterate over the items of all pages. Only an absent cursor ends them; an empty string is a cursor.
+
+    Args:
+        page: requests the page at a cursor, None for the first one.
+        read: returns the items of a page, and the cursor of the next.
 
     Raises:
-        RemoteProtocolError: the pages do not end: a cursor comes twice, or there are too many pages, or too many in a
-            row without items.
+        RemoteProtocolError: the pages do not end: a cursor is repeated, or there are too many pages, or too many empty
+            ones in a row.
     """
     cursor: str | None = None
     seen: set[int] = set()  # hashes, since cursors may be long
@@ -142,4 +149,4 @@ async def iterate(
 def _endless(what: str) -> Exception:
     from mcp_runtime.errors import RemoteProtocolError
 
-    return RemoteProtocolError(revision="MCP", method=None, pointer="/nextCursor", reason=f"pages without end: {what}")
+    return RemoteProtocolError(revision="MCP", method=None, pointer="/nextCursor", reason=f"endless pagination: {what}")

@@ -1,7 +1,7 @@
-"""Plain functions in threads: handlers that are no coroutines, which may block.
+"""Runs plain functions in threads: handlers that are not coroutines and may block.
 
-The threads are daemons, so that one which is stuck keeps no program from ending, and there are never more than a fixed
-number of them: a call waits for its turn.
+The threads are daemons, so a stuck one does not keep the program from exiting, and their number is bounded: further
+calls are queued.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ T = TypeVar("T")
 MAX_THREADS: Final = 40
 """How many plain handlers run at once in one process."""
 IDLE_SECONDS: Final = 10.0
-"""How long a thread waits for work before it ends."""
+"""Seconds that a thread waits for work before it ends."""
 
 
 class Threads:
     """A bounded pool of daemon threads; safe to use from several event loops.
 
     Args:
-        limit: how many threads there are at most.
+        limit: the maximum number of threads.
         idle: seconds that a thread waits for work before it ends.
     """
 
@@ -44,9 +44,10 @@ class Threads:
         return self._count
 
     async def run(self, function: Callable[..., T], *args: Any) -> T:
-        """Run a function in a thread, in a copy of the caller's context variables, and return what it returns.
+        """Run a function in a thread, in a copy of the caller's context variables, and return its result.
 
-        A caller that is cancelled does not wait for it: what has not begun never runs, what has begun goes on unheard.
+        A cancelled caller does not wait: work that has not begun never runs; work that has begun continues, and its
+        result is discarded.
         """
         loop = asyncio.get_running_loop()
         job = _Job(partial(copy_context().run, function, *args), loop)
@@ -73,7 +74,7 @@ class Threads:
     def _work(self) -> None:
         while (job := self._next()) is not None:
             job.run()
-            del job  # or it would be kept until there is another one
+            del job  # or it would be kept alive until the next job
 
     def _next(self) -> "_Job | None":
         with self._changed:
@@ -87,7 +88,7 @@ class Threads:
 
 
 class _Job:
-    """A function that is to run in a thread, and the future that waits for it in an event loop."""
+    """A function to run in a thread, and the future that waits for it in an event loop."""
 
     __slots__ = ("_call", "_loop", "future")
 
@@ -101,7 +102,7 @@ class _Job:
         failure: BaseException | None = None
         try:
             result = self._call()
-        except StopIteration as error:  # no future takes it
+        except StopIteration as error:  # a future cannot hold it
             failure = RuntimeError("a handler raised StopIteration")
             failure.__cause__ = error
         except BaseException as error:
@@ -123,12 +124,12 @@ THREADS: Final = Threads()
 
 
 def unblocked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a coroutine function as it is, and a plain one so that it runs in a thread."""
+    """Return a coroutine function as it is, and wrap a plain one so that it runs in a thread."""
     return threaded(function) if blocks(function) else function
 
 
 def threaded(function: Callable[..., Any], threads: Threads = THREADS) -> Callable[..., Any]:
-    """Return a coroutine function that runs a plain one in a thread; an awaitable that it returns is awaited."""
+    """Return a coroutine function that runs a plain one in a thread; if it returns an awaitable, that is awaited."""
 
     @wraps(function)
     async def run(*args: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What can go wrong with the tools of a server: errors of a call, and drift from the contract."""
+"""Errors of tool calls, and differences between a server's tools and the contract."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from mcp_runtime.protocol.text import clipped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """How the tools of a server differ from those that a client was generated from; falsy if they do not.
+    """How a server's tools differ from those that a client was generated from; falsy if they do not.
 
     Attributes:
-        added: tools that are new, which break nobody.
-        removed: tools that are gone.
-        changed: the members of the contract that differ, by tool.
+        added: new tools, which break no caller.
+        removed: tools that no longer exist.
+        changed: the parts of the contract that differ, by tool.
     """
 
     added: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Drift:
 
 
 class ToolArgumentError(McpError, ValueError):
-    """Arguments are not what a tool's schema asks for; the tool was not called."""
+    """The arguments do not match the tool's schema; the tool was not called."""
 
     def __init__(self, tool: str, pointer: str, reason: str) -> None:
         super().__init__(f"{tool}: arguments{pointer and f' at {pointer}'}: {reason}")
@@ -45,7 +45,7 @@ class ToolArgumentError(McpError, ValueError):
 
 
 class ToolOutputError(McpError):
-    """Structured content is not what its tool's schema says; the tool did run. `content` has what it said."""
+    """The structured content does not match the tool's schema; the tool did run. `content` has its content blocks."""
 
     content: tuple[Any, ...] = ()
 
@@ -58,16 +58,16 @@ class ToolOutputError(McpError):
 
 
 class ToolError(McpError):
-    """A tool ran and says that it failed (``isError``).
+    """A tool ran and reported a failure (``isError``).
 
     Attributes:
-        tool: its name.
-        content: what it says, as content blocks.
+        tool: the name of the tool.
+        content: its content blocks.
         structured: its structured content, if any.
     """
 
     def __init__(self, tool: str, content: tuple[Any, ...], structured: Any = None) -> None:
-        super().__init__(f"{tool}: {clipped(text_of(content) or 'the tool failed and does not say why')}")
+        super().__init__(f"{tool}: {clipped(text_of(content) or 'the tool failed and gave no reason')}")
         self.tool, self.content, self.structured = tool, content, structured
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -75,7 +75,7 @@ class ToolError(McpError):
 
 
 class UnknownTool(McpError, LookupError):
-    """The contract has no tool of that name; `known` are those that it has."""
+    """The contract has no tool of that name; `known` lists those that it has."""
 
     def __init__(self, client: str, tool: str, known: Iterable[str]) -> None:
         names = tuple(known)
@@ -103,7 +103,7 @@ class ToolDrift(McpError):
     """A server's tools are no longer those that its client was generated from."""
 
     def __init__(self, client: str, drift: Drift) -> None:
-        super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` says whether it breaks callers")
+        super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` shows whether callers break")
         self.client, self.drift = client, drift
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -111,5 +111,5 @@ class ToolDrift(McpError):
 
 
 def text_of(content: tuple[Any, ...]) -> str:
-    """Return the text of all text blocks, a line end between them."""
+    """Return the text of all text blocks, separated by newlines."""
     return "\n".join(block.text for block in content if getattr(block, "type", "") == "text")

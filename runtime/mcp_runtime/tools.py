@@ -1,8 +1,8 @@
-"""What the generated client of a server's own tools stands on (`mcp-bindgen tools generate`).
+"""Base classes of generated clients for a server's own tools (`mcp-bindgen tools generate`).
 
 A method of such a client checks its arguments against the contract that it was generated from, calls the tool, and
-reads the structured content. Where pydantic alone would accept more than the tool's JSON Schema does, the generated
-module carries the schema, and jsonschema has the last word (``pip install 'mcp-bindgen[validation]'``).
+reads the structured content. Where pydantic alone would accept more than the tool's JSON Schema, the generated module
+includes the schema, and jsonschema decides (``pip install 'mcp-bindgen[validation]'``).
 """
 
 import hashlib
@@ -59,16 +59,16 @@ CONTRACT: Final = ("inputSchema", "outputSchema", "annotations", "execution")
 
 
 class ToolModel(WireModel):
-    """The base of the models of one tool: as strict as every other model, but with the names that its schema has.
+    """Base class of the models of one tool: as strict as every other model, but with the names of the tool's schema.
 
-    The constructor fills in the defaults of the schema; None (or `ABSENT`) leaves one out, and decoding adds none.
+    The constructor fills in the schema's defaults; None (or `ABSENT`) omits one. Decoding adds none.
     """
 
     model_config = ConfigDict(alias_generator=None)
     __defaults__: ClassVar[Mapping[str, Any]] = {}
     """The defaults that the constructor fills in, by field."""
 
-    if not TYPE_CHECKING:  # Type checkers know the constructor by the fields.
+    if not TYPE_CHECKING:  # Type checkers derive the constructor from the fields.
 
         def __init__(self, /, **data: Any) -> None:
             for name, default in self.__defaults__.items():
@@ -81,21 +81,22 @@ class ToolModel(WireModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tool(Generic[T]):
-    """What a generated client knows of one tool. The hints are the server's own words about itself: trust decides.
+    """A tool, as a generated client describes it. The hints are the server's own claims: they need not be true.
 
     Attributes:
-        name: what the server calls it.
+        name: the name of the tool on the server.
         input: the type of its arguments, a model if they are keyword arguments; None if they could not be typed.
         output: the type of its structured content; None if it declares none.
-        wrapped: the field of the output that holds the data, if the server wraps what is not an object; else empty.
-        input_schema: the JSON Schema of the arguments, where the type alone is not exact; else empty.
-        output_schema: that of the structured content, likewise.
-        digests: what the properties of the contract were, hashed.
-        read_only: it does not modify its environment.
-        destructive: it may make destructive changes, not only additive ones; also if the server does not say.
+        wrapped: the field of the output that holds the data, if the server wraps a value that is not an object;
+            otherwise empty.
+        input_schema: the JSON Schema of the arguments, if the type alone is not exact; otherwise empty.
+        output_schema: the JSON Schema of the structured content, if the type alone is not exact; otherwise empty.
+        digests: hashes of the properties of the contract.
+        read_only: the tool does not modify its environment.
+        destructive: the tool may make destructive changes, not only additive ones; also if the server does not say.
         idempotent: repeating a call with the same arguments has no further effect.
-        open_world: it may reach external systems; also if the server does not say.
-        gated: the server shows it only to clients that declare capabilities, so its absence is not drift.
+        open_world: the tool may reach external systems; also if the server does not say.
+        gated: the server lists it only for clients that declare capabilities, so its absence is not drift.
         task: ``required`` if every call runs as a task (2025-11-25), ``optional`` if one may, empty if none can.
     """
 
@@ -114,12 +115,15 @@ class Tool(Generic[T]):
     gated: bool = False
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments, by the names of the wire, as they are sent.
+        """Check arguments and return them as they are sent.
+
+        Args:
+            arguments: the arguments, keyed by wire names.
 
         Raises:
-            ToolArgumentError: they are not what the tool's schema asks for.
+            ToolArgumentError: they do not match the tool's schema.
         """
-        # What was given is checked and sent, for a model may read it as something else.
+        # Check and send what was given, since a model may read it as something else.
         given = self._checked(dict(arguments))
         if self.input is None:
             return given
@@ -130,10 +134,13 @@ class Tool(Generic[T]):
         return given
 
     def build(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Make the arguments of values by the names of Python; None and `ABSENT` are left out where they mean absent.
+        """Build the arguments from Python values; None and `ABSENT` are omitted where they mean absent.
+
+        Args:
+            values: the values, keyed by Python names.
 
         Raises:
-            ToolArgumentError: they are not what the tool's schema asks for.
+            ToolArgumentError: they do not match the tool's schema.
         """
         model: type[ToolModel] = self.input
         try:
@@ -145,15 +152,18 @@ class Tool(Generic[T]):
         return self._checked(params.model_dump(mode="json"))
 
     def read(self, structured: Any) -> T:
-        """Return structured content as the tool's output type; what the server wrapped is unwrapped.
+        """Return structured content as the tool's output type, unwrapped if the server wraps it.
+
+        Args:
+            structured: the structured content of a result; None if it has none.
 
         Raises:
-            ToolOutputError: it is not what the tool's schema says.
+            ToolOutputError: it does not match the tool's schema.
         """
         if self.output is None:
             return cast(T, None)
         if not isinstance(structured, dict):
-            raise ToolOutputError(self.name, "", "the result has no structured content, which the tool declares")
+            raise ToolOutputError(self.name, "", "the tool declares structured content, but the result has none")
         mismatch = _find(self.output_schema, structured)
         if mismatch is not None:
             raise ToolOutputError(self.name, *mismatch)
@@ -176,7 +186,7 @@ class ToolResult(Generic[T]):
 
     Attributes:
         data: its structured content, typed; None if the tool declares none.
-        content: its content blocks, in the types of the revision that is spoken.
+        content: its content blocks, in the types of the revision in use.
         structured: its structured content as plain JSON values; None if there is none.
     """
 
@@ -186,17 +196,17 @@ class ToolResult(Generic[T]):
 
     @property
     def text(self) -> str:
-        """The text of all text blocks, a line end between them."""
+        """The text of all text blocks, separated by newlines."""
         return text_of(self.content)
 
 
 class ToolClient:
-    """The base of generated tool clients. Whenever the server says that its tools changed, they are compared anew.
+    """Base class of generated tool clients. When the server reports that its tools changed, they are compared again.
 
     Args:
-        client: the server, opened in any revision.
+        client: a client of the server, opened in any revision.
         allow: decides before each call whether a tool may be called: ``lambda tool: not tool.destructive``.
-        on_drift: is told when the tools are no longer those of the contract; by default the connection's error hooks.
+        on_drift: called when the tools no longer match the contract; by default the connection's error hooks.
     """
 
     __tools__: ClassVar[Mapping[str, Tool[Any]]] = {}
@@ -219,12 +229,17 @@ class ToolClient:
     async def call(
         self, name: str, arguments: Mapping[str, Any], *, options: CallOptions | None = None
     ) -> ToolResult[Any]:
-        """Call a tool of the contract by its name, with arguments by the names of the wire.
+        """Call a tool of the contract.
+
+        Args:
+            name: the name of the tool.
+            arguments: the arguments, keyed by wire names.
+            options: timeouts and progress of the call.
 
         Raises:
             UnknownTool: the contract has no such tool.
-            ToolArgumentError: the arguments are not what its schema asks for.
-            ToolError: it ran, and failed.
+            ToolArgumentError: the arguments do not match its schema.
+            ToolError: the tool ran and failed.
         """
         tool = self.__tools__.get(name)
         if tool is None:
@@ -232,7 +247,7 @@ class ToolClient:
         return await self._send(tool, tool.check(arguments), options)
 
     async def check_drift(self) -> Drift:
-        """Ask the server for its tools, and return how they differ from those of the contract."""
+        """Fetch the server's tools, and return how they differ from those of the contract."""
         listed = {str(tool.get("name")): tool async for tool in list_tools(self._client)}
         found = {name: _changes(self.__tools__[name], tool) for name, tool in listed.items() if name in self.__tools__}
         return Drift(
@@ -270,7 +285,7 @@ class ToolClient:
         return ToolResult(data=data, content=content, structured=structured)
 
     async def _run(self, tool: Tool[Any], arguments: dict[str, Any], options: CallOptions | None) -> Any:
-        """Call a tool as a task, and wait for what it comes to."""
+        """Call a tool as a task, and wait for its result."""
         from mcp_runtime.tasks import run_as_task  # Few tools ask for it.
 
         method: Any = self._client.__binding__.methods[TOOLS_CALL]
@@ -295,17 +310,17 @@ class ToolClient:
 
 
 async def list_tools(client: ClientStub[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Iterate over all tools of a server as plain JSON, so that one odd tool does not hide the others.
+    """Iterate over all tools of a server as plain JSON, so that one invalid tool does not hide the others.
 
     Raises:
-        McpError: the list cannot be had, or never ends.
+        McpError: the list cannot be fetched, or never ends.
     """
     async for tool in list_items(client, TOOLS_LIST, "tools"):
         yield tool
 
 
 async def list_items(client: ClientStub[Any], name: str, items: str) -> AsyncIterator[dict[str, Any]]:
-    """Iterate over all that a server lists in answer to a request, as plain JSON.
+    """Iterate over everything a server lists, as plain JSON.
 
     Args:
         client: the client.
@@ -313,7 +328,7 @@ async def list_items(client: ClientStub[Any], name: str, items: str) -> AsyncIte
         items: the property of its result that holds a page.
 
     Raises:
-        McpError: the list cannot be had, or never ends.
+        McpError: the list cannot be fetched, or never ends.
     """
     method: Any = client.__binding__.methods[name]
     required = client.connection.request_meta()
@@ -336,13 +351,13 @@ async def list_items(client: ClientStub[Any], name: str, items: str) -> AsyncIte
         if not isinstance(following, str):
             return
         if following in seen:
-            raise McpError(f"{name}: a cursor comes again, so the list would never end")
+            raise McpError(f"{name}: a cursor was repeated, so the list would never end")
         seen.add(following)
         given["cursor"] = following
 
 
 def digest(value: Any) -> str:
-    """Hash a JSON value; the order of members is of no matter."""
+    """Hash a JSON value; the order of properties does not matter."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -353,20 +368,20 @@ def _changes(tool: Tool[Any], found: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _structured(result: Any) -> Any:
-    """Return the structured content of a result; revisions that do not know it keep it as an unknown member."""
+    """Return the structured content of a result; in older revisions it is kept as an undeclared property."""
     known = getattr(result, "structured_content", None)
     extra: Mapping[str, Any] = result.model_extra or {}
     return extra.get("structuredContent") if known is None else known
 
 
 def _first(error: ValidationError, value: Any) -> tuple[str, str]:
-    """Return where in a value the first thing is wrong, and what."""
+    """Return the location and the reason of the first validation error."""
     found = error.errors(include_url=False)[0]
     return spell_pointer(locate(found, value)), clipped(str(found["msg"]))
 
 
 def _find(schema: str, value: Any) -> tuple[str, str] | None:
-    """Return where a value is not what a schema says; a schema that cannot be evaluated says nothing."""
+    """Return where a value does not match a schema, and why; None for schemas that cannot be evaluated."""
     if not schema:
         return None
     from mcp_runtime.protocol.json_schema import UnusableSchema
@@ -387,6 +402,6 @@ def _compiled(schema: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def _adapter(type_: Any) -> TypeAdapter[Any]:
-    """Return what validates and serialises a type; models bring their own configuration."""
+    """Return a type's validator and serializer; models bring their own configuration."""
     has_own = hasattr(type_, "model_config")
     return TypeAdapter[Any](type_, config=None if has_own else ConfigDict(strict=True))

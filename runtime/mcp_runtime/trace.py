@@ -1,4 +1,4 @@
-"""A trace of a conversation: typed, timed records of every message."""
+"""A trace of a conversation: typed, timestamped records of every message."""
 
 from mcp_runtime.middleware.trace import Kind, Traced, Tracer
 

@@ -1,4 +1,4 @@
-"""Lists whose items all differ, which no released revision has."""
+"""Lists whose items must be unique. No released revision has one."""
 
 from typing import Any, Final, cast
 
@@ -7,7 +7,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 
 class _Unique:
-    """Metadata of a list whose items all differ (JSON Schema 2020-12 validation, section 6.4.3)."""
+    """Metadata of a list whose items must be unique (JSON Schema 2020-12 validation, section 6.4.3)."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(_check_unique, handler(source))
@@ -26,7 +26,7 @@ def _check_unique(items: list[Any]) -> list[Any]:
 
 
 def _comparable(value: Any) -> Any:
-    """Bring equal JSON values to one spelling: numbers without a fraction are integers."""
+    """Reduce equal JSON values to the same form: numbers without a fraction become integers."""
     if isinstance(value, BaseModel):
         value = value.model_dump()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Send the person behind a client to a web page."""
+"""Ask the user of a client to open a web page."""
 
 from mcp_runtime.features.elicitation.url import (
     UrlElicitation,

@@ -286,4 +286,4 @@ class TestHostileServers:
 
     def test_a_list_that_never_ends_does(self, tmp_path: Path, cli: Cli) -> None:
         answer = {**tools("t"), "nextCursor": "again"}
-        assert "note: tools/list: a cursor comes again" in cli("inspect", *served(tmp_path, tools_list=answer)).out
+        assert "note: tools/list: a cursor was repeated" in cli("inspect", *served(tmp_path, tools_list=answer)).out

@@ -111,7 +111,7 @@ class TestInference:
     @pytest.mark.parametrize("annotation", [Any, object, Any | None, str, dict[str, Any]])
     def test_a_default_of_none_needs_an_optional_type(self, annotation: Any) -> None:
         vague = type("Vague", (WireModel,), {"__annotations__": {"x": annotation}, "x": None, "__module__": __name__})
-        with pytest.raises(TypeError, match=r"Vague.x: .* annotated `T \| None`; .* default to ABSENT"):
+        with pytest.raises(TypeError, match=r"Vague.x: annotate .* as `T \| None`; .* default to ABSENT"):
             vague()
 
 
@@ -181,7 +181,7 @@ class TestAssignment:
         assert wire(copied) == {"name": "x", "inputSchema": wire(schema), "_meta": {"a": 1}, "acme": 5}
 
     def test_a_field_is_passed_once(self) -> None:
-        with pytest.raises(ValueError, match="passed under both names: input_schema"):
+        with pytest.raises(ValueError, match="passed under both their names: input_schema"):
             tool(inputSchema=ToolInputSchema())
 
 

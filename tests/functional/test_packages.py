@@ -169,8 +169,8 @@ class TestBinding:
                 format=FORMAT + 1, package="acme.mcp", revision="2025-11-25", era="legacy", methods=METHODS, errors={}
             )
         assert str(caught.value) == (
-            "acme.mcp was generated in format 3, this runtime reads format 2;"
-            " generate it again: mcp-bindgen generate 2025-11-25"
+            "acme.mcp was generated in format 3, but this runtime reads format 2;"
+            " regenerate it: mcp-bindgen generate 2025-11-25"
         )
 
     @pytest.mark.parametrize("marker", ["CONST", "NULLABLE", "OPTIONAL"])
@@ -178,8 +178,8 @@ class TestBinding:
         with pytest.raises(BindingFormatError) as caught:
             getattr(model, marker)
         assert str(caught.value) == (
-            f"a package that uses mcp_runtime.model.{marker} was generated in format 1, this runtime reads format"
-            f" {FORMAT}; generate it again: mcp-bindgen generate"
+            f"a package that uses mcp_runtime.model.{marker} was generated in format 1, but this runtime reads format"
+            f" {FORMAT}; regenerate it: mcp-bindgen generate"
         )
         assert not hasattr(model, "MISSPELT")
 

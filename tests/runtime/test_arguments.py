@@ -102,9 +102,9 @@ async def test_a_capability_of_one_of_several_revisions_may_be_required() -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"timeout": "5"}, "timeout is a number of seconds, not '5'"),
-        ({"max_time": True}, "max_time is a number of seconds, not True"),
-        ({"progress": 1}, "progress is a function that takes three arguments, not 1"),
+        ({"timeout": "5"}, "timeout: must be a number of seconds, not '5'"),
+        ({"max_time": True}, "max_time: must be a number of seconds, not True"),
+        ({"progress": 1}, "progress: must be a function of three arguments, not 1"),
     ],
 )
 def test_options_of_a_call(arguments: dict[str, Any], said: str) -> None:
@@ -116,7 +116,7 @@ async def test_a_call_with_a_dictionary_for_options_leaves_nothing_open() -> Non
     async with talk(Tools()) as both:
         sent = len(both.sent)
         options: Any = {"timeout": 5}
-        with pytest.raises(TypeError, match=r"the options of a call are an object, CallOptions\(timeout=5\)"):
+        with pytest.raises(TypeError, match=r"options: must be a CallOptions, such as CallOptions\(timeout=5\)"):
             await both.client.list_tools(options=options)
         assert len(both.sent) == sent
 

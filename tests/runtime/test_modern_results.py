@@ -138,7 +138,7 @@ class TestHints:
         options = ServerOptions(cache={"tools/call": CacheHint(seconds=1)})
         with pytest.raises(ValueError, match=r"results of tools/call cannot be kept; those of prompts/list, "):
             await self.ask(options)
-        with pytest.raises(ValueError, match="0 seconds or more, not -1"):
+        with pytest.raises(ValueError, match="must be 0 or more, not -1"):
             CacheHint(seconds=-1)
         scope: Any = "all"
         with pytest.raises(ValueError, match="'private' or 'public', not 'all'"):

@@ -34,7 +34,7 @@ async def test_an_absent_cursor_ends_them() -> None:
 
 @pytest.mark.parametrize("cursors", [["a", "a"], ["a", "b", "a"], ["", ""]])
 async def test_a_cursor_that_comes_twice(cursors: list[str | None]) -> None:
-    with pytest.raises(RemoteProtocolError, match="/nextCursor: pages without end: the same cursor came twice"):
+    with pytest.raises(RemoteProtocolError, match="/nextCursor: endless pagination: the same cursor came twice"):
         await _names(Paged(cursors))
 
 

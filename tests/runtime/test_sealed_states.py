@@ -145,7 +145,7 @@ class TestLimits:
     async def test_what_is_spent_is_forgotten_when_it_expires(self) -> None:
         spent = MemorySpentStates(limit=2)
         assert await spent.spend("a", time.time() + 0.05) and await spent.spend("b", time.time() + 60)
-        with pytest.raises(OverflowError, match="2 used states"):
+        with pytest.raises(OverflowError, match="limit of 2 remembered states"):
             await spent.spend("c", time.time() + 60)
         assert not await spent.spend("b", time.time() + 60)
         await asyncio.sleep(0.06)
@@ -155,9 +155,9 @@ class TestLimits:
         ("settings", "error", "match"),
         [
             ({"keys": []}, ValueError, "at least one key"),
-            ({"keys": ["x" * 32]}, TypeError, "made of bytes"),
-            ({"keys": b"x" * 32}, TypeError, "a list of keys"),
-            ({"keys": [b"short"]}, ValueError, r"keys\[0\]: a key has 32 bytes, not 5"),
+            ({"keys": ["x" * 32]}, TypeError, "sequence of bytes objects"),
+            ({"keys": b"x" * 32}, TypeError, "a sequence of bytes objects"),
+            ({"keys": [b"short"]}, ValueError, r"keys\[0\]: a key must have 32 bytes, not 5"),
             ({"keys": [KEY, KEY]}, ValueError, "twice"),
             ({"keys": [KEY], "rounds": 0}, ValueError, "rounds"),
         ],

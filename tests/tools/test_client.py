@@ -267,7 +267,7 @@ class TestDrift:
 
         monkeypatch.setattr(server.__class__, "list_tools", staticmethod(endless))
         async with talk(server) as talking:
-            with pytest.raises(McpError, match="a cursor comes again"):
+            with pytest.raises(McpError, match="a cursor was repeated"):
                 await module.WeatherTools(talking.client).check_drift()
 
     def test_both_sides_hash_alike(self) -> None:
