@@ -1,7 +1,4 @@
-"""The options of `mcp-bindgen diff`: what is shown, what fails, which format, where it goes, what is accepted.
-
-`UPDATE_GOLDEN=1 pytest tests/cli/test_diff_options.py` pastes the example of the README anew.
-"""
+"""The options of `mcp-bindgen diff`: what is shown, what fails, which format, where it goes, what is accepted."""
 
 import json
 import os
@@ -9,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -184,21 +181,6 @@ def test_the_documentation_names_every_option_and_format(cli: Cli) -> None:
     assert len(options) > 10
     assert {option for option in options if option not in documented} == set()
     assert set(re.findall(r"^\| `(\w+)` \|", documented, re.MULTILINE)) == set(ReportFormat)
-
-
-def test_the_readme_shows_what_it_prints(cli: Cli) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    command = "    $ mcp-bindgen diff 2024-11-05 2025-03-26\n"
-    before, _, after = readme.partition(command)
-    lines = [*takewhile(lambda line: not line.strip() or line.startswith("    "), after.splitlines(keepends=True))]
-    out = cli("diff", "2024-11-05", "2025-03-26", expect=1).out
-    printed = [f"    {line}" if line.strip() else line for line in out.splitlines(keepends=True)]
-    if os.environ.get("UPDATE_GOLDEN"):
-        (ROOT / "README.md").write_text(
-            before + command + "".join([*printed, "\n"]) + after[len("".join(lines)) :], "utf-8"
-        )
-    else:
-        assert "".join(lines).rstrip() == "".join(printed).rstrip(), "UPDATE_GOLDEN=1 pastes it anew"
 
 
 @pytest.mark.parametrize("role", ["client", "server"])

@@ -1,4 +1,4 @@
-"""The code in the README and the pages about the runtime runs, prints what they say, and has no type errors."""
+"""The code of every page runs, prints what the page says, and has no type errors."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,23 +14,33 @@ import pytest
 from mcp_runtime import errors
 from mcp_runtime.limits import Limits
 from mcp_runtime.transports.stdio_client import DEFAULT_MAX_MESSAGE_BYTES
-from support.documents import ROOT, Program, programs
+from support.documents import ROOT, Program, pages, programs, session
+from support.sessions import Played, play
 
-PAGES = (
-    "README.md",
-    "docs/app.md",
-    "docs/testing.md",
-    "docs/models.md",
-    *(f"docs/{page}.md" for page in "servers clients questions revisions tasks logging middleware extensions".split()),
-    "docs/errors.md",
-    "docs/transports.md",
-    "docs/http.md",
-)
-PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in PAGES for program in programs(page)]
+PROGRAMS = [pytest.param(program, id=f"{page}: {program.title}") for page in pages() for program in programs(page)]
+SESSIONS = [page for page in pages() if session(page)]
+# The environment of the tests, whose packages are the checkout's, and the programs of the system.
+PATH = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all sessions, with one for each page."""
+    return tmp_path_factory.mktemp("sessions")
+
+
+def _folder_of(page: str, folder: Path) -> Path:
+    return folder / page.removesuffix(".md").replace("/", "-")
+
+
+@cache
+def played(page: str, folder: Path) -> list[Played]:
+    """Play a page in its own folder; once, since the types are checked where it was played."""
+    return play(session(page), _folder_of(page, folder), PATH, environment_is_made=True)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_it_prints_what_the_page_says(program: Program, tmp_path: Path) -> None:
+def test_a_program_prints_what_the_page_says(program: Program, tmp_path: Path) -> None:
     program.write(tmp_path)
     command = [sys.executable, program.entry]
     done = subprocess.run(
@@ -40,27 +51,43 @@ def test_it_prints_what_the_page_says(program: Program, tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_it_has_no_type_errors(tmp_path: Path) -> None:
-    for number, param in enumerate(PROGRAMS):
-        program = param.values[0]
-        assert isinstance(program, Program)
-        program.write(tmp_path / f"program{number}")
-    roots = [str(ROOT / folder) for folder in ("runtime", "generated")]
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SESSIONS)
+def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
+    commands = played(page, folder)
+    assert commands
+    for command in commands:
+        assert command.is_as_shown, f"{command.command.line} ended with {command.status} and said\n{command.printed}"
+
+
+@pytest.mark.slow
+def test_the_code_has_no_type_errors(folder: Path) -> None:
+    places: set[Path] = set()
+    for page in pages():
+        for number, program in enumerate(programs(page)):
+            # Beside what the session of its page has written, such as generated modules, if there is one.
+            is_played = bool(session(page))
+            program.files = {f"program{number}.py": program.files[program.entry]} if is_played else program.files
+            place = _folder_of(page, folder) / ("" if is_played else f"program{number}")
+            program.write(place)
+            places.add(place)
+        if session(page):
+            played(page, folder)
+            places.add(_folder_of(page, folder))
+    roots = [str(ROOT / root) for root in ("runtime", "generated")]
     # Functions and variables in a page may be there to be read only, and imports for a section further down.
     rules = ("reportUnusedVariable", "reportUnusedClass", "reportUnusedFunction", "reportUnusedImport")
-    unused = dict.fromkeys(rules, "none")
-    environments = [{"root": str(path), "extraPaths": roots} for path in sorted(tmp_path.glob("program*"))]
-    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "executionEnvironments": environments, **unused}
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--project", str(tmp_path)]
+    settings = {
+        "typeCheckingMode": "strict",
+        "pythonVersion": "3.11",
+        "executionEnvironments": [{"root": str(place), "extraPaths": roots} for place in sorted(places)],
+        **dict.fromkeys(rules, "none"),
+    }
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--project", str(folder)]
     environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout
-
-
-def test_every_page_has_code_that_runs() -> None:
-    for page in PAGES:
-        assert any(program.output for program in programs(page)), page
 
 
 def test_the_page_on_limits_has_the_defaults_of_all_settings() -> None:

@@ -1,0 +1,118 @@
+"""Plays what a page tells its reader to type, in one shell, and compares what is printed."""
+
+import os
+import re
+import secrets
+import socket
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from support.documents import Command, File, write_file
+
+# Commands that make the environment in which the others run.
+SETS_UP = re.compile(r"git clone |tar |cd |python3? -m venv |\. \S+/activate$|pip install |uv |make setup$")
+# The port that pages show; a free one takes its place, so that pages can be played side by side.
+PORT = "8000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """A command that was run.
+
+    Attributes:
+        command: the command, and what the page says that it prints.
+        printed: what it printed.
+        status: its exit status; 0 for one that runs in the background.
+    """
+
+    command: Command
+    printed: str
+    status: int
+
+    @property
+    def is_as_shown(self) -> bool:
+        """Whether it printed what the page says; one of which the page says nothing has to succeed."""
+        if not self.command.output:
+            return self.status == 0
+        lines = (r"(?:.*\n)*?" if line == "..." else re.escape(line.rstrip()) + r"\n" for line in _lines(self.command))
+        printed = "".join(f"{line.rstrip()}\n" for line in self.printed.rstrip().splitlines())
+        return re.fullmatch("".join(lines), printed) is not None
+
+
+def play(steps: Sequence[File | Command], folder: Path, path: str, *, environment_is_made: bool) -> list[Played]:
+    """Write the files and run the commands in a new environment: an empty home, and programs from `path` only.
+
+    Args:
+        steps: what the reader of the page does.
+        folder: the working directory, which is the home as well.
+        path: the folders with programs, as in PATH.
+        environment_is_made: whether to leave out the commands that make a virtual environment and install packages.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    port = str(_free_port())
+    variables = {"PATH": path, "HOME": str(folder), "LC_ALL": "C.UTF-8", **_of_packages()}
+    reading, writing = os.pipe()
+    with (
+        subprocess.Popen(
+            ["bash", "--noprofile", "--norc", f"/dev/fd/{reading}"],
+            cwd=folder,
+            env=variables,
+            pass_fds=[reading],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        ) as shell,
+        os.fdopen(writing, "w") as script,
+    ):
+        os.close(reading)
+        assert shell.stdout is not None
+        # What still runs in the background ends with the shell.
+        script.write("trap 'kill $(jobs -p) 2>/dev/null' EXIT\n")
+        played: list[Played] = []
+        for step in steps:
+            if isinstance(step, File):
+                write_file(folder / step.name, step.text.replace(PORT, port))
+            elif not (environment_is_made and SETS_UP.match(step.line)):
+                played.append(_run(step, script, shell.stdout, port))
+        script.close()
+        shell.stdout.read()
+    return played
+
+
+def _run(command: Command, script: IO[str], output: IO[str], port: str) -> Played:
+    """Run a command to its end, or one that goes on in the background until it has printed what the page shows."""
+    end = secrets.token_hex(16)
+    script.write(f"{command.line.replace(PORT, port)}\necho {end} $?\n")
+    script.flush()
+    waits_for = len(_lines(command)) if command.line.endswith("&") else 0
+    lines: list[str] = []
+    status = None
+    while status is None or len(lines) < waits_for:
+        line = output.readline()
+        if not line:
+            raise EOFError(f"the shell ended in {command.line}: {''.join(lines)}")
+        text, found, number = line.partition(end)
+        status = int(number) if found else status
+        lines += [text] if text else []
+    return Played(command=command, printed="".join(lines).replace(port, PORT), status=status)
+
+
+def _lines(command: Command) -> list[str]:
+    return command.output.rstrip().splitlines()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        number: int = found.getsockname()[1]
+        return number
+
+
+def _of_packages() -> dict[str, str]:
+    """Return the variables that say where this machine gets packages from."""
+    return {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
