@@ -122,6 +122,16 @@ class Conversation:
             self._chatter.end()
         return self._take(event, message, line)
 
+    def request_received(self, value: dict[str, Any], message: bytes, channel: Channel) -> Outcome:
+        """Take a request of the modern era whose transport has parsed it, to tell what it is of."""
+        link = self.link
+        if link.closed_because is not None:
+            return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, link.closed_because)
+        self.last_activity = link.loop.time()
+        if link.limits.trace is not None:
+            link.trace(Way.RECEIVED, message)
+        return self._take_modern(value, message, self._line(channel)) or ACCEPTED
+
     def message_refused(self, reason: str, channel: Channel | None = None) -> Outcome:
         """Learn that a message was too large to read; its id is unknown, so the answer has none."""
         return self._take_malformed(MalformedMessage(jsonrpc.INVALID_REQUEST, reason), self._line(channel))

@@ -16,7 +16,7 @@ from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import SERVER_DISCOVER
 from mcp_runtime.protocol.text import clipped
 
-MODERN_ERRORS: Final = frozenset((-32020, modern.MISSING_CAPABILITY, modern.UNSUPPORTED_VERSION))
+MODERN_ERRORS: Final = frozenset((modern.HEADER_MISMATCH, modern.MISSING_CAPABILITY, modern.UNSUPPORTED_VERSION))
 """The codes that only servers of the modern era answer with."""
 
 

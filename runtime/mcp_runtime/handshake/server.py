@@ -1,12 +1,13 @@
 """The server's side of the handshake: which revision is spoken, and what is declared (basic/lifecycle)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.bridge.server import BridgedServer
-from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.connection import Connection, Middleware
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Transport
 from mcp_runtime.errors import PeerError, RemoteProtocolError
@@ -21,6 +22,7 @@ from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.validation import Reader
+from mcp_runtime.settings import ServerOptions
 
 AnyServer: TypeAlias = "ServerHandlers | BridgedServer[ServerHandlers]"
 """An object of a generated `Server`, or one that is bridged (`mcp_runtime.bridge`)."""
@@ -59,21 +61,59 @@ async def start_session(transport: Transport, *servers: AnyServer) -> Connection
     return connection
 
 
-def revisions_of(servers: Sequence[AnyServer]) -> frozenset[str]:
-    """Return the revisions of the handshake that servers speak.
+Identify: TypeAlias = Callable[[Request, Channel], Requester]
+"""Tells who sent a request of the modern era."""
+
+
+async def start_modern(
+    transport: Transport,
+    *servers: AnyServer,
+    check: Callable[[Identify, Request, Channel], Requester],
+    settings: Callable[[ServerOptions], ServerOptions],
+    middleware: Sequence[Middleware] = (),
+) -> Connection:
+    """Begin to serve requests of the modern era, each by itself, whoever sends them.
+
+    Args:
+        transport: carries them.
+        servers: what answers, one object per revision; those of the legacy era are only named.
+        check: is called in place of what tells who sent a request, and with it.
+        settings: changes options that hold for one client elsewhere, and for all of them here.
+        middleware: wraps every message, outside of what the servers name.
+    """
+    from mcp_runtime.handshake.modern import Requesters
+
+    by_revision = _by_revision(servers)
+    modern = {revision: served for revision, served in by_revision.items() if served.era(revision) == "modern"}
+    options = settings(modern[max(modern)].server.effective_options())
+    connection = Connection(transport, Side.SERVER, options, (*middleware, *options.middleware))
+    identify = Requesters(connection, modern, tuple(by_revision.keys() - modern.keys())).of
+    await connection.start(on_modern=partial(check, identify))
+    for served in modern.values():
+        remember(served.server, connection)
+    return connection
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The revisions that servers speak, by era."""
+
+    legacy: frozenset[str]
+    modern: frozenset[str]
+
+
+def revisions_of(servers: Sequence[AnyServer]) -> Spoken:
+    """Return the revisions that servers speak.
 
     Raises:
         TypeError: one of them is not an object of a generated `Server`.
-        ValueError: two servers are of the same revision, there is none, or one is of the modern era.
+        ValueError: two servers are of the same revision, or there is none.
     """
     by_revision = _by_revision(servers)
     if not by_revision:
         raise ValueError("there is no server to serve")
-    eras = {revision: served.era(revision) for revision, served in by_revision.items()}
-    for revision, served in by_revision.items():
-        if eras[revision] == "modern" and served.bridges is None:
-            raise ValueError(f"{revision} has no handshake; this transport serves revisions that have one")
-    return frozenset(revision for revision, era in eras.items() if era == "legacy")
+    legacy = frozenset(revision for revision, served in by_revision.items() if served.era(revision) == "legacy")
+    return Spoken(legacy, frozenset(by_revision) - legacy)
 
 
 def _requesters(

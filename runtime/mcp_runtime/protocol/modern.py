@@ -21,6 +21,8 @@ CLIENT_CAPABILITIES: Final = f"{PREFIX}clientCapabilities"
 SERVER_INFO: Final = f"{PREFIX}serverInfo"
 LOG_LEVEL: Final = f"{PREFIX}logLevel"
 SUBSCRIPTION_ID: Final = f"{PREFIX}subscriptionId"
+HEADER_MISMATCH: Final = -32020
+"""The error code of a request whose HTTP headers do not say what its body says."""
 MISSING_CAPABILITY: Final = -32021
 """The error code of a request that needs a capability which its sender did not declare."""
 UNSUPPORTED_VERSION: Final = -32022

@@ -11,7 +11,8 @@ from mcp_runtime.transports.http.asgi import JSON, Headers, Refusal
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 """The hosts of this machine, which are accepted where no others are named."""
 
-METHODS: Final = (b"allow", b"GET, POST, DELETE")
+SESSION: Final = b"mcp-session-id"
+VERSION: Final = b"mcp-protocol-version"
 
 REMEMBERED: Final = 64
 """How many headers are remembered with what was found out about them: clients send the same ones again and again."""

@@ -20,6 +20,7 @@ NAMED_BY: Final[Mapping[str, str]] = {TOOLS_CALL: "name", PROMPTS_GET: "name", R
 
 _PLAIN: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 """A value that a header carries as it is: visible ASCII, with blanks inside only."""
+_SENDABLE: Final = re.compile(r"[\t -~]*")
 _ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 
 
@@ -43,8 +44,10 @@ def decoded(value: str) -> str:
     """Return the text that a header carries.
 
     Raises:
-        ValueError: it is said to be base64 and is not, or not that of a text.
+        ValueError: it has characters that headers must not have, or is said to be base64 of a text and is not.
     """
+    if not _SENDABLE.fullmatch(value):
+        raise ValueError("the value has characters that a header must not have")
     found = _ENCODED.fullmatch(value)
     if found is None:
         return value

@@ -73,6 +73,12 @@ class Outlet:
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
+    def leave(self) -> None:
+        """Learn that the client has left."""
+        # Once the end is being written, the server tells of it in the same way.
+        if not self.is_over:
+            self.cut()
+
     def close(self) -> None:
         """Learn that the response is over, and what was queued with it."""
         self._queue.clear()

@@ -1,7 +1,7 @@
 """Answers a request with a stream of events, for as long as there are any and the client reads them."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mcp_runtime.transports.http.asgi import EVENTS, Receive, Refusal, Send, write
 from mcp_runtime.transports.http.delays import Delays
@@ -17,6 +17,7 @@ async def pump(
     receive: Receive,
     send: Send,
     *,
+    watcher: "asyncio.Task[None] | None" = None,
     after: int | None = None,
     headers: Iterable[tuple[bytes, bytes]] = (),
 ) -> None:
@@ -28,6 +29,7 @@ async def pump(
         unread: counts what the client has not read yet.
         receive: tells when the client leaves.
         send: takes the answer.
+        watcher: what waits already for the client to leave; it is cancelled in the end.
         after: the number of the last event that the client has got; None if it has got none.
         headers: more headers of the answer.
 
@@ -42,7 +44,6 @@ async def pump(
         raise Refusal(400, "the events after Last-Event-ID are no longer kept") from None
     outlet = Outlet(unread)
     stream.attach(outlet, missed)
-    watcher: asyncio.Task[None] | None = None
     try:
         await delays.write.within(_begin(send, headers))
         while not outlet.was_cut:
@@ -53,7 +54,7 @@ async def pump(
                 if is_last:
                     break
             else:
-                watcher = watcher or asyncio.ensure_future(_watch(receive, outlet))
+                watcher = watcher or asyncio.ensure_future(watch(receive, outlet.leave))
                 if not await outlet.changed(delays.quiet):
                     outlet.put(b":\n\n")
     except TimeoutError:
@@ -77,10 +78,8 @@ async def _begin(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": [*sent, *headers]})
 
 
-async def _watch(receive: Receive, outlet: Outlet) -> None:
-    """Cut a stream when its client leaves."""
+async def watch(receive: Receive, left: Callable[[], None]) -> None:
+    """Wait until the client of a request leaves, and tell of it."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    # Once the end is being written, the server tells of it in the same way.
-    if not outlet.is_over:
-        outlet.cut()
+    left()

@@ -2,11 +2,12 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.handshake.server import start_session
-from mcp_runtime.transports.http.asgi import Refusal
+from mcp_runtime.transports.http.asgi import Headers, Refusal
+from mcp_runtime.transports.http.checks import SESSION, VERSION
 from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.session import HttpSession
@@ -26,6 +27,7 @@ class Sessions:
 
     Args:
         servers: answer the clients, one object per revision.
+        revisions: those of them that have sessions.
         limits: how many there may be, and for how long.
         events: keeps what was sent; None to keep nothing.
 
@@ -33,8 +35,15 @@ class Sessions:
         unread: counts what clients have not read yet, of all of them.
     """
 
-    def __init__(self, servers: "Sequence[AnyServer]", limits: HttpLimits, events: EventLog | None) -> None:
+    def __init__(
+        self,
+        servers: "Sequence[AnyServer]",
+        revisions: Iterable[str],
+        limits: HttpLimits,
+        events: EventLog | None,
+    ) -> None:
         self._servers = servers
+        self._versions = frozenset(revision.encode() for revision in revisions)
         self._limits = limits
         self._events = events
         self.unread = Unread(limits.max_unread_total)
@@ -75,6 +84,30 @@ class Sessions:
             raise Refusal(404, "there is no such session; begin a new one with initialize")
         return session
 
+    def named(self, headers: Headers, principal: str | None) -> HttpSession:
+        """Return the session that a request names.
+
+        Raises:
+            Refusal: it names none, one that is not the principal's, or a revision that has no sessions here.
+        """
+        id_ = headers.get(SESSION)
+        if id_ is None:
+            raise no_session()
+        session = self.find(id_, principal)
+        self.check_version(headers)
+        return session
+
+    def check_version(self, headers: Headers) -> None:
+        """Check the revision that a request of the legacy era names, if it names one.
+
+        Raises:
+            Refusal: it is not spoken here.
+        """
+        version = headers.get(VERSION)
+        if version is not None and version not in self._versions:
+            known = b", ".join(sorted(self._versions)).decode()
+            raise Refusal(400, f"the header MCP-Protocol-Version must name a revision that is spoken here: {known}")
+
     async def end(self, session: HttpSession, reason: str) -> None:
         """End a session, and cancel what runs in it."""
         self._held.pop(session.id.encode(), None)
@@ -113,3 +146,8 @@ class Sessions:
             self._arm()
         else:
             self._sweeper = None
+
+
+def no_session() -> Refusal:
+    """Return the answer to a request that needs a session and names none."""
+    return Refusal(400, "the header Mcp-Session-Id is missing; a session begins with initialize")

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from mcp_bindings import v2026_07_28
 from mcp_runtime.transports.http import HttpLimits, asgi_app
 from support.http import BOTH, SESSION, RawClient, call, hello, raw_client, request
 from support.http_server import chatty
@@ -267,8 +266,6 @@ def test_what_is_passed_by_mistake() -> None:
         asgi_app()
     with pytest.raises(ValueError, match="two servers"):
         asgi_app(chatty(NEWEST), chatty(NEWEST))
-    with pytest.raises(ValueError, match="2026-07-28 has no handshake"):
-        asgi_app(v2026_07_28.Server())
 
 
 async def test_a_session_belongs_to_its_principal() -> None:

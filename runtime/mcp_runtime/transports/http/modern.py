@@ -1,0 +1,193 @@
+"""Requests of the modern era: each POST stands alone, and its headers must say what its body says.
+
+Specification: 2026-07-28, basic/transports/streamable-http.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_runtime.connection.connection import Connection
+from mcp_runtime.connection.conversation import Conversation
+from mcp_runtime.connection.requester import Requester
+from mcp_runtime.connection.transport import Channel, Receiver
+from mcp_runtime.errors import PeerError
+from mcp_runtime.features.listeners import listeners_of
+from mcp_runtime.handshake.server import Identify, start_modern
+from mcp_runtime.protocol import modern
+from mcp_runtime.protocol.jsonrpc import Request, is_object
+from mcp_runtime.settings import ServerOptions
+from mcp_runtime.transports.http import mirrored
+from mcp_runtime.transports.http.asgi import Headers
+from mcp_runtime.transports.http.event_log import EventLog
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.outlet import Outlet
+from mcp_runtime.transports.http.stream import Stream
+from mcp_runtime.transports.http.unread import Unread
+
+if TYPE_CHECKING:
+    from mcp_runtime.handshake.server import AnyServer
+
+_VERSION: Final = mirrored.VERSION.encode()
+_METHOD: Final = mirrored.METHOD.encode()
+_NAME: Final = mirrored.NAME.encode()
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class ModernStream(Stream):
+    """The stream of one request, which is cancelled when its client leaves."""
+
+    __slots__ = ()
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Nothing: the headers of each request differ, so they do not tell who sent it; see `sent_headers`."""
+        return _NONE
+
+    @property
+    def sent_headers(self) -> Mapping[str, str]:
+        """The headers of its request, as handlers see them."""
+        return super().headers
+
+    def sent(self, name: bytes) -> str | None:
+        """Return the value of a header of its request, None if it has none."""
+        value = self._headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    def leave(self) -> None:
+        """Learn that the client has closed its connection."""
+        if self.outlet is not None:
+            self.outlet.leave()
+        elif not self.is_finished:
+            self.finish()
+
+    def detach(self, outlet: Outlet) -> None:
+        """Learn that the response has ended: nobody can come back to it."""
+        super().detach(outlet)
+        if not self.is_finished:
+            self.finish()
+
+
+class ModernEndpoint:
+    """What answers requests of the modern era: one connection for all clients, with a channel for each request.
+
+    It is the transport of that connection. What belongs to no request goes nowhere: clients listen by requests.
+
+    Args:
+        servers: what answers, one object per revision.
+        limits: what clients may cost.
+        unread: counts what clients have not read yet.
+    """
+
+    receiver: Conversation
+    connection: Connection
+
+    def __init__(self, servers: "Sequence[AnyServer]", limits: HttpLimits, unread: Unread) -> None:
+        self.id = ""
+        self.events: EventLog | None = None
+        self.primes = False
+        self.limits = limits
+        self.unread = unread
+        self._servers = servers
+        self._starting = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._streams: set[ModernStream] = set()
+
+    async def ready(self) -> None:
+        """Set up the connection, if that was not done in this event loop."""
+        if self._loop is asyncio.get_running_loop():
+            return
+        async with self._starting:
+            if self._loop is not asyncio.get_running_loop():
+                self.connection = await start_modern(self, *self._servers, check=_checked, settings=self._for_all)
+                self._loop = asyncio.get_running_loop()
+
+    def _for_all(self, options: ServerOptions) -> ServerOptions:
+        return replace(options, max_in_flight=self.limits.max_requests)
+
+    def stream(self, headers: Headers, principal: str | None) -> ModernStream:
+        """Make the stream of a POST."""
+        stream = ModernStream(self, 0, headers, principal)
+        self._streams.add(stream)
+        return stream
+
+    def finished(self, stream: Stream) -> None:
+        """Learn that nothing more belongs to a stream; if its request is open still, it is cancelled."""
+        if isinstance(stream, ModernStream):
+            self._streams.discard(stream)
+        self.receiver.channel_lost(stream, None)
+
+    def stop_listening(self) -> None:
+        """Tell clients that listen that nothing more comes."""
+        if self._loop is not None:
+            for listeners in listeners_of(self.connection):
+                listeners.end()
+
+    async def aclose(self, reason: str) -> None:
+        """Cancel what runs."""
+        if self._loop is not None:
+            await self.connection.aclose(reason)
+
+    def send(self, message: bytes) -> None:
+        """Drop a message that belongs to no request."""
+
+    async def drain(self) -> None:
+        """Do nothing: nothing is queued here."""
+
+    def pause_reading(self) -> None:
+        """Do nothing: every message comes over a channel of its own."""
+
+    def resume_reading(self) -> None:
+        """Do nothing."""
+
+    async def start(self, receiver: Receiver) -> None:
+        """Begin to carry messages."""
+        assert isinstance(receiver, Conversation)
+        self.receiver = receiver
+
+    async def close(self) -> None:
+        """End every response."""
+        for stream in tuple(self._streams):
+            stream.finish()
+
+
+def _checked(identify: Identify, request: Request, channel: Channel) -> Requester:
+    """Return who sent a request, once its headers are known to say what its body says.
+
+    The header of the revision is checked first, and the others only for a revision that is spoken here: what they
+    mean elsewhere is not known.
+
+    Raises:
+        PeerError: they do not, or what the request says of its sender is not valid.
+    """
+    assert isinstance(channel, ModernStream)
+    params = request.params or {}
+    meta: Any = params.get("_meta")
+    revision: Any = meta.get(modern.VERSION) if is_object(meta) else None
+    if isinstance(revision, str) and channel.sent(_VERSION) != revision:
+        raise _mismatch("MCP-Protocol-Version", channel.sent(_VERSION), f"_meta of the body names {revision[:64]!r}")
+    requester = identify(request, channel)
+    if channel.sent(_METHOD) != request.method:
+        raise _mismatch("Mcp-Method", channel.sent(_METHOD), f"the method of the body is {request.method[:64]!r}")
+    repeated = mirrored.NAMED_BY.get(request.method)
+    if repeated is not None and isinstance(named := params.get(repeated), str):
+        _check_name(channel.sent(_NAME), repeated, named)
+    return requester._replace(headers=channel.sent_headers)
+
+
+def _check_name(header: str | None, repeated: str, named: str) -> None:
+    if header == named and named.isascii() and named.isprintable() and not named.startswith("=?"):
+        return
+    try:
+        decoded = None if header is None else mirrored.decoded(header)
+    except ValueError as error:
+        raise PeerError(modern.HEADER_MISMATCH, f"the header Mcp-Name: {error}") from None
+    if decoded != named:
+        raise _mismatch("Mcp-Name", header, f"{repeated} in the body is {named[:64]!r}")
+
+
+def _mismatch(name: str, header: str | None, body: str) -> PeerError:
+    said = f"the header {name} is {'missing' if header is None else repr(header[:64])}"
+    return PeerError(modern.HEADER_MISMATCH, f"{said}, but {body}")

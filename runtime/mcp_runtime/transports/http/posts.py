@@ -1,0 +1,337 @@
+"""What becomes of a POST: its body decides which era it is of, and each era answers it in its own way."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from mcp_runtime.handshake.server import Spoken
+from mcp_runtime.protocol import jsonrpc, modern
+from mcp_runtime.protocol.jsonrpc import MalformedMessage
+from mcp_runtime.protocol.legacy import State
+from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
+from mcp_runtime.transports.http.asgi import (
+    EVENTS,
+    JSON,
+    Headers,
+    Receive,
+    Refusal,
+    Send,
+    TooLarge,
+    read_body,
+    respond,
+)
+from mcp_runtime.transports.http.checks import SESSION, VERSION, check_accept, check_content_type
+from mcp_runtime.transports.http.delays import Delays
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.modern import ModernEndpoint, ModernStream
+from mcp_runtime.transports.http.pump import pump, watch
+from mcp_runtime.transports.http.session import HttpSession
+from mcp_runtime.transports.http.sessions import Sessions, no_session
+from mcp_runtime.transports.http.stateless import ASSUMED, method_of, missing_before
+from mcp_runtime.transports.http.statuses import STATUSES, status_of
+from mcp_runtime.transports.http.stream import Stream
+from mcp_runtime.transports.http.unread import HIGH_WATER
+
+_MARK: Final = modern.VERSION.encode()
+
+
+class Post(NamedTuple):
+    """One POST: the headers of the request, who sent it, and how its body is read and its answer written."""
+
+    headers: Headers
+    principal: str | None
+    receive: Receive
+    send: Send
+
+
+class Open:
+    """How many requests of an endpoint are open.
+
+    Attributes:
+        posts: POSTs, but for those that listen.
+        streams: GETs, and POSTs that listen.
+    """
+
+    __slots__ = ("posts", "streams")
+
+    def __init__(self) -> None:
+        self.posts = 0
+        self.streams = 0
+
+
+class Posts:
+    """What answers the POSTs of one endpoint.
+
+    Args:
+        spoken: the revisions that are served.
+        sessions: the sessions of the legacy era.
+        endpoint: what answers the modern era.
+        delays: how slow clients may be.
+        limits: what clients may cost.
+        is_stateless: whether requests of the legacy era stand alone.
+
+    Attributes:
+        open: how many requests are open.
+        is_stopping: whether only answers are taken that handlers may be waiting for.
+    """
+
+    def __init__(
+        self,
+        spoken: Spoken,
+        sessions: Sessions,
+        endpoint: ModernEndpoint,
+        delays: Delays,
+        limits: HttpLimits,
+        *,
+        is_stateless: bool,
+    ) -> None:
+        self.open = Open()
+        self.is_stopping = False
+        self._has_legacy = bool(spoken.legacy)
+        self._modern_versions = frozenset(revision.encode() for revision in spoken.modern)
+        self._sessions = sessions
+        self._endpoint = endpoint
+        self._delays = delays
+        self._limits = limits
+        self._is_stateless = is_stateless
+
+    async def answer(self, post: Post) -> None:
+        """Answer a POST.
+
+        Raises:
+            Refusal: it is answered with an error status.
+            Disconnected: the client left.
+        """
+        if self.open.posts >= self._limits.max_requests:
+            raise Refusal(503, "too many requests are open; try again later", [(b"retry-after", b"1")])
+        self.open.posts += 1
+        try:
+            await self._answer(post)
+        finally:
+            self.open.posts -= 1
+
+    async def _answer(self, post: Post) -> None:
+        check_content_type(post.headers)
+        check_accept(post.headers, JSON.decode(), EVENTS.decode())
+        session = None if self._is_stateless else self._session(post.headers, post.principal)
+        try:
+            max_bytes = self._limits.max_message_bytes
+            body = await read_body(post.receive, post.headers, max_bytes=max_bytes, limit=self._delays.body)
+        except TooLarge as refusal:
+            known = session if isinstance(session, HttpSession) else None
+            await respond(post.send, refusal.status, _skipped(refusal, known, post.headers), headers=refusal.headers)
+            return
+        try:
+            value = self._modern(body, post.headers)
+            if value is not None:
+                await self._take_modern(value, body, post)
+            elif isinstance(session, Refusal):
+                raise session
+            elif session is not None:
+                await self._take_in(session, body, post)
+            else:
+                await self._take_outside(body, post)
+        except MalformedMessage as error:
+            await respond(post.send, 400, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False))
+
+    def _session(self, headers: Headers, principal: str | None) -> HttpSession | Refusal | None:
+        """Return the session that a request names, or what is wrong with it, which only matters in the legacy era."""
+        if SESSION not in headers:
+            return None
+        try:
+            return self._sessions.named(headers, principal)
+        except Refusal as refusal:
+            return refusal
+
+    def _modern(self, body: bytes, headers: Headers) -> dict[str, Any] | None:
+        """Return the message in a body if it is of the modern era.
+
+        Raises:
+            MalformedMessage: no other era is served here, and it is neither a request nor a notification.
+        """
+        if not self._modern_versions:
+            return None
+        if self._has_legacy:
+            # Most bodies of the legacy era are told apart without being parsed: the name may only be spelled otherwise.
+            may_be = _MARK in body or b"\\u00" in body or b"\\/" in body
+            is_named = SESSION not in headers and headers.get(VERSION) in self._modern_versions
+            if not may_be and not is_named:
+                return None
+            try:
+                value = jsonrpc.parse(body)
+            except MalformedMessage:
+                return None
+            if not modern.is_modern(value) and not is_named:
+                return None
+        else:
+            value = jsonrpc.parse(body)
+        if not jsonrpc.is_object(value) or "method" not in value:
+            raise MalformedMessage(jsonrpc.INVALID_REQUEST, "the body must be one request or notification")
+        return value
+
+    async def _take_modern(self, value: dict[str, Any], body: bytes, post: Post) -> None:
+        if self.is_stopping:
+            raise stopping()
+        if "id" not in value:
+            # The era has none over HTTP: clients cancel by closing the connection.
+            jsonrpc.classify(value)
+            await respond(post.send, 202)
+            return
+        listens = value["method"] == SUBSCRIPTIONS_LISTEN
+        if listens and self.open.streams >= self._limits.max_streams:
+            raise too_many_streams()
+        endpoint = self._endpoint
+        await endpoint.ready()
+        stream = endpoint.stream(post.headers, post.principal)
+        outcome = endpoint.receiver.request_received(value, body, stream)
+        if outcome.is_answered:
+            await (self._listen if listens else self._answer_alone)(stream, post)
+            return
+        refused = stream.sole or jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
+        stream.finish()
+        await respond(post.send, STATUSES.get(outcome.code, 200), refused)
+
+    async def _listen(self, stream: ModernStream, post: Post) -> None:
+        """Answer a request that is open for as long as its client listens."""
+        self.open.posts -= 1
+        self.open.streams += 1
+        try:
+            await self._answer_alone(stream, post)
+        finally:
+            self.open.streams -= 1
+            self.open.posts += 1
+
+    async def _answer_alone(self, stream: ModernStream, post: Post) -> None:
+        """Answer a request that is cancelled when its client leaves."""
+        # Most handlers are done in their first step, before a client can have left.
+        await asyncio.sleep(0)
+        watcher = None if stream.is_finished else asyncio.ensure_future(watch(post.receive, stream.leave))
+        try:
+            await stream.first(self._delays.first)
+            if stream.is_finished and (answer := stream.sole) is not None:
+                await self._write(answer, post, status=status_of(answer))
+            else:
+                await pump(stream, self._delays, self._sessions.unread, post.receive, post.send, watcher=watcher)
+        finally:
+            if watcher is not None:
+                watcher.cancel()
+            if not stream.is_finished:
+                stream.finish()
+
+    async def _take_in(self, session: HttpSession, body: bytes, post: Post) -> None:
+        """Take a message of a session."""
+        if session.open_streams >= self._limits.max_session_requests:
+            raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
+        # Answers are still taken: a handler may be waiting for one.
+        if self.is_stopping and method_of(body) is not None:
+            raise stopping()
+        await self._take(session, body, post)
+
+    async def _take_outside(self, body: bytes, post: Post) -> None:
+        """Take a message of the legacy era that is of no session, or begins one."""
+        if self._is_stateless:
+            self._sessions.check_version(post.headers)
+        method = method_of(body)
+        if self.is_stopping:
+            raise stopping()
+        if self._is_stateless:
+            await self._take_alone(body, post, method=method)
+        elif method == INITIALIZE:
+            await self._begin(body, post)
+        else:
+            raise no_session()
+
+    async def _begin(self, body: bytes, post: Post) -> None:
+        """Begin a session with `initialize`."""
+        session = await self._sessions.begin(post.principal)
+        stream = session.stream(post.headers)
+        outcome = session.receiver.message_received(body, stream)
+        if session.connection.state is State.INITIALIZED:
+            self._sessions.keep(session)
+            session.enter()
+            try:
+                await self._respond(stream, post, [(SESSION, session.id.encode())])
+            finally:
+                session.leave()
+            return
+        answer = stream.sole
+        await self._sessions.end(session, "the handshake failed")
+        if answer is None:
+            raise Refusal(400, "initialize is a request, which has an id")
+        await respond(post.send, 200 if outcome.is_accepted else 400, answer)
+
+    async def _take(self, session: HttpSession, body: bytes, post: Post) -> None:
+        stream = session.stream(post.headers)
+        session.enter()
+        try:
+            outcome = session.receiver.message_received(body, stream)
+            if outcome.is_answered:
+                await self._respond(stream, post)
+                return
+            refused = stream.sole
+            stream.finish()
+            if outcome.is_accepted and refused is None:
+                await respond(post.send, 202)
+            else:
+                # Of a batch, some messages may have been taken, and others refused.
+                status = 200 if outcome.is_accepted else 400
+                error = jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
+                await respond(post.send, status, refused or error)
+        finally:
+            session.leave()
+
+    async def _take_alone(self, body: bytes, post: Post, *, method: Any) -> None:
+        """Answer a request in a session of its own, which begins in silence and ends with the answer."""
+        session = await self._sessions.begin(post.principal)
+        try:
+            silence = session.stream(post.headers)
+            for message in missing_before(method, post.headers.get(VERSION, ASSUMED.encode()).decode("latin-1")):
+                session.receiver.message_received(message, silence)
+            await self._take(session, body, post)
+        finally:
+            await session.connection.aclose("the request was answered")
+
+    async def _respond(self, stream: Stream, post: Post, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        """Answer a POST with what leaves by its stream: as JSON if it is the answer alone."""
+        await stream.first(self._delays.first)
+        if stream.is_finished and (answer := stream.sole) is not None:
+            await self._write(answer, post, headers)
+        else:
+            await pump(stream, self._delays, self._sessions.unread, post.receive, post.send, headers=headers)
+
+    async def _write(
+        self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]] = (), *, status: int = 200
+    ) -> None:
+        """Answer a POST with JSON."""
+        if len(answer) <= HIGH_WATER:
+            await respond(post.send, status, answer, headers=headers)
+            return
+        unread = self._sessions.unread
+        if not unread.has_room(len(answer)):
+            raise Refusal(503, "too many answers wait to be read; this one was dropped", [(b"retry-after", b"5")])
+        unread.size += len(answer)
+        try:
+            await respond(post.send, status, answer, headers=headers, limit=self._delays.write)
+        except TimeoutError:
+            pass  # The server closes the connection, as the answer is not complete.
+        finally:
+            unread.size -= len(answer)
+
+
+def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -> bytes:
+    """Return what a message is answered with that was too large to read."""
+    if session is not None:
+        return session.skipped(refusal.reason, headers, refusal.start, refusal.end) or refusal.body
+    error = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, refusal.reason, refusal.start, refusal.end)
+    id_ = None if error.is_answer else error.id
+    return jsonrpc.write_error(id_, error.code, error.reason, null_id=False)
+
+
+def stopping() -> Refusal:
+    """Return the answer to what comes too late."""
+    return Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
+
+
+def too_many_streams() -> Refusal:
+    """Return the answer to a client that wants to listen where too many do."""
+    return Refusal(503, "too many streams are open; try again later", [(b"retry-after", b"30")])
