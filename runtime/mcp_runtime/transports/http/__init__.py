@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.app import HttpApp
     from mcp_runtime.transports.http.asgi import Scope
+    from mcp_runtime.transports.http.sse_app import SseApp
+    from mcp_runtime.transports.http.sse_client import SseClientOptions
     from mcp_runtime.transports.http.wire import HttpClientOptions
 
 __all__ = [
@@ -20,10 +22,31 @@ __all__ = [
     "HttpLimits",
     "HttpServerOptions",
     "MemoryEventStore",
+    "SseServerOptions",
     "asgi_app",
     "connect_http",
+    "connect_sse",
     "serve_http",
+    "sse_app",
 ]
+
+
+class SseServerOptions(TypedDict, total=False):
+    """How HTTP+SSE is served.
+
+    Attributes:
+        hosts: see `HttpServerOptions`.
+        origins: see there.
+        trusted_proxies: see there.
+        principal: see there.
+        limits: what clients may cost.
+    """
+
+    hosts: Iterable[str] | None
+    origins: Iterable[str]
+    trusted_proxies: Iterable[str]
+    principal: "Callable[[Scope], str | None] | None"
+    limits: HttpLimits
 
 
 class HttpServerOptions(TypedDict, total=False):
@@ -127,6 +150,56 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
     from mcp_runtime.transports.http.client import HttpClientTransport
 
     peer = Peer(HttpClientTransport(url, **options))
+    try:
+        yield peer
+    finally:
+        await peer.aclose()
+
+
+def sse_app(*servers: "AnyServer", **options: "Unpack[SseServerOptions]") -> "SseApp":
+    """Serve clients of 2024-11-05, whose transport over HTTP was HTTP+SSE, which is deprecated: an ASGI application.
+
+    It answers every path that is routed to it, in any revision that has a handshake. Offer it beside `asgi_app`, at
+    another path, only for clients that cannot be updated.
+
+    Args:
+        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
+        options: see `SseServerOptions`.
+
+    Raises:
+        TypeError, ValueError: as `asgi_app`.
+    """
+    from mcp_runtime.transports.http.checks import Places
+    from mcp_runtime.transports.http.sse_app import SseApp
+
+    return SseApp(
+        servers,
+        places=Places.of(options.get("hosts"), options.get("origins", ()), options.get("trusted_proxies", ())),
+        principal=options.get("principal"),
+        limits=options.get("limits") or HttpLimits(),
+    )
+
+
+@asynccontextmanager
+async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncGenerator["Peer"]:
+    """Reach a server over HTTP+SSE, the deprecated transport of 2024-11-05, for as long as the context lasts.
+
+    Nothing is connected before the peer is first spoken to. Needs the extra ``mcp-bindgen[http]``.
+
+    Args:
+        url: where the server's stream is: ``https://example.com/sse``.
+        options: see `SseClientOptions`.
+
+    Raises:
+        ValueError: the URL is not one of HTTP.
+    """
+    from mcp_runtime.peer import Peer
+    from mcp_runtime.transports.http.sse_client import SseClientTransport
+
+    def transport() -> SseClientTransport:
+        return SseClientTransport(url, **options)
+
+    peer = Peer(transport(), again=transport)
     try:
         yield peer
     finally:

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from copy import copy
 from http import HTTPStatus
 from typing import Final, TypedDict
 
@@ -97,7 +98,7 @@ class Endpoint:
             raise ValueError("a server is reached by a URL that begins with http:// or https:// and names a host")
         if parsed.port is not None and not 0 < parsed.port < 1 << 16:
             raise ValueError(f"there is no port {parsed.port}")
-        self.shown = str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
+        self.shown = _shown(parsed)
         self.session = ""
         self.version = ""
         self.close_timeout = options.get("close_timeout", 5.0)
@@ -110,6 +111,28 @@ class Endpoint:
             if not (name + value).isascii() or not (name + value).isprintable():
                 raise ValueError(f"the header {name!r} has characters that HTTP does not carry; encode its value")
         self._auth = options.get("auth") or httpx2.USE_CLIENT_DEFAULT
+
+    def at(self, base: httpx2.URL, reference: str) -> "Endpoint":
+        """Return an endpoint beside this one, which shares its connections, cookies, headers and options.
+
+        Args:
+            base: the URL that the reference is relative to.
+            reference: where the other endpoint is; a server said so.
+
+        Raises:
+            Refused: that is another origin, or not a URL.
+        """
+        try:
+            target = base.join(reference).copy_with(userinfo=self._url.userinfo, fragment=None)
+        except (httpx2.InvalidURL, ValueError) as error:
+            raise Refused(f"{self.shown} names an endpoint that is not a URL: {clipped(repr(reference))}") from error
+        if not _is_same_origin(target, self._url):
+            where = clipped(_origin(target))
+            raise Refused(f"{self.shown} names an endpoint at {where}: messages are not sent to other origins")
+        other = copy(self)
+        other._url = target
+        other.shown = _shown(target)
+        return other
 
     @asynccontextmanager
     async def request(
@@ -200,10 +223,9 @@ class Endpoint:
     def _redirected(self, url: httpx2.URL, response: httpx2.Response) -> httpx2.URL:
         """Return where a redirect leads to, which must be the same origin: the headers may be secret."""
         target = url.join(response.headers["location"])
-        same = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
+        same = _is_same_origin(target, url)
         if not same or response.status_code not in (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT):
-            origin = f"{target.scheme}://{target.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
-            where = f"{origin}{target.path}" if same else origin
+            where = f"{_origin(target)}{target.path}" if same else _origin(target)
             why = "with a status that makes a GET of it" if same else "requests are not sent to other origins"
             raise Refused(f"{self.shown} redirects to {clipped(where)}, {why}: use that URL")
         return target
@@ -218,6 +240,19 @@ class Endpoint:
                 break
         said = f"{response.status_code} {response.reason_phrase}".rstrip()
         raise Refused(f"{self.shown} answered {said}", response.status_code, body[:MAX_ERROR_BYTES])
+
+
+def _shown(url: httpx2.URL) -> str:
+    """Return a URL without what may be secret."""
+    return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def _origin(url: httpx2.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+
+
+def _is_same_origin(one: httpx2.URL, other: httpx2.URL) -> bool:
+    return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
 
 
 def _client(options: HttpClientOptions) -> httpx2.AsyncClient:

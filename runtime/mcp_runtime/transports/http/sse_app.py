@@ -1,0 +1,242 @@
+"""HTTP+SSE as a plain ASGI application (specification of 2024-11-05: basic/transports, HTTP with SSE)."""
+
+import secrets
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, quote
+
+from mcp_runtime.handshake.server import revisions_of, start_session
+from mcp_runtime.protocol import jsonrpc
+from mcp_runtime.protocol.legacy import State
+from mcp_runtime.transports.http.asgi import (
+    EVENTS,
+    Disconnected,
+    Headers,
+    Receive,
+    Refusal,
+    Scope,
+    Send,
+    TooLarge,
+    headers_of,
+    read_body,
+    respond,
+)
+from mcp_runtime.transports.http.checks import Places, check_accept, check_content_type
+from mcp_runtime.transports.http.delays import Delay, Delays
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.pump import pump
+from mcp_runtime.transports.http.sessions import ID_BYTES
+from mcp_runtime.transports.http.sse_session import SseSession
+from mcp_runtime.transports.http.stateless import method_of
+from mcp_runtime.transports.http.unread import Unread
+
+if TYPE_CHECKING:
+    from mcp_runtime.handshake.server import AnyServer
+
+SESSION: Final = "session_id"
+"""The parameter of the endpoint for messages that names the session."""
+
+
+class SseApp:
+    """HTTP+SSE at one path; see `sse_app`, which makes it. It answers every path that it is asked for.
+
+    A GET opens a stream, whose first event names the endpoint for messages: the same path, with the id of the session.
+
+    Args:
+        servers: answer the clients, one object per revision.
+        places: which hosts and origins requests may name.
+        principal: says who sends a request, from its ASGI scope.
+        limits: what clients may cost.
+
+    Attributes:
+        sessions: the sessions that live, by their ids.
+        is_stopping: whether no more requests are taken.
+    """
+
+    def __init__(
+        self,
+        servers: "Sequence[AnyServer]",
+        *,
+        places: Places,
+        principal: Callable[[Scope], str | None] | None,
+        limits: HttpLimits,
+    ) -> None:
+        revisions_of(servers)
+        self.sessions: dict[str, SseSession] = {}
+        self.is_stopping = False
+        self._servers = servers
+        self._places = places
+        self._principal = principal
+        self._limits = limits
+        self._unread = Unread(limits.max_unread_total)
+        self._delays = Delays(limits)
+        self._silent: Delay[SseSession] = Delay(limits.session_idle, _end_stream)
+        self._posts = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the life of the server."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
+        try:
+            await self._answer(scope, receive, send)
+        except Refusal as refusal:
+            await refusal.answer(send)
+        except Disconnected:
+            pass
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
+        """End the sessions with the application that holds this one: ``FastAPI(lifespan=endpoint.lifespan)``."""
+        try:
+            yield
+        finally:
+            await self.aclose()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is being answered, or a POST is."""
+        return self._posts > 0 or any(session.connection.open_requests for session in self.sessions.values())
+
+    def stop(self) -> None:
+        """Take no more requests; those that are open are still answered."""
+        self.is_stopping = True
+
+    async def aclose(self) -> None:
+        """End all sessions."""
+        self.stop()
+        for session in tuple(self.sessions.values()):
+            await session.connection.aclose("the server is shutting down")
+        self._silent.clear()
+        self._delays.clear()
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.aclose()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = headers_of(scope, self._limits.max_header_bytes)
+        client = scope.get("client")
+        self._places.check(headers, client[0] if client else None)
+        principal = self._principal(scope) if self._principal is not None else None
+        id_ = _session_of(scope)
+        match scope["method"]:
+            case "GET" if id_ is None:
+                await self._open(scope, headers, principal, receive, send)
+            case "POST" if id_ is not None:
+                await self._post(self._find(id_, principal), headers, receive, send)
+            case _:
+                # Clients that try Streamable HTTP first know by this status that they have to open a stream.
+                taken = b"GET" if id_ is None else b"POST"
+                why = "a GET opens a stream, whose first event says where messages are posted"
+                raise Refusal(405, why, [(b"allow", taken)])
+
+    async def _open(self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
+        """Begin a session, which ends with its stream."""
+        limits = self._limits
+        if b"accept" in headers:
+            check_accept(headers, EVENTS.decode())
+        if self.is_stopping:
+            raise _stopping()
+        if len(self.sessions) >= min(limits.max_sessions, limits.max_streams):
+            raise Refusal(503, "there are too many sessions; try again later", [(b"retry-after", b"30")])
+        id_ = secrets.token_hex(ID_BYTES)
+        session = SseSession(
+            id_, _endpoint(scope, id_), headers, principal=principal, limits=limits, unread=self._unread
+        )
+        session.connection = await start_session(session, *self._servers)
+        self.sessions[id_] = session
+        self._silent.begin(session)
+        try:
+            await pump(session.stream, self._delays, self._unread, receive, send)
+        finally:
+            del self.sessions[id_]
+            self._silent.end(session)
+            await session.connection.aclose("the client closed the stream")
+
+    async def _post(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
+        limits = self._limits
+        check_content_type(headers)
+        if self._posts >= limits.max_requests:
+            raise Refusal(503, "too many requests are open; try again later", [(b"retry-after", b"1")])
+        if session.posts >= limits.max_session_requests:
+            raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
+        self._posts += 1
+        session.posts += 1
+        try:
+            await self._take(session, headers, receive, send)
+        finally:
+            session.posts -= 1
+            self._posts -= 1
+
+    async def _take(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
+        limits = self._limits
+        try:
+            body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
+        except TooLarge as refusal:
+            session.skip(refusal)
+            raise
+        if self.is_stopping and _is_call(body):
+            raise _stopping()
+        outcome = await session.take(body)
+        if session.is_closed:
+            raise _no_session()
+        if session.connection.state is not State.NEW:
+            self._silent.end(session)
+        if outcome.is_accepted:
+            await respond(send, 202)
+        else:
+            await respond(send, 400, jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False))
+
+    def _find(self, id_: str, principal: str | None) -> SseSession:
+        session = self.sessions.get(id_)
+        if session is None or session.principal != principal or session.is_closed:
+            raise _no_session()
+        return session
+
+
+def _session_of(scope: Scope) -> str | None:
+    """Return the id of the session that a request names, None if it names none."""
+    try:
+        given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=10)
+    except ValueError:
+        raise Refusal(400, "the query of the URL has too many parameters") from None
+    return given[SESSION][0] if SESSION in given else None
+
+
+def _endpoint(scope: Scope, id_: str) -> bytes:
+    """Return where the messages of a session are posted: the path that the stream was asked for, with its id."""
+    path, root = scope["path"], scope.get("root_path", "")
+    # Frameworks differ in whether the path begins with that of the application it is mounted in.
+    whole = path if path.startswith(root) else root + path
+    # Two slashes at the beginning would name another host.
+    return f"/{quote(whole.lstrip('/'))}?{SESSION}={id_}".encode()
+
+
+def _is_call(body: bytes) -> bool:
+    """Whether a message is a request or a notification, not an answer that a handler may be waiting for."""
+    try:
+        return method_of(body) is not None
+    except jsonrpc.MalformedMessage:
+        return True
+
+
+def _end_stream(session: SseSession) -> None:
+    session.stream.finish()
+
+
+def _stopping() -> Refusal:
+    return Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
+
+
+def _no_session() -> Refusal:
+    return Refusal(404, "there is no such session; open a new stream")

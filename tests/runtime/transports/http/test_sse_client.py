@@ -1,0 +1,368 @@
+"""A client over HTTP+SSE: what it gets, where it posts, and what it says when it cannot go on."""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from mcp_bindings import v2024_11_05
+from mcp_runtime.caller import CallOptions
+from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import ConnectionClosed, RequestTimeout
+from mcp_runtime.subscriptions import list_changed
+from mcp_runtime.transports.http import HttpLimits, connect_sse, sse_app
+from support.cutting import Proxy, cutting
+from support.http import served
+from support.http_server import chatty
+from support.sse_by_hand import ByHand
+from support.stdio_peers import eventually
+from support.talk import LEGACY, bindings
+
+OLDEST = "2024-11-05"
+
+
+def handlers_of(package: Any) -> Any:
+    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
+        return package.CreateMessageResult(role="assistant", content=package.TextContent(text="tea"), model="m")
+
+    return type("Answers", (package.ClientHandlers,), {"create_message": create_message})()
+
+
+class Opened:
+    """A client, its server, and a proxy between them."""
+
+    def __init__(self, client: Any, server: Any, app: Any, proxy: Proxy) -> None:
+        self.client = client
+        self.server = server
+        self.app = app
+        self.proxy = proxy
+
+    async def call(self, name: str, options: CallOptions | None = None, **arguments: Any) -> str:
+        result = await self.client.call_tool(name=name, arguments=arguments, options=options)
+        return str(result.content[0].text)
+
+
+@asynccontextmanager
+async def opened(revision: str = OLDEST, **options: Any) -> AsyncGenerator[Opened]:
+    package, server = bindings(revision), chatty(revision)
+    app = sse_app(server)
+    async with served(app) as url, cutting(url) as proxy, connect_sse(f"{proxy.url}/sse", **options) as peer:
+        client = await package.Client.open(peer, handlers=handlers_of(package), options=ClientOptions(timeout=10))
+        yield Opened(client, server, app, proxy)
+
+
+@pytest.mark.parametrize("revision", LEGACY)
+async def test_all_kinds_of_messages(revision: str) -> None:
+    async with opened(revision) as talk:
+        assert talk.client.connection.revision == revision
+        assert await talk.call("echo", text="hello") == "hello"
+        assert await talk.call("log", count=50) == "logged"
+        assert await talk.call("large", size=3 << 20) == "x" * (3 << 20)
+        assert await talk.call("ask") == "tea"
+        await talk.client.ping()
+        texts = [str(number) for number in range(64)]
+        assert await asyncio.gather(*(talk.call("echo", text=text) for text in texts)) == texts
+        changes = talk.client.connection.notifications(bindings(revision).METHODS["notifications/tools/list_changed"])
+        await list_changed(talk.server, "tools")
+        await changes.next(10)
+    await eventually(lambda: not talk.app.sessions, 5)
+
+
+async def test_a_call_that_times_out_is_cancelled_at_the_server() -> None:
+    async with opened() as talk:
+        with pytest.raises(RequestTimeout):
+            await talk.call("wait", CallOptions(timeout=0.1))
+        await eventually(lambda: bool(talk.server.ended), 5)
+        assert await talk.call("echo", text="well") == "well"
+
+
+async def test_the_end_of_the_stream_ends_every_call() -> None:
+    async with opened() as talk:
+        calls = [asyncio.create_task(talk.call("wait")) for _ in range(3)]
+        await talk.server.begun.wait()
+        talk.proxy.cut()
+        for call in calls:
+            with pytest.raises(ConnectionClosed, match=r"/sse"):
+                await call
+        with pytest.raises(ConnectionClosed, match=r"/sse"):
+            await talk.client.ping()
+        await eventually(lambda: not talk.app.sessions, 5)
+
+
+async def test_the_end_of_the_server_is_told_in_words() -> None:
+    async with opened() as talk:
+        waiting = asyncio.create_task(talk.call("wait"))
+        await talk.server.begun.wait()
+        await talk.app.aclose()
+        with pytest.raises(ConnectionClosed, match="ended the stream, and the session with it"):
+            await waiting
+
+
+Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+ENDPOINT = "event: endpoint\ndata: /messages?id=1\n\n"
+
+
+@asynccontextmanager
+async def talking(peer: ByHand, **options: Any) -> AsyncGenerator[Any]:
+    """Let a client talk to a server that is written by hand."""
+    async with served(peer.app()) as url, connect_sse(f"{url}/a/sse", **options) as reached:
+        roots = [v2024_11_05.Root(uri="file:///tea")]
+        yield await v2024_11_05.Client.open(reached, options=ClientOptions(timeout=10, roots=roots))
+        # Close the stream from here: uvicorn would wait for it.
+        await reached.aclose()
+
+
+@pytest.mark.parametrize(
+    ("named", "posted"),
+    [
+        ("/messages?id=1", "/messages?id=1"),
+        ("messages/?id=1", "/a/messages/?id=1"),
+        ("?id=1", "/a/sse?id=1"),
+        ("../m", "/m"),
+        ("HTTP://LOCALHOST:{port}/m?a=%20b", "/m?a=%20b"),
+        ("http://someone@localhost:{port}/m#here", "/m"),
+        ("//localhost:{port}/m", "/m"),
+    ],
+)
+@pytest.mark.requirement("http.sse-post")
+async def test_every_message_is_posted_to_the_endpoint(named: str, posted: str) -> None:
+    app = Starlette()
+    async with served(app) as url:
+        port = url.rpartition(":")[2]
+        peer = ByHand(f"event: endpoint\ndata: {named.format(port=port)}\n\n")
+        app.router.routes.extend(peer.app().routes)
+        async with connect_sse(f"http://localhost:{port}/a/sse", headers={"X-Key": "k"}) as reached:
+            client = await v2024_11_05.Client.open(reached)
+            await client.ping()
+        assert [path for path, _ in peer.posted] == [posted] * 3
+        assert [message["method"] for _, message in peer.posted] == ["initialize", "notifications/initialized", "ping"]
+        # A balancer may tell by a cookie which server a session is at.
+        assert {(headers["x-key"], headers["cookie"]) for headers in peer.headers} == {("k", "node=3")}
+
+
+@pytest.mark.parametrize(
+    "named", ["{other}/m", "//{host}/m", "https://127.0.0.1:{port}/m", "http://127.0.0.1:1/m", "http://127.0.0.1/m"]
+)
+async def test_an_endpoint_of_another_origin_is_refused(named: str) -> None:
+    app, other = Starlette(), ByHand()
+    async with served(app) as url, served(other.app()) as elsewhere:
+        named = named.format(other=elsewhere, host=elsewhere.partition("//")[2], port=url.rpartition(":")[2])
+        peer = ByHand(f"event: endpoint\ndata: {named}\n\n")
+        app.router.routes.extend(peer.app().routes)
+        async with connect_sse(f"{url}/a/sse", headers={"Authorization": "secret"}) as reached:
+            with pytest.raises(ConnectionClosed, match="messages are not sent to other origins") as failure:
+                await v2024_11_05.Client.open(reached)
+        assert "secret" not in str(failure.value)
+        assert not peer.posted and not other.posted
+
+
+NOT_SPOKEN: dict[str, tuple[Answer, str]] = {}
+
+
+def not_spoken(reason: str) -> Callable[[Answer], Answer]:
+    def note(answer: Answer) -> Answer:
+        NOT_SPOKEN[answer.__name__] = (answer, reason)
+        return answer
+
+    return note
+
+
+def events(text: Any) -> Response:
+    return StreamingResponse(text, media_type="text/event-stream")
+
+
+@not_spoken("answered 404 Not Found")
+async def nothing_there(request: Request) -> Response:
+    return PlainTextResponse("no", 404)
+
+
+@not_spoken("'text/event-stream', got 'text/plain'")
+async def text(request: Request) -> Response:
+    return PlainTextResponse("hello")
+
+
+@not_spoken("its first event is 'message', not 'endpoint'")
+async def another_event(request: Request) -> Response:
+    return events(iter(["data: {}\n\n"]))
+
+
+@not_spoken("ended the stream before it named the endpoint")
+async def no_event(request: Request) -> Response:
+    return events(iter([": hello\n\n"]))
+
+
+@not_spoken("names an endpoint that is not a URL")
+async def no_url(request: Request) -> Response:
+    return events(iter(["event: endpoint\ndata: http://[::1\n\n"]))
+
+
+@not_spoken("redirects to http://example.com")
+async def elsewhere(request: Request) -> Response:
+    return RedirectResponse("http://example.com/sse")
+
+
+@not_spoken("exceeded the 1000 byte limit")
+async def endless_event(request: Request) -> Response:
+    async def stream() -> AsyncGenerator[str]:
+        yield "event: endpoint\ndata: "
+        while True:
+            yield "x" * 100
+            await asyncio.sleep(0)
+
+    return events(stream())
+
+
+@not_spoken("named no endpoint for messages within 0.5 s")
+async def endless_comments(request: Request) -> Response:
+    async def stream() -> AsyncGenerator[str]:
+        while True:
+            yield ": not yet\n\n"
+            await asyncio.sleep(0.01)
+
+    return events(stream())
+
+
+@not_spoken("named no endpoint for messages within 0.5 s")
+async def silence(request: Request) -> Response:
+    async def stream() -> AsyncGenerator[str]:
+        yield ""
+        await asyncio.sleep(10)
+
+    return events(stream())
+
+
+@pytest.mark.parametrize("name", NOT_SPOKEN)
+async def test_a_server_that_does_not_speak_it(name: str) -> None:
+    answer, reason = NOT_SPOKEN[name]
+    options: Any = {"max_message_bytes": 1000, "endpoint_timeout": 0.5}
+    async with (
+        served(Starlette(routes=[Route("/sse", answer)])) as url,
+        connect_sse(f"{url}/sse", **options) as peer,
+        asyncio.timeout(5),
+    ):
+        with pytest.raises(ConnectionClosed, match=re.escape(reason)):
+            await v2024_11_05.Client.open(peer)
+
+
+async def test_a_server_that_is_not_there() -> None:
+    async with connect_sse("http://127.0.0.1:9/sse") as peer:
+        with pytest.raises(ConnectionClosed, match=r"http://127\.0\.0\.1:9/sse"):
+            await v2024_11_05.Client.open(peer)
+
+
+async def test_a_redirect_of_the_same_origin_is_followed() -> None:
+    peer = ByHand("event: endpoint\ndata: messages\n\n")
+
+    async def moved(request: Request) -> Response:
+        return RedirectResponse("/a/sse")
+
+    app = Starlette(routes=[Route("/sse", moved), *peer.app().routes])
+    async with served(app) as url, connect_sse(f"{url}/sse") as reached:
+        await (await v2024_11_05.Client.open(reached)).ping()
+    assert {path for path, _ in peer.posted} == {"/a/messages"}, "relative to where the stream is"
+
+
+async def test_whatever_else_is_on_the_stream_is_passed_over() -> None:
+    peer = ByHand(": hello\n\n", "event: endpoint\r\ndata: /messages?id=1\r\n\r\n", "retry: 1\nid: 5\n\n")
+    async with talking(peer) as client:
+        peer.send("event: endpoint\ndata: http://example.com/\n\n")
+        peer.send("event: ping\ndata: now\n\n")
+        peer.send('event: message\ndata: {"jsonrpc": "2.0",\ndata: "method": "notifications/message",\n')
+        peer.send('data: "params": {"level": "info", "data": "\u2028"}}\n\n')
+        await client.ping()
+        await client.ping()
+    assert {path for path, _ in peer.posted} == {"/messages?id=1"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (404, "Could not find session", "answered 404 Not Found"),
+        (503, '{"jsonrpc":"2.0","error":{"code":-32603,"message":"too busy"}}', "503 Service Unavailable: too busy"),
+    ],
+)
+async def test_a_request_that_is_refused_fails_alone(status: int, body: str, reason: str) -> None:
+    peer = ByHand(ENDPOINT)
+    async with talking(peer) as client:
+        peer.status, peer.body = status, body
+        with pytest.raises(ConnectionClosed, match=reason):
+            await client.ping()
+        peer.status, peer.body = 202, "Accepted"
+        await client.ping()
+
+
+async def test_a_notification_that_is_refused_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    peer = ByHand(ENDPOINT)
+    async with talking(peer) as client:
+        peer.status = 500
+        await client.connection.notify(v2024_11_05.METHODS["notifications/roots/list_changed"], None)
+        await eventually(lambda: "a message was not delivered" in caplog.text, 5)
+
+
+async def test_a_cancellation_follows_its_request() -> None:
+    peer = ByHand(ENDPOINT)
+    peer.delays["tools/call"] = 0.3
+    peer.body = "Accepted"
+    async with talking(peer) as client:
+        with pytest.raises(RequestTimeout):
+            await client.call_tool(name="slow", options=CallOptions(timeout=0.1))
+        await eventually(lambda: len(peer.posted) == 4, 5)
+    assert [message["method"] for _, message in peer.posted[2:]] == ["tools/call", "notifications/cancelled"]
+
+
+async def test_a_message_that_is_too_large_ends_the_connection() -> None:
+    async with opened(max_message_bytes=100_000) as talk:
+        with pytest.raises(ConnectionClosed, match="exceeded the 100000 byte limit"):
+            await talk.call("large", size=200_000)
+
+
+async def test_the_posts_of_many_calls_share_connections() -> None:
+    async with opened() as talk:
+        for _ in range(20):
+            await talk.call("echo")
+        assert talk.proxy.accepted < 6
+
+
+async def test_a_client_that_reads_slowly_holds_up_the_server() -> None:
+    app = sse_app(server := chatty(OLDEST), limits=HttpLimits(write_timeout=30))
+    async with served(app) as url, connect_sse(f"{url}/sse") as peer:
+        client = await v2024_11_05.Client.open(peer, options=ClientOptions(timeout=20))
+        peer.transport.pause_reading()
+        flood = asyncio.create_task(client.call_tool(name="log", arguments={"count": 40, "size": 500_000}))
+        await asyncio.sleep(0.3)
+        (session,) = app.sessions.values()
+        assert session.unread.size < 2_000_000
+        assert not flood.done()
+        peer.transport.resume_reading()
+        await flood
+        assert not server.ended
+
+
+@pytest.mark.parametrize("url", ["ftp://example.com/sse", "example.com/sse", "http:///sse", "http://x:99999/sse"])
+async def test_a_url_that_is_none(url: str) -> None:
+    with pytest.raises(ValueError):
+        async with connect_sse(url):
+            pass
+
+
+async def test_a_client_of_httpx_stays_open_and_may_be_closed_too_early(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+    async with served(sse_app(chatty(OLDEST))) as url:
+        async with httpx2.AsyncClient() as http:
+            async with connect_sse(f"{url}/sse", http=http) as peer:
+                await (await v2024_11_05.Client.open(peer)).ping()
+            assert not http.is_closed
+        async with connect_sse(f"{url}/sse", http=http) as peer:
+            with pytest.raises(ConnectionClosed, match="closed"):
+                await v2024_11_05.Client.open(peer)
