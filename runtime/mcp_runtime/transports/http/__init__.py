@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.app import HttpApp
     from mcp_runtime.transports.http.asgi import Scope
-    from mcp_runtime.transports.http.sse_app import SseApp
+    from mcp_runtime.transports.http.sse_server import SseApp
     from mcp_runtime.transports.http.sse_client import SseClientOptions
     from mcp_runtime.transports.http.wire import HttpClientOptions
 
@@ -105,6 +105,7 @@ def serve_http(
     port: int = 8000,
     path: str = "/mcp",
     health: str = "/health",
+    sse: str = "",
     grace: float = 10.0,
     started: Callable[[str], None] | None = None,
     **options: "Unpack[HttpServerOptions]",
@@ -118,6 +119,7 @@ def serve_http(
         path: where the endpoint is.
         health: where a page says whether the server is well (200) or stopping (503); empty for none. It tells how
             many sessions there are, and checks no Host.
+        sse: where HTTP+SSE is offered beside the endpoint, for clients of 2024-11-05; empty for nowhere. See `sse_app`.
         grace: seconds in which calls may finish when the server is to end.
         started: is told the URL, without the path, once clients can connect.
         options: see `asgi_app`.
@@ -126,11 +128,18 @@ def serve_http(
         TypeError, ValueError, UnsupportedRevision: as `asgi_app`; or the host is not only this machine's, and no hosts
             are named; or there is no such port.
     """
-    from mcp_runtime.transports.http.serving import check_address, run
+    from mcp_runtime.transports.http.serving import Site, check_address, run
 
     check_address(host, port, options.get("hosts") is not None)
-    endpoint = asgi_app(*servers, **options)
-    run(endpoint, host=host, port=port, path=path, health=health, grace=grace, started=started)
+    shared: SseServerOptions = {
+        "hosts": options.get("hosts"),
+        "origins": options.get("origins", ()),
+        "trusted_proxies": options.get("trusted_proxies", ()),
+        "principal": options.get("principal"),
+        "limits": options.get("limits") or HttpLimits(),
+    }
+    site = Site(asgi_app(*servers, **options), path, health, (sse_app(*servers, **shared), sse) if sse else None)
+    run(site, host=host, port=port, grace=grace, started=started)
 
 
 @asynccontextmanager
@@ -170,7 +179,7 @@ def sse_app(*servers: "AnyServer", **options: "Unpack[SseServerOptions]") -> "Ss
         TypeError, ValueError: as `asgi_app`.
     """
     from mcp_runtime.transports.http.checks import Places
-    from mcp_runtime.transports.http.sse_app import SseApp
+    from mcp_runtime.transports.http.sse_server import SseApp
 
     return SseApp(
         servers,

@@ -17,6 +17,7 @@ from mcp_runtime.transports.ending import Ending
 from mcp_runtime.transports.http.app import HttpApp
 from mcp_runtime.transports.http.asgi import Receive, Refusal, Scope, Send, respond
 from mcp_runtime.transports.http.checks import LOOPBACK, without_port
+from mcp_runtime.transports.http.sse_server import SseApp
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """The addresses that only this machine reaches."""
@@ -31,39 +32,60 @@ LINGER: Final = 3.0
 
 
 class Site:
-    """The endpoint at its path, and the health page at its own; there is nothing else.
+    """The endpoint at its path, that of HTTP+SSE at its own, and so the health page; there is nothing else.
 
     Args:
         endpoint: the endpoint.
         path: where it is.
         health: where the health page is, empty for none.
+        sse: the endpoint of HTTP+SSE and where it is, None for none.
     """
 
-    def __init__(self, endpoint: HttpApp, path: str, health: str) -> None:
-        for given in (path, health or "/"):
+    def __init__(self, endpoint: HttpApp, path: str, health: str, sse: tuple[SseApp, str] | None = None) -> None:
+        paths = [path, *((health,) if health else ()), *((sse[1],) if sse else ())]
+        for given in paths:
             if not given.startswith("/"):
                 raise ValueError(f"a path begins with /, unlike {given!r}")
-        if path == health:
-            raise ValueError(f"the endpoint and its health page cannot both be at {path}")
-        self.endpoint = endpoint
+            if paths.count(given) > 1:
+                raise ValueError(f"the endpoint, its health page and HTTP+SSE cannot both be at {given}")
         self._path = path
         self._health = health
+        self._endpoints: dict[str, HttpApp | SseApp] = {path: endpoint}
+        if sse is not None:
+            self._endpoints[sse[1]] = sse[0]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the life of the server."""
-        if scope["type"] != "http" or scope["path"] == self._path:
-            await self.endpoint(scope, receive, send)
-        elif self._health and scope["path"] == self._health:
+        path = scope["path"] if scope["type"] == "http" else self._path
+        if (endpoint := self._endpoints.get(path)) is not None:
+            await endpoint(scope, receive, send)
+        elif self._health and path == self._health:
             await self._tell_health(scope, send)
         else:
             await Refusal(404, f"there is nothing here; the endpoint is at {self._path}").answer(send)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is being answered."""
+        return any(endpoint.is_busy for endpoint in self._endpoints.values())
+
+    def stop(self) -> None:
+        """Take no more requests."""
+        for endpoint in self._endpoints.values():
+            endpoint.stop()
+
+    async def aclose(self) -> None:
+        """End all sessions."""
+        await asyncio.gather(*(endpoint.aclose() for endpoint in self._endpoints.values()))
 
     async def _tell_health(self, scope: Scope, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             await Refusal(405, "health is asked for by GET", [(b"allow", b"GET, HEAD")]).answer(send)
             return
-        is_well = not self.endpoint.is_stopping
-        said = {"status": "ok" if is_well else "stopping", "sessions": len(self.endpoint.sessions)}
+        endpoints = self._endpoints.values()
+        is_well = not any(endpoint.is_stopping for endpoint in endpoints)
+        sessions = sum(len(endpoint.sessions) for endpoint in endpoints)
+        said = {"status": "ok" if is_well else "stopping", "sessions": sessions}
         body = dump(said) if scope["method"] == "GET" else b""
         await respond(send, 200 if is_well else 503, body, headers=[(b"cache-control", b"no-store")])
 
@@ -71,11 +93,9 @@ class Site:
 class Server(uvicorn.Server):
     """Lets clients that only listen go when it is to end, since it would wait for them."""
 
-    def __init__(
-        self, config: uvicorn.Config, endpoint: HttpApp, grace: float, started: Callable[[str], None] | None
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, site: Site, grace: float, started: Callable[[str], None] | None) -> None:
         super().__init__(config)
-        self._endpoint = endpoint
+        self._site = site
         self._grace = grace
         self._told = started
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -126,30 +146,21 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more requests, finish those that are open, end the sessions."""
-        self._endpoint.stop()
+        self._site.stop()
         until = time.monotonic() + self._grace
         # Still listening: what open calls wait for may come over new connections.
-        while self._endpoint.is_busy and time.monotonic() < until and not self.force_exit:
+        while self._site.is_busy and time.monotonic() < until and not self.force_exit:
             await asyncio.sleep(0.05)
         # Sessions end before uvicorn cancels what is left, which it would show with a traceback.
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._endpoint.aclose(), 1)
+            await asyncio.wait_for(self._site.aclose(), 1)
         await super().shutdown(sockets)
 
 
-def run(
-    endpoint: HttpApp,
-    *,
-    host: str,
-    port: int,
-    path: str,
-    health: str,
-    grace: float,
-    started: Callable[[str], None] | None,
-) -> None:
-    """Serve an endpoint until SIGINT or SIGTERM; see `serve_http`."""
+def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[str], None] | None) -> None:
+    """Serve endpoints until SIGINT or SIGTERM; see `serve_http`."""
     config = uvicorn.Config(
-        Site(endpoint, path, health),
+        site,
         host=host,
         port=port,
         log_level="warning",
@@ -160,7 +171,7 @@ def run(
         ws="none",
         lifespan="on",
     )
-    server = Server(config, endpoint, grace, started)
+    server = Server(config, site, grace, started)
     asyncio.run(server.serve())
     server.ending.over()
 

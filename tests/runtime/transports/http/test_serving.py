@@ -7,13 +7,14 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 import uvicorn
 
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.transports.http import asgi_app, connect_http, serve_http, serving
+from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse, serve_http, serving
 
 TESTS = Path(__file__).parents[3]
 
@@ -46,10 +47,14 @@ async def test_the_pages_of_a_server() -> None:
         async with connect_http(f"{url}/mcp") as peer:
             await mcp.Client.open(peer)
             assert (await http.get("/health")).json()["sessions"] == 1
+            async with connect_sse(f"{url}/sse") as other:
+                await mcp.Client.open(other)
+                assert (await http.get("/health")).json()["sessions"] == 2
 
 
-async def test_calls_finish_before_the_end() -> None:
-    async with program() as (process, url), connect_http(f"{url}/mcp") as peer:
+@pytest.mark.parametrize(("connect", "path"), [(connect_http, "/mcp"), (connect_sse, "/sse")])
+async def test_calls_finish_before_the_end(connect: Any, path: str) -> None:
+    async with program() as (process, url), connect(f"{url}{path}") as peer:
         client = await mcp.Client.open(peer)
         calls = [
             asyncio.create_task(client.call_tool(name="echo", arguments={"text": "done", "delay": delay}))
@@ -113,8 +118,9 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
     monkeypatch.setattr(serving, "MAX_CONNECTIONS", 5)
     endpoint = asgi_app(mcp.Server())
     told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    config = uvicorn.Config(serving.Site(endpoint, "/mcp", "/health"), port=0, log_level="critical")
-    server = serving.Server(config, endpoint, 1, told.set_result)
+    site = serving.Site(endpoint, "/mcp", "/health")
+    config = uvicorn.Config(site, port=0, log_level="critical")
+    server = serving.Server(config, site, 1, told.set_result)
     running = asyncio.create_task(server.serve())
     port = int((await told).rsplit(":", 1)[1])
     begun = time.monotonic()
