@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_runtime.transports.http import probe
 from support import official
 from support.command import Cli
 
@@ -71,3 +72,9 @@ def cli(
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "MCP_BINDGEN_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     return Cli(capsys)
+
+
+@pytest.fixture(autouse=True)
+def servers_are_unknown() -> None:
+    """Forget what the servers of other tests were, whose ports may be used again."""
+    probe.servers.clear()

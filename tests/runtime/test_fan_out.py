@@ -109,7 +109,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def logged(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+def logged(caplog: pytest.LogCaptureFixture) -> Generator[list[str]]:
     """Collect what is logged of fan-outs."""
     lines: list[str] = []
     yield lines

@@ -102,6 +102,20 @@ class Identifying(Protocol):
 
 
 @runtime_checkable
+class Probing(Protocol):
+    """A client's transport that finds out which era its server is of, and remembers it for later connections."""
+
+    @property
+    def era(self) -> str:
+        """``legacy`` or ``modern``; empty if nothing has told yet."""
+        ...
+
+    def learn_era(self, era: str) -> None:
+        """Learn what the server turned out to be; empty if it is not what it was taken for."""
+        ...
+
+
+@runtime_checkable
 class HalfOpen(Protocol):
     """A transport whose peer may close the end that it sends by, and still read what it asked for."""
 

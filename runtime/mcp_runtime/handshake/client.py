@@ -9,6 +9,7 @@ from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.feature import Feature
 from mcp_runtime.connection.link import log
+from mcp_runtime.connection.transport import Probing
 from mcp_runtime.errors import ConnectionClosed, MissingCapability, PeerError, UnsupportedRevision
 from mcp_runtime.features.roots import RootsList
 from mcp_runtime.handlers import Context, Handlers, answer_with
@@ -127,26 +128,61 @@ class Opening:
         if stateless and legacy and self._is_written_for_sessions:
             await self._begin_session(max(legacy), max(stateless))
             return
-        if stateless:
+        if not stateless:
+            await self._initialize(max(legacy))
+        elif not legacy:
             try:
                 await self._discover(max(stateless))
-                return
             except NotModern as why:
-                if not legacy:
-                    raise UnsupportedRevision(tuple(stateless), (), str(why)) from why
+                raise UnsupportedRevision(tuple(stateless), (), str(why)) from why
+        elif self._probing is None:
+            await self._ask_which(max(legacy), max(stateless))
+        else:
+            await self._recall(self._probing, max(legacy), max(stateless))
+
+    async def _recall(self, probing: Probing, legacy: str, stateless: str) -> None:
+        """Begin as it went the last time; ask which era the server is of if there was none, or if that is over."""
+        if probing.era == "legacy":
+            try:
+                await self._initialize(legacy)
+                return
+            except (PeerError, ConnectionClosed) as why:
+                if self._connection.closed_because is not None:
+                    raise
+                log.info("the server is not of the legacy era any more: %s", why)
+                probing.learn_era("")
+        if await self._ask_which(legacy, stateless):
+            probing.learn_era("modern" if self._connection.requester.is_modern else "legacy")
+
+    async def _ask_which(self, legacy: str, stateless: str) -> bool:
+        """Find out which era a server is of, and begin; returns whether it said so, rather than nothing at all."""
+        try:
+            await self._discover(stateless)
+            return True
+        except NotModern as why:
+            has_said = why.is_answer
+            log.info("%s: a server of the legacy era", why)
+        except ConnectionClosed as why:
+            # Over HTTP the question alone is refused; over stdio the server died of it.
+            has_said = True
+            if self._connection.closed_because is None:
+                if self._probing is not None and self._probing.era != "legacy":
+                    raise
                 log.info("%s: a server of the legacy era", why)
-            except ConnectionClosed as why:
-                # Over HTTP the question alone is refused; over stdio the server died of it.
-                if legacy and self._connection.closed_because is None:
-                    log.info("%s: a server of the legacy era", why)
-                    await self._initialize(max(legacy))
-                    return
-                if not legacy or not self._peer.renew():
+            else:
+                if not self._peer.renew():
                     raise
                 log.info("the server ended when it was asked %s; it is started once more: %s", SERVER_DISCOVER, why)
                 await self._connection.aclose()
                 await self._connect()
-        await self._initialize(max(legacy))
+        await self._initialize(legacy)
+        return has_said
+
+    @property
+    def _probing(self) -> Probing | None:
+        """The transport, if it remembers which era its server is of."""
+        transport = self._peer.transport
+        return transport if isinstance(transport, Probing) else None
 
     async def _begin_session(self, legacy: str, stateless: str) -> None:
         """Begin a session with a server that has them, since nothing has to be bridged between eras there."""
@@ -183,12 +219,11 @@ class Opening:
             modern.CLIENT_CAPABILITIES: own,
         }
         self._connection.learn(own, {}, meta=meta)
-        options = self._options
-        timeout = min(options.probe_timeout, options.timeout or options.probe_timeout)
+        options, timeout, probing = self._options, self._options.timeout, self._probing
+        if self._of_era("legacy") and len(tried) == 1 and (probing is None or probing.era != "modern"):
+            timeout = min(options.probe_timeout, timeout or options.probe_timeout)
         try:
-            result = await discover(
-                self._connection, meta, timeout if self._of_era("legacy") and len(tried) == 1 else options.timeout
-            )
+            result = await discover(self._connection, meta, timeout)
         except PeerError as error:
             offered = supported(error.data)
             if error.code != modern.UNSUPPORTED_VERSION or not offered:

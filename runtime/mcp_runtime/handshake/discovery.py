@@ -21,7 +21,15 @@ MODERN_ERRORS: Final = frozenset((modern.HEADER_MISMATCH, modern.MISSING_CAPABIL
 
 
 class NotModern(Exception):
-    """The server did not answer as one of the modern era does; the text says what it did instead."""
+    """The server did not answer as one of the modern era does; the text says what it did instead.
+
+    Attributes:
+        is_answer: whether it answered at all.
+    """
+
+    def __init__(self, text: str, *, is_answer: bool = True) -> None:
+        super().__init__(text)
+        self.is_answer = is_answer
 
 
 async def discover(connection: Connection, meta: Mapping[str, Any], timeout: float | None) -> Mapping[str, Any]:
@@ -49,7 +57,8 @@ async def discover(connection: Connection, meta: Mapping[str, Any], timeout: flo
             raise
         raise NotModern(f"the server answered {SERVER_DISCOVER} with an error: {clipped(str(error), 200)}") from error
     except RequestTimeout as error:
-        raise NotModern(f"the server did not answer {SERVER_DISCOVER} within {error.seconds:g} s") from error
+        reason = f"the server did not answer {SERVER_DISCOVER} within {error.seconds:g} s"
+        raise NotModern(reason, is_answer=False) from error
     except RemoteProtocolError as error:
         raise NotModern(f"the server's answer to {SERVER_DISCOVER} is not valid: {error.reason}") from error
     result: dict[str, Any] = found.model_dump(mode="json")

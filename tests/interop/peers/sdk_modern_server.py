@@ -1,12 +1,19 @@
-"""A server of 2026-07-28 written with the official SDK: tools that ask, report, log, fail, wait and tell of changes."""
+"""A server of 2026-07-28 written with the official SDK: tools that ask, report, log, fail, wait and tell of changes.
+
+With ``--http`` it is an endpoint of Streamable HTTP, whose URL it prints, which answers clients of both eras.
+"""
 
 import asyncio
+import socket
+import sys
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
+import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import InputRequiredResult
+from pydantic import Field
 
 warnings.simplefilter("ignore")
 server = MCPServer("modern", version="1", instructions="Ask.", log_level="ERROR")
@@ -96,5 +103,25 @@ async def fail() -> str:
     raise MCPError(code=-7, message="no luck", data={"why": "luck"})
 
 
+@server.tool()
+async def weigh(
+    region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})],
+    grams: Annotated[int, Field(json_schema_extra={"x-mcp-header": "Grams"})] = 0,
+) -> str:
+    """Take arguments that are repeated in headers."""
+    return f"{region} {grams}"
+
+
+async def serve_http() -> None:
+    """Serve over HTTP until the process is ended."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+    config = uvicorn.Config(server.streamable_http_app(), log_level="error", timeout_graceful_shutdown=1)
+    await uvicorn.Server(config).serve([listener])
+
+
 if __name__ == "__main__":
-    server.run()
+    if "--http" in sys.argv:
+        asyncio.run(serve_http())
+    else:
+        server.run()

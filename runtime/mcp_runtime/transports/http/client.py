@@ -11,11 +11,14 @@ from typing import Any, Final, Unpack
 import httpx2
 
 from mcp_runtime.connection.transport import LosesRequests, Receiver, TransportError
+from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
+from mcp_runtime.transports.http import probe
 from mcp_runtime.transports.http.sent import Standing, cancelled_by, is_initialized, request_of
+from mcp_runtime.transports.http.standalone import Standalone, StandaloneRequests, standalone
 from mcp_runtime.transports.http.taken import error_of, is_answer_to, revision_of
-from mcp_runtime.transports.http.wire import EVENTS, Endpoint, HttpClientOptions, Refused, SessionGone
+from mcp_runtime.transports.http.wire import EVENTS, Endpoint, HttpClientOptions, Refused, SessionGone, type_of
 
 MAX_FAILURES: Final = 6
 """How often in a row the server may fail to send a stream before it is given up."""
@@ -45,7 +48,9 @@ class HttpClientTransport:
         self._standing = Standing()
         self._receiver: Receiver
         self._lose: Callable[[int | str, TransportError], None]
-        self._requests: dict[int, asyncio.Task[None]] = {}
+        self._requests: dict[int | str, asyncio.Task[None]] = {}
+        self._alone: set[int | str] = set()
+        self._standalone = StandaloneRequests(self._endpoint, self._deliver)
         self._ordered: deque[bytes] = deque()
         self._sender: asyncio.Task[None] | None = None
         self._listener: asyncio.Task[None] | None = None
@@ -57,6 +62,17 @@ class HttpClientTransport:
         self._queued = 0
         self._is_closed = False
         self._has_ended = False
+        self._is_refused = False
+
+    @property
+    def era(self) -> str:
+        """The era of the server, as far as its answers or earlier connections tell; otherwise empty."""
+        return probe.LEGACY if self._is_refused else probe.servers.era(self._endpoint.shown)
+
+    def learn_era(self, era: str) -> None:
+        """Remember the era of the server; empty to forget it."""
+        self._is_refused = False
+        probe.servers.learn(self._endpoint.shown, era)
 
     async def start(self, receiver: Receiver) -> None:
         """Begin to carry messages; nothing is connected before the first one."""
@@ -69,6 +85,13 @@ class HttpClientTransport:
     def send(self, message: bytes) -> None:
         """Send a message by a request of its own: requests at once, all else in order."""
         if self._is_closed:
+            return
+        if (alone := standalone(message)) is not None:
+            self._ask_alone(alone)
+            return
+        if (cancelled := cancelled_by(message)) in self._alone:
+            # To close the stream is to cancel the request (2026-07-28, basic/patterns/cancellation).
+            self._requests[cancelled].cancel()
             return
         if self._sender is None and (request := request_of(message)) is not None:
             self._ask(message, *request)
@@ -122,11 +145,29 @@ class HttpClientTransport:
 
     def _ask(self, message: bytes, id_: int, method: str) -> None:
         self._standing.note(id_, method, message)
-        work = self._begin(message, id_) if method == INITIALIZE else self._answered(message, id_)
+        self._start(self._begin(message, id_) if method == INITIALIZE else self._answered(message, id_), id_)
+
+    def _ask_alone(self, request: Standalone) -> None:
+        self._endpoint.version = request.params["_meta"][modern.VERSION]
+        self._alone.add(request.id)
+        task = self._start(self._stand_alone(request), request.id)
+        task.add_done_callback(lambda _: self._alone.discard(request.id))
+
+    def _start(self, work: Coroutine[Any, Any, None], id_: int | str) -> asyncio.Task[None]:
         task = self._requests[id_] = asyncio.create_task(self._carry(work, id_))
         task.add_done_callback(lambda _: self._requests.pop(id_, None))
+        return task
 
-    async def _carry(self, work: Coroutine[Any, Any, None], id_: int) -> None:
+    async def _stand_alone(self, request: Standalone) -> None:
+        try:
+            await self._standalone.exchange(request)
+        except Refused as refused:
+            self._is_refused = self._is_refused or not refused.says_nothing_of_the_era
+            raise
+        # A server may have answered another request in its place.
+        self._lose(request.id, TransportError(f"{self._endpoint.shown} did not answer {request.method}"))
+
+    async def _carry(self, work: Coroutine[Any, Any, None], id_: int | str) -> None:
         """Carry a request out; its caller hears of whatever goes wrong."""
         try:
             await work
@@ -176,6 +217,9 @@ class HttpClientTransport:
 
     async def _begin(self, message: bytes, id_: int) -> None:
         """Send `initialize`, and learn which session and revision follow from it."""
+        for asked in self._alone:
+            # The question which era the server is of is not waited for any longer.
+            self._requests[asked].cancel()
         self._endpoint.session = self._endpoint.version = ""
         answer = await self._first_answer(message, id_)
         self._endpoint.version = revision_of(answer)
@@ -186,7 +230,7 @@ class HttpClientTransport:
         """Send `initialize`; returns its answer."""
         async with self._endpoint.request("POST", message) as response:
             self._endpoint.learn_session(response)
-            if _type_of(response) != EVENTS:
+            if type_of(response) != EVENTS:
                 return await self._endpoint.body(response)
             async for event in self._endpoint.events(response):
                 text = event.data.encode()
@@ -212,7 +256,7 @@ class HttpClientTransport:
             async with self._endpoint.request("POST", message) as response:
                 if response.status_code == HTTPStatus.ACCEPTED:
                     raise Refused(f"{self._endpoint.shown} took a request for something that needs no answer")
-                if _type_of(response) != EVENTS:
+                if type_of(response) != EVENTS:
                     if not await self._deliver(await self._endpoint.body(response)):
                         raise Refused(f"{self._endpoint.shown} answered a request with something else")
                     return
@@ -325,7 +369,7 @@ class HttpClientTransport:
         await self._readable.wait()
         return self._receiver.message_received(message.strip(), self).is_answer
 
-    async def _deliver_error(self, refused: Refused, id_: int) -> bool:
+    async def _deliver_error(self, refused: Refused, id_: int | str) -> bool:
         """Hand over the error of a refusal, if it is one in answer to a request."""
         return is_answer_to(refused.body, id_) and await self._deliver(refused.body)
 
@@ -349,7 +393,3 @@ class Position:
         """Return the seconds to wait, longer after each failure in a row."""
         asked = RETRY if self.retry is None else self.retry
         return max(asked, MIN_RETRY, min(RETRY * 2**failures, MAX_RETRY) if failures else 0)
-
-
-def _type_of(response: httpx2.Response) -> str:
-    return response.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -8,7 +8,7 @@ from mcp_runtime.protocol.jsonrpc import MalformedMessage, is_object, parse
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,64}")
 
 
-def is_answer_to(message: bytes, id_: int) -> bool:
+def is_answer_to(message: bytes, id_: int | str) -> bool:
     """Whether a message answers a request."""
     value = _object(message)
     return value.get("id") == id_ and ("result" in value or "error" in value)

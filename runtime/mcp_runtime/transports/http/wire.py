@@ -19,7 +19,7 @@ EVENTS: Final = "text/event-stream"
 SESSION: Final = "mcp-session-id"
 
 MAX_REDIRECTS: Final = 5
-MAX_ERROR_BYTES: Final = 64 << 10
+MAX_ERROR_BYTES: Final = 1 << 20
 """How much is read of the body of an answer with an error status."""
 
 _PASSING: Final = (
@@ -27,6 +27,15 @@ _PASSING: Final = (
     HTTPStatus.BAD_GATEWAY,
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
+)
+_OF_NO_ERA: Final = frozenset(
+    (
+        *_PASSING,
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
+        HTTPStatus.REQUEST_TIMEOUT,
+    )
 )
 _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
 
@@ -78,6 +87,11 @@ class Refused(TransportError):
         """Whether the same request may be answered a little later: the server is busy, or restarted behind a proxy."""
         return self.status in _PASSING
 
+    @property
+    def says_nothing_of_the_era(self) -> bool:
+        """Whether a server of either era, or a proxy before it, may have answered that."""
+        return self.status in _OF_NO_ERA
+
 
 class Endpoint:
     """Sends HTTP requests to one URL.
@@ -106,8 +120,9 @@ class Endpoint:
         self._max_bytes = options.get("max_message_bytes", 64 << 20)
         self._given = options.get("http")
         self._http = self._given or _client(options)
-        self._headers = dict(options.get("headers") or {})
-        for name, value in self._headers.items():
+        given = options.get("headers") or {}
+        self._headers = {name.lower(): value for name, value in given.items()}
+        for name, value in given.items():
             if not (name + value).isascii() or not (name + value).isprintable():
                 raise ValueError(f"the header {name!r} has characters that HTTP does not carry; encode its value")
         self._auth = options.get("auth") or httpx2.USE_CLIENT_DEFAULT
@@ -136,25 +151,37 @@ class Endpoint:
 
     @asynccontextmanager
     async def request(
-        self, method: str, content: bytes | None = None, *, accept: str = BOTH, last_event_id: str = ""
+        self,
+        method: str,
+        content: bytes | None = None,
+        *,
+        accept: str = BOTH,
+        last_event_id: str = "",
+        mirrored: Mapping[str, str] | None = None,
     ) -> AsyncGenerator[httpx2.Response]:
         """Send a request and open its answer, whose status is no error.
+
+        Args:
+            method: the HTTP method.
+            content: a JSON-RPC message.
+            accept: what the answer may be.
+            last_event_id: the last event of a stream that is resumed; empty for a new one.
+            mirrored: the headers that repeat what a request of the modern era says, which is of no session.
 
         Raises:
             SessionGone: the server no longer knows the session.
             Refused: the server answered with an error status, or wants to be reached elsewhere.
             TransportError: the server cannot be reached, or the connection was lost.
         """
-        session = self.session
-        headers = {**self._headers, "accept": accept}
+        session = "" if mirrored is not None else self.session
+        headers = {**self._headers, "accept": accept, **({VERSION: self.version} if self.version else {})}
         if content is not None:
             headers["content-type"] = "application/json"
         if session:
             headers[SESSION] = session
-        if self.version:
-            headers[VERSION] = self.version
         if last_event_id:
             headers["last-event-id"] = last_event_id
+        headers |= mirrored or {}
         url = self._url
         try:
             for _ in range(MAX_REDIRECTS):
@@ -253,6 +280,11 @@ def _origin(url: httpx2.URL) -> str:
 
 def _is_same_origin(one: httpx2.URL, other: httpx2.URL) -> bool:
     return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
+
+
+def type_of(response: httpx2.Response) -> str:
+    """Return the media type of an answer, without its parameters."""
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _client(options: HttpClientOptions) -> httpx2.AsyncClient:

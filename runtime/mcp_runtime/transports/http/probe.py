@@ -1,0 +1,44 @@
+"""What the servers of this process's clients turned out to be, so that none is asked twice which era it is of.
+
+A program connects to the same few servers again and again. A server may be replaced by a newer one meanwhile, so what
+is known of it is forgotten after an hour, and at once if it turns out wrong.
+"""
+
+import time
+from collections import OrderedDict
+from typing import Final
+
+LEGACY: Final = "legacy"
+MODERN: Final = "modern"
+MAX_SERVERS: Final = 256
+"""How many servers are remembered."""
+SECONDS: Final = 3600.0
+"""How long a server is remembered."""
+
+
+class Servers:
+    """Servers by their URLs, without user, query and fragment; several on one origin may be of different eras."""
+
+    def __init__(self) -> None:
+        self._eras: OrderedDict[str, tuple[str, float]] = OrderedDict()
+
+    def era(self, url: str) -> str:
+        """Return the era of a server, empty if it is not known."""
+        era, until = self._eras.get(url, ("", 0.0))
+        return era if time.monotonic() < until else ""
+
+    def learn(self, url: str, era: str) -> None:
+        """Remember the era of a server; an empty one forgets it."""
+        self._eras.pop(url, None)
+        if era:
+            self._eras[url] = era, time.monotonic() + SECONDS
+            if len(self._eras) > MAX_SERVERS:
+                self._eras.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._eras.clear()
+
+
+servers: Final = Servers()
+"""What is known in this process."""

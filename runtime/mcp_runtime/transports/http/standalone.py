@@ -1,0 +1,229 @@
+"""Requests of the modern era at a client: each is a POST of its own, and belongs to no session (2026-07-28).
+
+Its answer is one JSON object, or a stream of events that ends with the answer. A stream that is cut is lost, since
+nothing is resumed; closing it cancels the request.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing, suppress
+from typing import Any, Final, NamedTuple
+
+from mcp_runtime.connection.transport import TransportError
+from mcp_runtime.protocol import modern
+from mcp_runtime.protocol.jsonrpc import MalformedMessage, dump, is_array, is_object, parse, write_request
+from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST
+from mcp_runtime.protocol.text import clipped
+from mcp_runtime.transports.http.mirrored import encoded, standard_headers
+from mcp_runtime.transports.http.sent import request_of
+from mcp_runtime.transports.http.tool_headers import ANNOTATION, BadAnnotation, ToolHeader, text_of, tool_headers
+from mcp_runtime.transports.http.wire import EVENTS, Endpoint, Refused, type_of
+
+MAX_TOOLS: Final = 10_000
+"""How many tools are remembered whose arguments become headers."""
+MAX_PAGES: Final = 1_000
+"""How many pages of a list of tools are read to find one of them."""
+MAX_WARNINGS: Final = 20
+"""How many tools of one page are named in the log as invalid."""
+
+log: Final = logging.getLogger("mcp_runtime")
+
+_MARK: Final = f'"{modern.VERSION}"'.encode()
+_HIDING: Final = (ANNOTATION.encode(), b"\\u")
+"""What a text has in it that has an annotation; names may be spelled with escapes."""
+
+
+class Standalone(NamedTuple):
+    """A request of the modern era.
+
+    Attributes:
+        message: the request as it is sent.
+        id: its id.
+        method: its method.
+        params: its params, of which `_meta` names the revision.
+    """
+
+    message: bytes
+    id: int | str
+    method: str
+    params: Mapping[str, Any]
+
+
+def standalone(message: bytes) -> Standalone | None:
+    """Return a message as a request of the modern era; None if it is something else."""
+    if _MARK not in message or (found := request_of(message)) is None:
+        return None
+    value = parse(message)
+    return Standalone(message, *found, value["params"]) if modern.is_modern(value) else None
+
+
+class StandaloneRequests:
+    """Sends requests of the modern era to one endpoint.
+
+    Args:
+        endpoint: where they are sent.
+        deliver: hands a message over; returns whether it was an answer.
+    """
+
+    def __init__(self, endpoint: Endpoint, deliver: Callable[[bytes], Awaitable[bool]]) -> None:
+        self._endpoint = endpoint
+        self._deliver = deliver
+        self._tools: OrderedDict[str, tuple[ToolHeader, ...]] = OrderedDict()
+        self._refreshing = asyncio.Lock()
+        self._numbers = itertools.count(1)
+
+    async def exchange(self, request: Standalone) -> None:
+        """Send a request, and deliver its answer and what comes before that.
+
+        Raises:
+            Refused: the server refused it, and not with an error of the protocol.
+            TransportError: no answer came.
+        """
+        headers = self._headers(request)
+        refused = await self._attempt(request, headers, is_last=request.method != TOOLS_CALL)
+        if refused is None:
+            return
+        with suppress(TransportError):
+            await self._refresh(request, headers)
+        if (again := self._headers(request)) == headers:
+            await self._deliver(refused)
+        else:
+            await self._attempt(request, again, is_last=True)
+
+    async def _attempt(self, request: Standalone, headers: Mapping[str, str], *, is_last: bool) -> bytes | None:
+        """Send a request, and deliver what comes; returns the answer if headers are wrong and this is not the last."""
+        async with aclosing(self._messages(request, headers)) as messages:
+            async for text in messages:
+                if not is_last and _is_mismatch(text):
+                    return text
+                is_list = request.method == TOOLS_LIST
+                if await self._deliver(self._valid_tools(text) if is_list else text):
+                    # The end of a stream follows at once, and the connection can be used again then.
+                    with suppress(TimeoutError, TransportError):
+                        async with asyncio.timeout(1):
+                            async for _ in messages:
+                                pass
+                    return None
+        raise Refused(f"{self._endpoint.shown} did not answer {request.method}")
+
+    async def _messages(self, request: Standalone, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
+        """Iterate over the messages that a request is answered with."""
+        try:
+            async with self._endpoint.request("POST", request.message, mirrored=headers) as response:
+                if type_of(response) != EVENTS:
+                    yield await self._endpoint.body(response)
+                    return
+                async for event in self._endpoint.events(response):
+                    if event.data.strip():
+                        yield event.data.encode()
+        except Refused as refused:
+            if (error := _error_in(refused, request.id)) is None:
+                raise
+            yield error
+
+    def _headers(self, request: Standalone) -> dict[str, str]:
+        headers = standard_headers(request.method, request.params)
+        if request.method == TOOLS_CALL:
+            for header in self._tools.get(request.params["name"], ()):
+                try:
+                    text = text_of(header.value(request.params.get("arguments")))
+                except ValueError as error:
+                    raise TransportError(f"{'/'.join(header.path)}: {error}") from None
+                if text is not None:
+                    headers[header.name] = encoded(text)
+        return headers
+
+    def _valid_tools(self, text: bytes) -> bytes:
+        """Learn which arguments become headers from a list of tools; returns it without tools that are invalid."""
+        if not self._tools and not any(mark in text for mark in _HIDING):
+            return text
+        value = _object(text)
+        result: Any = value.get("result")
+        listed: Any = result.get("tools") if is_object(result) else None
+        if not is_array(listed):
+            return text
+        problems = [self._learn(tool) for tool in listed]
+        if not any(problems):
+            return text
+        found = [(tool, problem) for tool, problem in zip(listed, problems, strict=True) if problem]
+        for tool, problem in found[:MAX_WARNINGS]:
+            log.warning(
+                "the tool %s is left out, since it is not valid: %s", clipped(str(tool.get("name")), 100), problem
+            )
+        if len(found) > MAX_WARNINGS:
+            log.warning("%d more tools are left out, since they are not valid", len(found) - MAX_WARNINGS)
+        result["tools"] = [tool for tool, problem in zip(listed, problems, strict=True) if not problem]
+        return dump(value)
+
+    def _learn(self, tool: Any) -> str:
+        """Remember which arguments of a tool become headers; returns why it is invalid, empty if it is not."""
+        name = tool.get("name") if is_object(tool) else None
+        if not isinstance(name, str):
+            return ""
+        self._tools.pop(name, None)
+        try:
+            headers = tool_headers(tool.get("inputSchema"))
+        except BadAnnotation as error:
+            return str(error)
+        if headers:
+            self._tools[name] = headers
+            if len(self._tools) > MAX_TOOLS:
+                self._tools.popitem(last=False)
+        return ""
+
+    async def _refresh(self, request: Standalone, used: Mapping[str, str]) -> None:
+        """List the tools until one is found whose headers were wrong, unless another request has just done that."""
+        async with self._refreshing:
+            if self._headers(request) != used:
+                return
+            params: dict[str, Any] = {"_meta": {**request.params["_meta"]}}
+            params["_meta"].pop("progressToken", None)
+            for _ in range(MAX_PAGES):
+                result = await self._list(params)
+                listed, params["cursor"] = result.get("tools"), result.get("nextCursor")
+                names = [tool.get("name") for tool in listed if is_object(tool)] if is_array(listed) else []
+                if request.params["name"] in names or not isinstance(params["cursor"], str):
+                    return
+
+    async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return one page of the list of tools, empty if it is refused."""
+        id_ = f"tools-{next(self._numbers)}"
+        asked = Standalone(write_request(id_, TOOLS_LIST, dump(params)), id_, TOOLS_LIST, params)
+        async with aclosing(self._messages(asked, self._headers(asked))) as messages:
+            async for text in messages:
+                value = _object(self._valid_tools(text))
+                if value.get("id") == id_:
+                    result: Any = value.get("result")
+                    return result if is_object(result) else {}
+        return {}
+
+
+def _is_mismatch(text: bytes) -> bool:
+    """Whether a message is the error that headers do not match the body."""
+    if str(modern.HEADER_MISMATCH).encode() not in text:
+        return False
+    error: Any = _object(text).get("error")
+    return is_object(error) and error.get("code") == modern.HEADER_MISMATCH
+
+
+def _error_in(refused: Refused, id_: int | str) -> bytes | None:
+    """Return the error of the protocol that a request was refused with, in answer to it; None if there is none.
+
+    Whatever id the error has, it is about the one request that this answers. Where a proxy may have refused it, or a
+    server that asks for authorization, the error has to have the right one.
+    """
+    value = _object(refused.body)
+    if not is_object(value.get("error")) or (value.get("id") != id_ and refused.says_nothing_of_the_era):
+        return None
+    return refused.body if value.get("id") == id_ else dump({**value, "id": id_})
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        value: Any = parse(text)
+    except MalformedMessage:
+        return {}
+    return value if is_object(value) else {}
