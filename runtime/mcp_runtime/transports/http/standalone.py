@@ -183,10 +183,11 @@ class StandaloneRequests:
             params["_meta"].pop("progressToken", None)
             for _ in range(MAX_PAGES):
                 result = await self._list(params)
-                listed, params["cursor"] = result.get("tools"), result.get("nextCursor")
+                listed, cursor = result.get("tools"), result.get("nextCursor")
                 names = [tool.get("name") for tool in listed if is_object(tool)] if is_array(listed) else []
-                if request.params["name"] in names or not isinstance(params["cursor"], str):
+                if request.params["name"] in names or not isinstance(cursor, str) or cursor == params.get("cursor"):
                     return
+                params["cursor"] = cursor
 
     async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return one page of the list of tools, empty if it is refused."""
