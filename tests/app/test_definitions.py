@@ -44,14 +44,14 @@ class TestDefinitions:
             yield 1
 
         assert "parameter x has no type" in self.refused(bare)
-        assert "a method without its object" in self.refused(method)
-        assert "it yields; return the values" in self.refused(yields)
-        assert "it yields; return the values" in self.refused(yields_later)
-        assert "parameter x: there is no JSON Schema" in self.refused(opaque)
-        assert "what it returns" in self.refused(gives)
+        assert "it is an unbound method" in self.refused(method)
+        assert "it is a generator; return the values" in self.refused(yields)
+        assert "it is a generator; return the values" in self.refused(yields_later)
+        assert "parameter x: no JSON Schema" in self.refused(opaque)
+        assert "return type" in self.refused(gives)
         for function in (many, named, positional):
             assert "by name" in self.refused(function)
-        assert "its annotations name Nowhere" in self.refused(missing)
+        assert "its annotations use Nowhere" in self.refused(missing)
         assert "it has no name" in self.refused(lambda: None)
 
     def test_a_decorator_without_brackets_is_told_so(self) -> None:
@@ -61,7 +61,7 @@ class TestDefinitions:
     def test_two_tools_of_one_name_are_refused(self) -> None:
         app = mcp.App("test")
         app.tool("one")(lambda: None)
-        with pytest.raises(DefinitionError, match=r"tool one: there is one already \(.*test_definitions.py:\d+\)"):
+        with pytest.raises(DefinitionError, match=r"tool one: already defined \(.*test_definitions.py:\d+\)"):
             app.tool("one")(lambda: None)
 
     def test_a_dependency_that_nothing_provides_is_refused(self) -> None:

@@ -63,10 +63,10 @@ def test_arguments_are_texts_that_spell_values() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({}, "invalid arguments for review: code: it is missing"),
+        ({}, "invalid arguments for review: code: missing"),
         ({"code": "x", "style": "rude"}, "style: it should be 'strict' or 'kind', not \"rude\""),
         ({"code": "x", "lines": "many"}, "lines: it should be a valid integer"),
-        ({"code": "x", "stile": "kind"}, "stile: there is no such argument; did you mean style?"),
+        ({"code": "x", "stile": "kind"}, "stile: no such argument; did you mean style?"),
     ],
 )
 def test_wrong_arguments_are_errors_of_the_protocol(arguments: dict[str, str], words: str) -> None:
@@ -106,7 +106,7 @@ def test_messages_blocks_and_texts_mix() -> None:
 def test_prompts_come_and_go() -> None:
     app = reviewing()
     assert app.remove_prompt("review") and not app.remove_prompt("review")
-    with pytest.raises(DefinitionError, match="there is one already"):
+    with pytest.raises(DefinitionError, match="already defined"):
         app.prompt("one")(lambda: "x")
         app.prompt("one")(lambda: "x")
 
@@ -179,5 +179,5 @@ class TestCompletions:
         def three(a: str, b: dict[str, str], c: str) -> list[str]:
             return [a, c, *b]
 
-        with pytest.raises(DefinitionError, match="it takes what was typed"):
+        with pytest.raises(DefinitionError, match="it must take the partial value"):
             app.completion("code", prompt="review")(three)

@@ -138,9 +138,9 @@ class TestDefinitions:
     @pytest.mark.parametrize(
         ("uri", "reason"),
         [
-            ("acme://{other}", "other is in the URI only, name is a parameter only"),
-            ("acme://", "name is a parameter only (in the URI: {name})"),
-            ("acme://{name}/{more}", "more is in the URI only"),
+            ("acme://{other}", "other is only in the URI, name is only a parameter"),
+            ("acme://", "name is only a parameter (in the URI: {name})"),
+            ("acme://{name}/{more}", "more is only in the URI"),
             ("acme://{name", "braces"),
             ("acme://{name*}", "explode"),
             ("acme://{name:3}", "prefix"),
@@ -162,7 +162,7 @@ class TestDefinitions:
     def test_two_of_one_uri_are_refused(self) -> None:
         app = mcp.App("test")
         app.resource("acme://one", name="one")(lambda: "x")
-        with pytest.raises(DefinitionError, match="there is one already"):
+        with pytest.raises(DefinitionError, match="already defined"):
             app.resource("acme://one", name="two")(lambda: "x")
 
 

@@ -218,7 +218,7 @@ class TestResults:
             return "many"  # type: ignore[return-value] # pyright: ignore[reportReturnType]
 
         result = asyncio.run(call(app, "count"))
-        assert (result.is_error, text_of(result)) == (True, "count failed; the log of the server says why")
+        assert (result.is_error, text_of(result)) == (True, "count failed; see the server's log")
         assert "test_tools.py" in caplog.text
 
 
@@ -226,14 +226,14 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            ({}, "point: it is missing"),
+            ({}, "point: missing"),
             ({"point": {"x": "1"}}, 'point.x: it should be a valid integer, not "1"'),
             ({"point": {"x": 1.5}}, "point.x: it should be a valid integer, not 1.5"),
             ({"point": {"x": True}}, "point.x: it should be a valid integer, not true"),
             ({"point": {"x": 1}, "many": [1, "b"]}, 'many[1]: it should be a valid integer, not "b"'),
             ({"point": {"x": 1}, "many": 1}, "many: it should be a valid array or it should be None, not 1"),
-            ({"point": {"x": 1}, "mayn": []}, "mayn: there is no such argument; did you mean many?"),
-            ({"point": {"x": 1}, "?": []}, "?: there is no such argument; there are point, many, even"),
+            ({"point": {"x": 1}, "mayn": []}, "mayn: no such argument; did you mean many?"),
+            ({"point": {"x": 1}, "?": []}, "?: no such argument; there are point, many, even"),
             ({"point": {"x": 1}, "even": 3}, "even: it should be a multiple of 2, not 3"),
         ],
     )
@@ -260,7 +260,7 @@ class TestArguments:
         async def main() -> None:
             async with connect_memory(app) as peer:
                 client = await older.Client.open(peer)
-                with pytest.raises(PeerError, match="invalid arguments for double: number: it is missing") as caught:
+                with pytest.raises(PeerError, match="invalid arguments for double: number: missing") as caught:
                     await client.call_tool(name="double")
                 assert caught.value.code == -32602
 

@@ -312,7 +312,7 @@ class TestPolicy:
         binding = Binding(
             format=2, package="older_bindings.v2025_11_25", revision=NEWEST, era="legacy", methods={}, errors={}
         )
-        with pytest.raises(BindingFormatError, match="generated in format 1, this runtime reads format 2"):
+        with pytest.raises(BindingFormatError, match="generated in format 1, but this runtime reads format 2"):
             Bridges(binding, Bridging())
 
     def test_a_kind_that_does_not_exist_is_an_error(self) -> None:

@@ -23,7 +23,7 @@ def test_an_old_client_reaches_a_new_server_and_its_questions_come_back() -> Non
         '{"type":"text","text":"[audio: audio/wav, 3 bytes]"}],"x-vendor":[1]}',
     ]
     assert complaints == [
-        "result of tools/call, /content/1: audio, which 2024-11-05 cannot say, was said in other words"
+        "result of tools/call, /content/1: audio, which 2024-11-05 cannot express, was expressed differently"
     ]
 
 

@@ -41,7 +41,7 @@ async def test_it_says_what_was_wrong(app: App, mcp_errors: list[Any]) -> None:
         wrong = await client.call_tool(name="search", arguments={"limit": 1000, "txt": "crash"})
         assert text_of(wrong) == (
             "invalid arguments for search: limit: it should be less than or equal to 50, not 1000;"
-            " txt: there is no such argument; did you mean text?"
+            " txt: no such argument; did you mean text?"
         )
         missing = await client.call_tool(name="summarize", arguments={"number": 9})
         assert text_of(missing) == "there is no issue 9; search finds the numbers"

@@ -1,4 +1,4 @@
-"""Servers that are made of decorated functions: what the generated `App` of each revision stands on."""
+"""Servers made of decorated functions: the base of the generated `App` of each revision."""
 
 from mcp_runtime.app.application import Application, F
 from mcp_runtime.app.asking import ask, sample

@@ -1,4 +1,4 @@
-"""What annotations say, before pydantic is loaded to read them."""
+"""Inspects annotations without loading pydantic."""
 
 from collections.abc import Iterator
 from types import NoneType, UnionType
@@ -9,7 +9,7 @@ _UNIONS: Final = (Union, UnionType)
 
 
 def is_plain(annotation: Any) -> bool:
-    """Whether a type surely has a JSON Schema, so that it can wait until a client wants to see that."""
+    """Whether a type certainly has a JSON Schema, so that building it can wait until a client asks for it."""
     if annotation is None or annotation in _SCALARS:
         return True
     origin, arguments = get_origin(annotation), get_args(annotation)
@@ -21,7 +21,7 @@ def is_plain(annotation: Any) -> bool:
 
 
 def leaves(annotation: Any) -> Iterator[Any]:
-    """Iterate over the types of which a type is a union, a list or a tuple."""
+    """Iterate over the types that a union, list or tuple is made of."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from leaves(get_args(annotation)[0])

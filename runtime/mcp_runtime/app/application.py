@@ -1,4 +1,4 @@
-"""A server whose handlers find decorated functions; the generated `App` of a revision adds the decorators."""
+"""A server whose handlers dispatch to decorated functions; the generated `App` of a revision adds the decorators."""
 
 from collections.abc import Callable, Mapping, Sized
 from types import BuiltinFunctionType, FunctionType
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 PAGE_SIZE: Final = 50
-"""How many tools, resources or prompts a client is told of at once."""
+"""How many tools, resources or prompts are listed per page."""
 
 _INVALID_PARAMS: Final = -32602
 _MAX_SHOWN: Final = 100
@@ -44,21 +44,21 @@ _AREAS: Final[Mapping[str, tuple[str, ...]]] = {
     "prompts": (listing("prompts"), PROMPTS_GET),
     "completions": (COMPLETION_COMPLETE,),
 }
-"""What a server may have, and the methods that are answered if it has some of it."""
+"""The kinds of things a server may have, and the methods it then answers."""
 
 
 class Application(ServerHandlers):
-    """The base of every generated `App`.
+    """Base class of every generated `App`.
 
-    What it does not do is done as in any other server: a subclass overrides the handler.
+    For anything it does not cover, override the handler in a subclass, as in any other server.
 
     Args:
-        name: the name that clients are told.
-        version: the version that clients are told.
-        title: a name for people.
-        instructions: what a model should know to use the server.
-        options: how connections behave, what is declared, and the like; what is said above wins over them.
-        page_size: how many tools, resources or prompts a client is told of at once.
+        name: the name sent to clients.
+        version: the version sent to clients.
+        title: a display name.
+        instructions: what a model should know in order to use the server.
+        options: how connections behave, and what is declared; the arguments above take precedence.
+        page_size: how many tools, resources or prompts are listed per page.
     """
 
     def __init__(
@@ -88,37 +88,41 @@ class Application(ServerHandlers):
         }
 
     def effective_options(self) -> "ServerOptions":
-        """Return the options, with what the constructor was told; clients hear of lists that change."""
+        """Return the options, including the constructor's arguments; list changes are always announced to clients."""
         from dataclasses import replace
 
         options = self._given or super().effective_options()
         return replace(options, list_changed=options.list_changed or True, **self._own)
 
     def answered(self) -> frozenset[str]:
-        """Return the methods that this server answers: those of its own handlers, and of what it has decorated."""
+        """Return the methods that this server answers: those of its own handlers, and of its decorated functions."""
         absent = [method for area, methods in _AREAS.items() if not self._has(area) for method in methods]
         return super().answered() - {method for method in absent if self._is_ours(method)}
 
     def connected(self, connection: "Connection") -> None:
-        """Remember the event loop, so that clients can be told of changes that are made in threads."""
+        """Remember the event loop, so that clients can be notified of changes made in threads.
+
+        Args:
+            connection: the new connection.
+        """
         from asyncio import get_running_loop
 
         self._loop = get_running_loop()
 
     def decorator(self, kind: str, **said: Any) -> Callable[[F], F]:
-        """Return what makes a function a tool, a resource or a prompt; the generated decorators call it.
+        """Return a decorator that registers a function as a tool, resource or prompt; the generated decorators call it.
 
         Args:
-            kind: what the function becomes.
-            said: what is said of that.
+            kind: what the function becomes: ``tool``, ``resource`` or ``prompt``.
+            said: the arguments of the generated decorator.
 
         Raises:
-            TypeError: the decorator was written without brackets.
+            TypeError: the decorator was written without parentheses.
         """
         add: Callable[..., None] = getattr(self, f"_add_{kind}")
         for given in said.values():
             if isinstance(given, FunctionType | BuiltinFunctionType):
-                raise TypeError(f"write @app.{kind}(...) with brackets above {name_of(given)}")
+                raise TypeError(f"write @app.{kind}(...) with parentheses above {name_of(given)}")
 
         def decorate(function: F) -> F:
             add(function, **said)
@@ -127,18 +131,18 @@ class Application(ServerHandlers):
         return decorate
 
     def completion(self, argument: str, *, prompt: str | None = None, resource: str | None = None) -> Callable[[F], F]:
-        """Make a function complete an argument: ``(value: str, others: dict[str, str]) -> list[str]``.
+        """Register a function that completes an argument: ``(value: str, others: dict[str, str]) -> list[str]``.
 
-        The first hundred values are sent, with their number.
+        The first hundred values are sent, along with the total number.
 
         Args:
-            argument: the argument of the prompt, or the variable of the template.
+            argument: the argument of the prompt, or the variable of the resource template.
             prompt: the name of the prompt.
-            resource: the template, as its decorator has it.
+            resource: the resource template, as its decorator has it.
 
         Raises:
-            TypeError: it is neither an argument of a prompt nor a variable of a template of this server.
-            DefinitionError: the function cannot complete.
+            TypeError: not exactly one of `prompt` and `resource` is given, or it has no such argument or variable.
+            DefinitionError: the function has the wrong parameters, or the argument already has a completion.
         """
         self._check_completed(argument, prompt, resource)
         kind, name = ("prompt", prompt) if prompt is not None else ("resource", str(resource))
@@ -159,20 +163,20 @@ class Application(ServerHandlers):
         hidden: bool = False,
         description: str | None = None,
     ) -> None:
-        """Let clients read the files of a folder: ``docs:///guides/start.md``; ``docs:///`` lists what is in it.
+        """Let clients read the files of a folder: ``docs:///guides/start.md``; ``docs:///`` lists its contents.
 
-        What leads out of the folder is not found, symbolic links included.
+        Paths that lead out of the folder are not found, including through symbolic links.
 
         Args:
-            name: the name of the folder, and the scheme of the URIs.
+            name: the name of the folder, also used as the scheme of its URIs.
             root: the folder.
-            max_bytes: how many bytes a file may have to be sent.
-            hidden: whether files are sent whose name begins with a dot.
-            description: what is in it.
+            max_bytes: the maximum size of a file in bytes.
+            hidden: whether to serve files whose name begins with a dot.
+            description: what the folder contains.
 
         Raises:
-            ValueError: there is no such folder.
-            DefinitionError: there are files of that name already.
+            ValueError: `root` is not a folder.
+            DefinitionError: files of that name are already registered.
             ModuleNotFoundError: the extra ``app`` is not installed.
         """
         from mcp_runtime.app.files import VARIABLE, Folder
@@ -185,19 +189,31 @@ class Application(ServerHandlers):
         self._changed("resources")
 
     def remove_tool(self, name: str) -> bool:
-        """Remove a tool, of which clients are told; returns whether there was one."""
+        """Remove a tool, and notify clients; return whether it existed.
+
+        Args:
+            name: the name of the tool.
+        """
         return self._tools.remove(name) and self._changed("tools")
 
     def remove_resource(self, uri: str) -> bool:
-        """Remove a resource or a template, of which clients are told; returns whether there was one."""
+        """Remove a resource or resource template, and notify clients; return whether it existed.
+
+        Args:
+            uri: the URI or the template, as its decorator has it.
+        """
         return self._resources.remove(uri) and self._changed("resources")
 
     def remove_prompt(self, name: str) -> bool:
-        """Remove a prompt, of which clients are told; returns whether there was one."""
+        """Remove a prompt, and notify clients; return whether it existed.
+
+        Args:
+            name: the name of the prompt.
+        """
         return self._prompts.remove(name) and self._changed("prompts")
 
     def run(self) -> None:
-        """Serve the client that started this process, over standard input and output, until it leaves."""
+        """Serve the client that started this process, over standard input and output, until it disconnects."""
         from mcp_runtime.transports.stdio import serve_stdio
 
         serve_stdio(self)
@@ -264,7 +280,7 @@ class Application(ServerHandlers):
 
     def _check_completed(self, argument: str, prompt: str | None, resource: str | None) -> None:
         if (prompt is None) == (resource is None):
-            raise TypeError("a completion is one of a prompt or of a resource: name one of them")
+            raise TypeError("completion() needs either prompt= or resource=")
         if prompt is not None:
             found = self._prompts.get(prompt)
             known = [parameter.name for parameter in found.function.parameters] if found else []
@@ -273,7 +289,7 @@ class Application(ServerHandlers):
             known = list(template.names) if template else []
         if argument not in known:
             what = f"prompt {prompt}" if prompt is not None else f"template {resource}"
-            raise TypeError(f"{what} of this server has no {argument} to complete; it is defined before its completion")
+            raise TypeError(f"{what} has no {argument} to complete; define it before its completion")
 
     def _page(self, method: str, items: str, registry: Registry[Any], params: Any) -> Any:
         found: Any = self.__binding__.methods[method]
@@ -292,7 +308,7 @@ class Application(ServerHandlers):
         return getattr(type(self), name, None) is getattr(Application, name, None)
 
     def _changed(self, area: str) -> bool:
-        """Tell clients that a list has changed; returns True."""
+        """Notify clients that a list has changed; returns True."""
         if self._loop is not None and connections_of(self):
             from mcp_runtime.app.changes import tell
 
@@ -307,5 +323,5 @@ def _unknown(kind: str, name: str) -> PeerError:
 def _add(registry: Registry[Any], key: str, entry: Any, what: str) -> None:
     taken = registry.get(key)
     if taken is not None:
-        raise DefinitionError(entry.where, what, f"there is one already ({taken.where})")
+        raise DefinitionError(entry.where, what, f"already defined ({taken.where})")
     registry.add(key, entry)

@@ -1,4 +1,4 @@
-"""What a tool asks of its client: the person behind it, by a form that is a pydantic model, and its language model."""
+"""Ask the client from within a tool: its user, with a form given as a pydantic model, or its language model."""
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,20 +15,20 @@ ModelT = TypeVar("ModelT", bound="BaseModel")
 async def ask(
     ctx: Context[Any], message: str, form: type[ModelT], *, options: "CallOptions | None" = None
 ) -> ModelT | None:
-    """Ask the person behind a client to fill in a form; returns None if they decline, or go away.
+    """Ask the user of a client to fill in a form; return None if they decline or dismiss it.
 
-    Never ask for secrets in a form: the client sees them, and the model may.
+    Never ask for secrets in a form: the client sees them, and so may the model.
 
     Args:
         ctx: the context of the tool, resource or prompt, of 2025-06-18 or later.
-        message: tells what is wanted, and what for.
-        form: a model whose fields are texts, numbers, booleans and choices.
-        options: limits; people take their time.
+        message: tells the user what is needed, and why.
+        form: a model whose fields are strings, numbers, booleans and choices.
+        options: timeouts; allow for the time that people need.
 
     Raises:
-        TypeError: the model has fields that no form has.
-        RemoteProtocolError: the person agreed, but what came does not fit the form.
-        MissingCapability: the client has no forms.
+        TypeError: the model has fields that forms do not support.
+        RemoteProtocolError: the user accepted, but the answer does not match the form.
+        MissingCapability: the client does not support forms.
     """
     from pydantic import ValidationError
     from pydantic_core import to_json
@@ -45,7 +45,7 @@ async def ask(
         result = await create(ctx.peer, {"message": message, "requestedSchema": wanted}, options)
     except ValidationError as error:
         raise TypeError(
-            f"{form.__name__} is not a form: its fields are texts, numbers, booleans and choices"
+            f"{form.__name__} is not a form: fields must be strings, numbers, booleans or choices"
         ) from error
     if result.action != "accept":
         return None
@@ -69,20 +69,20 @@ async def sample(
     system_prompt: str | None = None,
     options: "CallOptions | None" = None,
 ) -> str:
-    """Let the model of the client write a text; returns it, empty if the model wrote something else.
+    """Let the client's model generate text, and return it; empty if the model returned something else.
 
-    ``ctx.client.create_message`` is the same with all that the protocol has.
+    ``ctx.client.create_message`` offers everything that the protocol has.
 
     Args:
         ctx: the context of the tool, resource or prompt.
-        prompt: what the model is asked.
-        max_tokens: how much it may write.
-        system_prompt: instructions to put before the prompt.
-        options: limits; people may review what is asked.
+        prompt: the text sent to the model.
+        max_tokens: the maximum length of the answer in tokens.
+        system_prompt: a system prompt, if any.
+        options: timeouts; users may review the request first.
 
     Raises:
-        PeerError: the user does not want that.
-        MissingCapability: the client has no model.
+        PeerError: the user refused.
+        MissingCapability: the client does not offer a model.
     """
     from mcp_runtime.protocol.jsonrpc import is_array
     from mcp_runtime.protocol.names import SAMPLING_CREATE_MESSAGE

@@ -1,4 +1,4 @@
-"""Clients are told that a list has changed, from whatever thread it was changed in."""
+"""Notifies clients that a list has changed, from any thread."""
 
 import asyncio
 
@@ -7,12 +7,12 @@ from mcp_runtime.handlers import ServerHandlers, connections_of
 
 
 def tell(server: ServerHandlers, loop: asyncio.AbstractEventLoop, area: str) -> None:
-    """Let the clients of a server be told soon.
+    """Schedule a notification of the clients of a server.
 
     Args:
         server: the server.
         loop: the event loop that serves them.
-        area: the list: ``tools``, ``prompts``, ``resources``.
+        area: the list that changed: ``tools``, ``prompts``, ``resources``.
     """
     if not loop.is_closed():
         loop.call_soon_threadsafe(_spawn, server, area)

@@ -1,4 +1,4 @@
-"""Functions as completions of arguments: of a prompt, or of a template of resources."""
+"""Functions that complete arguments of prompts and of resource templates."""
 
 from collections.abc import Callable, Collection
 from typing import Any, Final, Protocol
@@ -9,11 +9,11 @@ from mcp_runtime.handlers import Context
 from mcp_runtime.protocol.names import COMPLETION_COMPLETE
 
 MAX_VALUES: Final = 100
-"""How many values an answer may have (server/utilities/completion)."""
+"""The maximum number of values in an answer (server/utilities/completion)."""
 
 
 class Completes(Protocol):
-    """What completes an argument."""
+    """Something that completes an argument."""
 
     @property
     def where(self) -> str:
@@ -21,11 +21,11 @@ class Completes(Protocol):
         ...
 
     async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
-        """Return the result for what was typed.
+        """Return the completion result for a partial value.
 
         Args:
-            value: what was typed.
-            others: the other arguments, as far as the client says them.
+            value: the partial value.
+            others: the other arguments that the client sent.
             ctx: the context of the request.
         """
         ...
@@ -35,12 +35,12 @@ class Completion:
     """A function that completes an argument.
 
     Args:
-        function: takes what was typed, and if it wants, the other arguments as a dictionary; returns the values.
-        binding: the revision that is served.
-        what: what it completes: ``style of prompt review``.
+        function: takes the partial value and, optionally, the other arguments as a dictionary; returns the values.
+        binding: the revision being served.
+        what: a description for errors: ``completion of style``.
 
     Raises:
-        DefinitionError: the function has other parameters.
+        DefinitionError: the function has the wrong parameters.
     """
 
     def __init__(self, function: Callable[..., Any], binding: Binding, what: str) -> None:
@@ -49,24 +49,24 @@ class Completion:
         self._names = [parameter.name for parameter in self._function.parameters]
         if not 1 <= len(self._names) <= 2:
             reason = (
-                "it takes what was typed, and if it wants, the other arguments: (value: str, others: dict[str, str])"
+                "it must take the partial value and may take the other arguments: (value: str, others: dict[str, str])"
             )
             raise self._function.signature.error(reason)
 
     @property
     def where(self) -> str:
-        """The file and line of the function."""
+        """The file and line where the function is defined."""
         return self._function.signature.where
 
     async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
-        """Return the result for what was typed; see `Completes`."""
+        """Return the completion result for a partial value; see `Completes`."""
         values: dict[str, Any] = dict(zip(self._names, (value, others), strict=False))
         returned = await self._function.call(values, ctx)
         return completed(self._binding, [] if returned is None else list(returned))
 
 
 def completed(binding: Binding, values: Collection[Any]) -> Any:
-    """Return the result for some values: the first hundred, how many there are, and whether there are more."""
+    """Return the result: the first hundred values, the total, and whether there are more."""
     method: Any = binding.methods[COMPLETION_COMPLETE]
     result: type[Any] = method.result.load()
     shown = [str(value) for value in list(values)[:MAX_VALUES]]

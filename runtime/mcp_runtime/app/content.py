@@ -1,4 +1,4 @@
-"""What functions return, as content: texts, blocks of the revision, and anything that JSON can say."""
+"""Converts return values to content: text, content blocks of the revision, and any JSON value."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -8,15 +8,15 @@ from mcp_runtime.model import WireModel
 
 
 def is_content(annotation: Any) -> bool:
-    """Whether a type is one of the protocol, which is sent as it is."""
+    """Whether a type belongs to the protocol, so that its values are sent as they are."""
     return isinstance(annotation, type) and issubclass(annotation, WireModel)
 
 
 def blocks_of(value: Any) -> list[Any]:
-    """Return the blocks of content for what a function returned: those of the revision as they are, the rest as text.
+    """Return the content blocks for a return value: blocks of the revision as they are, anything else as text.
 
     Raises:
-        ValueError: JSON cannot say it.
+        ValueError: JSON cannot express the value.
     """
     if value is None:
         return []
@@ -28,10 +28,10 @@ def blocks_of(value: Any) -> list[Any]:
 
 
 def block_of(value: Any) -> Any:
-    """Return one block of content for a value.
+    """Return one content block for a value.
 
     Raises:
-        ValueError: JSON cannot say it.
+        ValueError: JSON cannot express the value.
     """
     if isinstance(value, WireModel):
         return value
@@ -39,5 +39,5 @@ def block_of(value: Any) -> Any:
 
 
 def text_block(text: str) -> Mapping[str, Any]:
-    """Return a block of text, by wire names."""
+    """Return a text block, keyed by wire names."""
     return {"type": "text", "text": text}

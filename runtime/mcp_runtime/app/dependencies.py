@@ -1,4 +1,4 @@
-"""Parameters that no client passes: the context, roots, and what a function of the server's own provides."""
+"""Parameters that clients do not pass: the context, roots, and values provided by other functions of the server."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,29 +12,29 @@ _MAX_DEPTH: Final = 20
 
 
 class Depends(NamedTuple):
-    """Marks a parameter that another function of the server provides: ``db: Annotated[Database, Depends(connect)]``.
+    """Marks a parameter that another function provides: ``db: Annotated[Database, Depends(connect)]``.
 
-    It is called once per call of the tool, resource or prompt, however many parameters it provides.
+    The function is called once per call of the tool, resource or prompt, however many parameters it provides.
 
     Attributes:
-        function: returns the value, or yields it if it is an asynchronous generator, which goes on after the call. It
-            may be a plain function, which runs in a thread, and may depend on others.
+        function: returns the value, or yields it as an asynchronous generator, which resumes after the call to clean
+            up. It may be a plain function, which runs in a thread, and may itself have dependencies.
     """
 
     function: Callable[..., Any]
 
 
 class Injected:
-    """The parameters of a function that no client passes.
+    """The parameters of a function that clients do not pass.
 
     Args:
-        signature: the function.
+        signature: the signature of the function.
 
     Attributes:
         names: their names.
 
     Raises:
-        DefinitionError: a function that provides one has parameters that nothing provides.
+        DefinitionError: a dependency has parameters that nothing provides.
     """
 
     def __init__(self, signature: Signature) -> None:
@@ -44,7 +44,7 @@ class Injected:
         self._others = {name: way for name, way in self._ways.items() if way is not _context}
 
     async def call(self, run: Callable[..., Any], values: dict[str, Any], ctx: Context[Any]) -> Any:
-        """Call a function with what the client passed, and with what is provided."""
+        """Call a function with the client's arguments and the provided values."""
         for name in self._context:
             values[name] = ctx
         if not self._others:
@@ -57,12 +57,12 @@ class Injected:
 
 
 class _Call(NamedTuple):
-    """What is provided within one call.
+    """The values provided within one call.
 
     Attributes:
         ctx: the context of the call.
-        stack: ends what was begun for it.
-        made: what was provided so far, by function.
+        stack: closes what was opened for the call.
+        made: the values provided so far, by function.
     """
 
     ctx: Context[Any]
@@ -71,7 +71,7 @@ class _Call(NamedTuple):
 
 
 def _way(parameter: Parameter, depth: int) -> Any:
-    """Return what provides a parameter, None if the client does."""
+    """Return the provider of a parameter; None if the client passes it."""
     bare, *marks = get_args(parameter.annotation) if get_origin(parameter.annotation) is Annotated else [None]
     for mark in marks:
         if isinstance(mark, Depends):
@@ -86,7 +86,7 @@ def _way(parameter: Parameter, depth: int) -> Any:
 
 
 def _without_none(annotation: Any) -> Any:
-    """Return ``T`` for ``T | None``, which functions are annotated with that are called without a server too."""
+    """Return ``T`` for ``T | None``, an annotation for functions that are also called without a server."""
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
@@ -94,7 +94,7 @@ def _without_none(annotation: Any) -> Any:
 
 
 _ROOTS: Final = ("mcp_runtime.features.roots", "Roots")
-"""The class of the client's roots; its import would load the connection."""
+"""The class of the client's roots; importing it here would load the connection."""
 
 
 async def _context(call: _Call) -> Any:
@@ -115,11 +115,11 @@ def _provider(function: Callable[..., Any], depth: int) -> Any:
     unknown = [p.name for p in signature.parameters if not ways[p.name] and p.default is MISSING]
     if unknown:
         raise signature.error(
-            f"nothing provides {', '.join(unknown)}: a dependency takes a Context or other dependencies"
+            f"nothing provides {', '.join(unknown)}: a dependency may only take a Context or other dependencies"
         )
     flags = function.__code__.co_flags if isinstance(function, FunctionType) else 0
     if flags & GENERATOR:
-        raise signature.error("a dependency that yields is an asynchronous generator: async def")
+        raise signature.error("a dependency that yields must be declared with async def")
 
     async def provide(call: _Call) -> Any:
         from mcp_runtime.threads import unblocked  # Importing a server must not import asyncio.

@@ -1,4 +1,4 @@
-"""What a docstring says: the first paragraph, and the sections on arguments."""
+"""Reads docstrings: the first paragraph, and the sections on arguments."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,11 +12,11 @@ _SECTION: Final = re.compile(
     r"|(?P<numpy>(?:Parameters|Other Parameters)[ \t]*\n[ \t]*-{3,}[ \t]*$)|(?P<sphinx>:param\b))",
     re.MULTILINE,
 )
-"""Where a docstring begins to describe arguments, by the style in which it does."""
+"""Where a docstring begins to describe arguments, in each style."""
 
 
 def summary(function: Callable[..., Any]) -> str | None:
-    """Return the first paragraph of a docstring on one line, None if there is none."""
+    """Return the first paragraph of a docstring on one line; None if there is none."""
     paragraph = (function.__doc__ or "").strip().partition("\n\n")[0]
     if _SECTION.match(paragraph):
         return None
@@ -24,21 +24,19 @@ def summary(function: Callable[..., Any]) -> str | None:
 
 
 def check_parser(signature: Signature) -> None:
-    """Check that what reads the descriptions of arguments is there, if there are some.
+    """Check that the docstring parser is installed, if a docstring describes arguments.
 
     Raises:
         DefinitionError: it is not installed.
     """
     doc = signature.function.__doc__
     if doc and _SECTION.search(doc) and find_spec("griffe") is None:
-        reason = (
-            "its docstring describes arguments; pip install 'mcp-bindgen[app]' reads them, as Field(description=...)"
-        )
-        raise signature.error(f"{reason} would without it")
+        reason = "its docstring describes arguments, which needs pip install 'mcp-bindgen[app]'"
+        raise signature.error(f"{reason}; Field(description=...) works without")
 
 
 def argument_descriptions(function: Callable[..., Any]) -> Mapping[str, str]:
-    """Return what a docstring says of each argument, in the style of Google, numpy or Sphinx."""
+    """Return a docstring's description of each argument, in Google, numpy or Sphinx style."""
     doc = function.__doc__
     style = _SECTION.search(doc) if doc else None
     if doc is None or style is None or style.lastgroup is None:

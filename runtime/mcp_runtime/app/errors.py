@@ -1,20 +1,20 @@
-"""What goes wrong with decorated functions: as they are defined, and as they run."""
+"""Errors of decorated functions: when they are defined, and when they run."""
 
 from typing import Final
 
 from mcp_runtime.errors import McpError, PeerError
 
 _RESOURCE_NOT_FOUND: Final = -32002
-"""The code of the legacy era; the runtime answers with that of the modern era where it is spoken."""
+"""The error code of the legacy era; the runtime translates it for clients of the modern era."""
 
 
 class DefinitionError(McpError, TypeError):
     """A function cannot be a tool, a resource or a prompt.
 
     Args:
-        where: its file and line.
-        what: what it was to be: ``tool add``.
-        reason: why it cannot be that, and what to do.
+        where: the file and line of the function.
+        what: what it should become: ``tool add``.
+        reason: why it cannot, and what to change.
     """
 
     def __init__(self, where: str, what: str, reason: str) -> None:
@@ -26,18 +26,18 @@ class DefinitionError(McpError, TypeError):
 
 
 class ToolFailure(McpError):
-    """A tool raises it to say that it failed, in words for the model: the client gets them as the tool's result.
+    """A tool raises it to report a failure to the model: the text becomes the tool's result.
 
-    Any other exception is logged, and the client is told only that the tool failed.
+    Any other exception is logged, and the client is only told that the tool failed.
     """
 
 
 class NotFound(PeerError):
-    """There is no such resource: what a function raises for a URI that fits its template and names nothing.
+    """The resource does not exist: raised by a function for a URI that matches its template but names nothing.
 
     Args:
         message: what is missing.
-        uri: the URI, if that is not obvious.
+        uri: the URI, if it is not obvious.
     """
 
     def __init__(self, message: str, uri: str | None = None) -> None:

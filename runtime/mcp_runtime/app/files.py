@@ -1,4 +1,4 @@
-"""Files of a folder as resources: a template for all of them, and the folder itself, which lists what is in it."""
+"""Serves the files of a folder: a template for the files, and a resource that lists them."""
 
 import os
 import stat
@@ -19,22 +19,22 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.handlers import Context
 
 MAX_BYTES: Final = 1 << 20
-"""How many bytes a file may have to be sent, by default."""
+"""The default maximum size of a file, in bytes."""
 MAX_ENTRIES: Final = 10_000
-"""How many entries of a folder are listed."""
+"""The maximum number of listed folder entries."""
 VARIABLE: Final = "path"
 
 _INVALID_PARAMS: Final = -32602
 _DIRECTORY: Final = "inode/directory"
 _TEXTS: Final = ("json", "xml", "yaml", "toml", "javascript", "ecmascript", "sql", "x-sh", "graphql")
-"""What a media type ends in whose files are texts, though it is not one of ``text/``."""
+"""Suffixes of media types whose files are text, though the types do not begin with ``text/``."""
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""How files are opened: a pipe in the folder blocks nobody."""
+"""How files are opened: opening a pipe must not block."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What is sent of a file or a folder."""
+    """The contents of a file or folder, as sent."""
 
     content: str | bytes
     mime_type: str
@@ -46,15 +46,15 @@ class Folder:
     Symbolic links are followed as long as they stay inside. Names that begin with a dot are hidden.
 
     Args:
-        binding: the revision that is served.
-        name: its name, which is the scheme of the URIs as well: ``docs:///guides/start.md``.
+        binding: the revision being served.
+        name: its name, also used as the scheme of its URIs: ``docs:///guides/start.md``.
         root: the folder.
-        max_bytes: how many bytes a file may have to be sent.
-        hidden: whether hidden files are sent too.
-        description: what is in it.
+        max_bytes: the maximum size of a file in bytes.
+        hidden: whether to serve hidden files too.
+        description: what the folder contains.
 
     Raises:
-        ValueError: there is no such folder.
+        ValueError: `root` is not a folder.
         ModuleNotFoundError: the extra ``app`` is not installed.
     """
 
@@ -80,10 +80,10 @@ class Folder:
         return FolderItself(self, {"uri": self.uri, "name": str(self.listed["name"]), "mime_type": _DIRECTORY})
 
     async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
-        """Return a file, or the names of what is in a folder, those of folders with a slash at the end.
+        """Return a file, or the names in a folder; names of folders end with a slash.
 
         Raises:
-            NotFound: there is no such file that may be seen.
+            NotFound: there is no such visible file.
             PeerError: it is too large.
         """
         from mcp_runtime.threads import THREADS
@@ -92,7 +92,7 @@ class Folder:
         return contents(self._binding, uri, file.content, file.mime_type)
 
     async def complete(self, value: str, others: dict[str, str], ctx: Context[Any]) -> Any:
-        """Complete a path by what is in its folder."""
+        """Complete a path with the names in its folder."""
         from mcp_runtime.threads import THREADS
 
         return completed(self._binding, await THREADS.run(self._complete, value))
@@ -105,19 +105,19 @@ class Folder:
                 return _File("".join(f"{name}\n" for name in self._names(real)), _DIRECTORY)
             with os.fdopen(descriptor, "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise NotFound("this is not a file")
+                    raise NotFound("not a file")
                 data = file.read(self._max_bytes + 1)
         except OSError as error:
-            raise NotFound(f"it cannot be read: {error.strerror}") from None
+            raise NotFound(f"cannot be read: {error.strerror}") from None
         if len(data) > self._max_bytes:
             raise PeerError(_INVALID_PARAMS, f"the file has more than {self._max_bytes:,} bytes", {"pointer": "/uri"})
         return _typed(real.name, data)
 
     def _find(self, path: str) -> Path:
-        """Return where a path of a client leads.
+        """Return the file that a client's path names.
 
         Raises:
-            NotFound: it is unsafe, leads out of the folder, is hidden, or is not there.
+            NotFound: the path is unsafe, leads out of the folder, or is hidden, or the file does not exist.
         """
         from mcp_runtime.features.file_paths import UnsafePath, is_uri, read_path
         from mcp_runtime.features.roots import inside
@@ -133,9 +133,9 @@ class Folder:
             is_seen = real is not None and real.exists() and self._is_seen(relative.parts)
         except OSError:
             real, is_seen = None, False
-        # What a link leads to may be hidden as well.
+        # The target of a link may be hidden as well.
         if real is None or not is_seen or not self._is_seen(real.relative_to(self._root).parts):
-            raise NotFound("there is no such file")
+            raise NotFound("no such file")
         return real
 
     def _is_seen(self, parts: tuple[str, ...]) -> bool:
@@ -160,11 +160,11 @@ class Folder:
 
 
 class FolderItself:
-    """A folder as a resource, which lists what is in it.
+    """A folder as a resource that lists its contents.
 
     Args:
         folder: the folder.
-        listed: what clients are told of it.
+        listed: its entry in ``resources/list``.
     """
 
     template: UriTemplate | None = None
@@ -175,12 +175,12 @@ class FolderItself:
         self.where = folder.where
 
     async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
-        """Return the names of what is in the folder."""
+        """Return the names in the folder."""
         return await self._folder.read(uri, values, ctx)
 
 
 def _typed(name: str, data: bytes) -> _File:
-    """Return a file as a text if it is one: by its name, and since it is UTF-8."""
+    """Return a file as text if its name says so and it is UTF-8, as bytes otherwise."""
     guessed, encoding = guess_type(name, strict=False)
     kind = "application/octet-stream" if encoding else guessed
     if kind is None or kind.startswith("text/") or kind.endswith(_TEXTS):

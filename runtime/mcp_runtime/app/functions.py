@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Function:
-    """A function as a part of a server.
+    """A function registered with a server.
 
     Args:
         function: the function.
-        kind: what it becomes: ``tool``.
-        name: the name that it gets, None for its own.
+        kind: what it becomes: ``tool``, ``resource``, ``prompt`` or ``completion``.
+        name: the name to register it under; None for its own.
 
     Attributes:
         name: its name.
@@ -35,15 +35,15 @@ class Function:
         self.name = name or name_of(function)
         self.signature = read_signature(function, f"{kind} {self.name}".rstrip())
         if not self.name:
-            raise self.signature.error("it has no name; write name=")
+            raise self.signature.error("it has no name; pass name=")
         code = getattr(function, "__code__", None)
         if code is not None and code.co_flags & (GENERATOR | ASYNC_GENERATOR):
-            raise self.signature.error("it yields; return the values, as a list if there are several")
+            raise self.signature.error("it is a generator; return the values instead, as a list if there are several")
         check_parser(self.signature)
         self._injected = Injected(self.signature)
         self.parameters = tuple(p for p in self.signature.parameters if p.name not in self._injected.names)
         if not all(is_plain(p.annotation) and _is_simple(p.default) for p in self.parameters):
-            # What has no schema is found now; for the others pydantic can wait.
+            # Report types without a JSON Schema now; for all others pydantic can be loaded later.
             _ = self.arguments
 
     @property
@@ -53,14 +53,14 @@ class Function:
 
     @cached_property
     def arguments(self) -> "Arguments":
-        """What clients pass to it."""
+        """The arguments that clients pass."""
         from mcp_runtime.app.schemas import Arguments
 
         return Arguments(self.signature, self.parameters)
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
-        """The JSON Schema of what clients pass to it, described as its docstring does."""
+        """The JSON Schema of the arguments, with the descriptions of the docstring."""
         descriptions = argument_descriptions(self.signature.function)
         properties = {
             name: {"description": descriptions[name], **stated} if name in descriptions else stated
@@ -69,7 +69,7 @@ class Function:
         return {**self.arguments.schema, "properties": properties}
 
     async def call(self, values: dict[str, Any], ctx: Context[Any]) -> Any:
-        """Call it with what a client passed, and with what the server provides."""
+        """Call it with a client's arguments and the values that the server provides."""
         return await self._injected.call(self._run, values, ctx)
 
     @cached_property
@@ -80,7 +80,7 @@ class Function:
 
 
 def said_of(**properties: Any) -> dict[str, Any]:
-    """Return what is said of something, without what is not."""
+    """Return the properties that are not None."""
     return {name: value for name, value in properties.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""Wrong arguments, in words that a model can act on."""
+"""Describes invalid arguments in a way that a model can act on."""
 
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
@@ -12,27 +12,27 @@ from mcp_runtime.protocol.text import clipped
 
 _MAX_MISTAKES: Final = 5
 _MAX_READ: Final = 50
-"""How many errors are looked at: a hostile message may have as many as it has values."""
+"""How many errors are examined: a hostile message may have as many as it has values."""
 _MAX_COUNTED: Final = 10_000
-"""With more errors than this none is told: pydantic makes all of them or none, which takes microseconds for each."""
+"""With more errors than this, none is listed: pydantic builds all of them or none, at microseconds each."""
 _MAX_SHOWN: Final = 60
-"""How many characters of a value or a name are repeated."""
+"""How many characters of a value or a name are quoted."""
 _UNKNOWN: Final = "extra_forbidden"
 _MISSING: Final = "missing"
 
 
 def mistakes(error: ValueError, arguments: Mapping[str, Any], known: Collection[str]) -> str:
-    """Say what is wrong with arguments: which one, why, and what it should be.
+    """Describe what is wrong with arguments: which one, why, and what is expected.
 
     Args:
-        error: what pydantic says, or why the arguments cannot be written as JSON.
+        error: pydantic's error, or why the arguments cannot be written as JSON.
         arguments: what the client passed.
-        known: the names of the arguments that there are.
+        known: the names of the declared arguments.
     """
     if not isinstance(error, ValidationError):
         return clipped(str(error))
     if error.error_count() > _MAX_COUNTED:
-        return f"{error.error_count():,} values are not what the schema says"
+        return f"{error.error_count():,} values do not match the schema"
     reasons: dict[str, list[str]] = {}
     for details in error.errors(include_url=False, include_context=False)[:_MAX_READ]:
         where, reason = _mistake(details, arguments, known)
@@ -51,16 +51,16 @@ def _mistake(details: ErrorDetails, arguments: Mapping[str, Any], known: Collect
         near = get_close_matches(steps[0][:_MAX_SHOWN], known, 1)
         names = ", ".join(known) or "none"
         hint = f"did you mean {near[0]}?" if near else f"there are {names}"
-        return where, f"there is no such argument; {hint}"
+        return where, f"no such argument; {hint}"
     if details["type"] == _MISSING:
-        return where, "it is missing"
+        return where, "missing"
     reason = details["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     reason = reason.replace("Input should", "it should", 1)
     return where, f"{clipped(reason, 200)}, not {_shown(details['input'])}"
 
 
 def _path(loc: tuple[int | str, ...], value: Any, kind: str) -> Iterator[str]:
-    """Iterate over the steps to a value; what else pydantic names on its way are members of unions."""
+    """Iterate over the path to a value; other steps that pydantic reports are members of unions."""
     for place, step in enumerate(loc):
         is_last = place == len(loc) - 1
         if isinstance(step, int) and is_array(value) and step < len(value):

@@ -14,14 +14,14 @@ _INVALID_PARAMS: Final = -32602
 
 
 class Prompt:
-    """A function as a prompt, whose arguments are texts that spell what its parameters take.
+    """A function as a prompt. Arguments are strings, which are converted to the types of the parameters.
 
     Args:
-        function: the function; it returns a text, messages or blocks of content.
-        binding: the revision that is served.
+        function: the function; it returns a string, messages or content blocks.
+        binding: the revision being served.
         name: its name; by default that of the function.
-        description: what it is good for; by default the first paragraph of the docstring.
-        said: the properties of a prompt that the revision has beyond that.
+        description: what it is for; by default the first paragraph of the docstring.
+        said: further properties that prompts have in the revision.
 
     Attributes:
         function: the function.
@@ -51,7 +51,7 @@ class Prompt:
 
     @cached_property
     def listed(self) -> Mapping[str, Any]:
-        """What clients are told of it."""
+        """Its entry in ``prompts/list``."""
         stated = self.function.schema["properties"]
         arguments = [
             said_of(
@@ -64,10 +64,10 @@ class Prompt:
         return {**self._said, "arguments": arguments} if arguments else self._said
 
     async def get(self, arguments: Mapping[str, str], ctx: Context[Any]) -> Any:
-        """Return the messages.
+        """Return the messages of the prompt.
 
         Raises:
-            PeerError: the arguments are wrong.
+            PeerError: the arguments are invalid.
         """
         try:
             values = self.function.arguments.read_strings(arguments)
@@ -89,7 +89,7 @@ class Prompt:
 
 
 def _message(value: Any) -> Any:
-    """Return a message as it is; anything else is what the user says."""
+    """Return a message as it is; anything else becomes a message of the user."""
     from mcp_runtime.app.content import block_of  # Importing a server must not import pydantic.
 
     return value if hasattr(value, "role") else {"role": "user", "content": block_of(value)}

@@ -1,4 +1,4 @@
-"""What a server has of one kind: found by key, listed page by page in the order in which it was added."""
+"""The entries of one kind: looked up by key, listed page by page in the order in which they were added."""
 
 from collections.abc import Iterator
 from itertools import count, islice
@@ -15,7 +15,7 @@ _MAX_DIGITS: Final = 18
 class Registry(Generic[T]):
     """Entries by key, in the order in which they were added.
 
-    A cursor says after which entry a page begins, so that what is added or removed between two pages shifts nothing.
+    A cursor names the entry after which a page begins, so additions and removals between two pages shift nothing.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Registry(Generic[T]):
         return iter([entry for _, entry in self._entries.values()])
 
     def get(self, key: str) -> T | None:
-        """Return an entry, None if there is none of that key."""
+        """Return an entry; None if there is none with that key."""
         found = self._entries.get(key)
         return found[1] if found else None
 
@@ -38,18 +38,18 @@ class Registry(Generic[T]):
         return tuple(self._entries)
 
     def add(self, key: str, entry: T) -> None:
-        """Add an entry, whose key is free."""
+        """Add an entry under an unused key."""
         self._entries[key] = (next(self._numbers), entry)
 
     def remove(self, key: str) -> bool:
-        """Remove an entry; returns whether there was one."""
+        """Remove an entry; return whether it existed."""
         return self._entries.pop(key, None) is not None
 
     def page(self, cursor: str | None, size: int) -> tuple[list[T], str | None]:
-        """Return a page of entries, and the cursor of the next one, None after the last.
+        """Return a page of entries and the cursor of the next page, None after the last.
 
         Raises:
-            PeerError: the cursor is not one of ours.
+            PeerError: the cursor was not issued by this registry.
         """
         after = 0 if cursor is None else _number(cursor)
         rest = ((number, entry) for number, entry in self._entries.values() if number > after)
@@ -60,5 +60,5 @@ class Registry(Generic[T]):
 
 def _number(cursor: str) -> int:
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= _MAX_DIGITS):
-        raise PeerError(_INVALID_PARAMS, "this cursor is not one of ours", {"pointer": "/cursor"})
+        raise PeerError(_INVALID_PARAMS, "invalid cursor", {"pointer": "/cursor"})
     return int(cursor)

@@ -1,4 +1,4 @@
-"""Functions as resources, and as templates of resources."""
+"""Functions as resources and resource templates."""
 
 import re
 from base64 import b64encode
@@ -21,7 +21,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class Entry(Protocol):
-    """A resource, or a template of resources."""
+    """A resource or a resource template."""
 
     @property
     def template(self) -> UriTemplate | None:
@@ -35,11 +35,11 @@ class Entry(Protocol):
 
     @property
     def listed(self) -> Mapping[str, Any]:
-        """What clients are told of it."""
+        """Its entry in the list of resources or templates."""
         ...
 
     async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
-        """Return what a URI names.
+        """Return the contents of a URI.
 
         Args:
             uri: the URI.
@@ -50,24 +50,24 @@ class Entry(Protocol):
 
 
 class FunctionResource:
-    """A function as a resource, or as a template of resources.
+    """A function as a resource or a resource template.
 
     Args:
         function: the function.
-        binding: the revision that is served.
-        uri: the URI, or a template of URIs.
+        binding: the revision being served.
+        uri: the URI, or a URI template.
         name: its name; by default that of the function.
-        description: what it is good for; by default the first paragraph of the docstring.
+        description: what it is for; by default the first paragraph of the docstring.
         mime_type: the media type of the contents.
-        said: the properties of a resource that the revision has beyond that.
+        said: further properties that resources have in the revision.
 
     Attributes:
         template: the template; None for a single resource.
-        listed: what clients are told of it.
+        listed: its entry in the list of resources or templates.
 
     Raises:
-        DefinitionError: the function cannot be one.
-        ModuleNotFoundError: templates need the extra ``app``, which is not installed.
+        DefinitionError: the function cannot be a resource.
+        ModuleNotFoundError: `uri` is a template, which needs the extra ``app``, and that is not installed.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class FunctionResource:
         except ValueError as error:
             raise self._function.signature.error(str(error)) from None
         if not _SCHEME.match(uri):
-            raise self._function.signature.error("a URI begins with its scheme: acme://shelf")
+            raise self._function.signature.error("the URI needs a scheme: acme://shelf")
         given, wanted = {p.name for p in self._function.parameters}, set(template.names if template else ())
         if given != wanted:
-            odd = [f"{name} is in the URI only" for name in sorted(wanted - given)]
-            odd += [f"{name} is a parameter only (in the URI: {{{name}}})" for name in sorted(given - wanted)]
+            odd = [f"{name} is only in the URI" for name in sorted(wanted - given)]
+            odd += [f"{name} is only a parameter (in the URI: {{{name}}})" for name in sorted(given - wanted)]
             reason = f"the URI and the function must have the same variables; {', '.join(odd)}"
             raise self._function.signature.error(reason)
         key = {"uri_template": uri} if template else {"uri": uri}
@@ -107,10 +107,10 @@ class FunctionResource:
         return self._function.signature.where
 
     async def read(self, uri: str, values: Mapping[str, str], ctx: Context[Any]) -> Any:
-        """Return what a URI names; see `Entry`.
+        """Return the contents of a URI; see `Entry`.
 
         Raises:
-            PeerError: a variable of the template has not the type of its parameter.
+            PeerError: a variable of the template does not match the type of its parameter.
         """
         try:
             arguments = self._function.arguments.read_strings(values) if self.template else {}
@@ -124,11 +124,11 @@ class FunctionResource:
 
 
 class Resources:
-    """What a server has to read.
+    """The resources and resource templates of a server.
 
     Attributes:
         fixed: resources by URI.
-        templates: templates by their text.
+        templates: resource templates by their text.
     """
 
     def __init__(self) -> None:
@@ -139,18 +139,18 @@ class Resources:
         return len(self.fixed) + len(self.templates)
 
     def add(self, uri: str, entry: Entry) -> None:
-        """Add a resource, or a template.
+        """Add a resource or a resource template.
 
         Raises:
-            DefinitionError: there is one already.
+            DefinitionError: the URI or template is already defined.
         """
         taken = self.get(uri)
         if taken is not None:
-            raise DefinitionError(entry.where, f"resource {uri}", f"there is one already ({taken.where})")
+            raise DefinitionError(entry.where, f"resource {uri}", f"already defined ({taken.where})")
         (self.templates if entry.template else self.fixed).add(uri, entry)
 
     def get(self, uri: str) -> Entry | None:
-        """Return the entry of a URI or a template as it was defined."""
+        """Return the entry defined for a URI or a template."""
         return self.fixed.get(uri) or self.templates.get(uri)
 
     def template(self, uri: str) -> UriTemplate | None:
@@ -159,14 +159,14 @@ class Resources:
         return entry.template if entry else None
 
     def remove(self, uri: str) -> bool:
-        """Remove a resource or a template; returns whether there was one."""
+        """Remove a resource or a resource template; return whether it existed."""
         return self.fixed.remove(uri) or self.templates.remove(uri)
 
     async def read(self, uri: str, ctx: Context[Any]) -> Any:
-        """Return what a URI names.
+        """Return the contents of a URI.
 
         Raises:
-            NotFound: it names nothing, or several templates fit it.
+            NotFound: nothing matches the URI, or several templates do.
         """
         fixed = self.fixed.get(uri)
         if fixed is not None:
@@ -178,17 +178,17 @@ class Resources:
         ]
         if len(found) != 1:
             fitting = ", ".join(entry.template.text for entry, _ in found if entry.template)
-            reason = f"several templates fit it ({fitting})" if found else "there is no such resource"
+            reason = f"several templates match it ({fitting})" if found else "there is no such resource"
             raise NotFound(reason, clipped(uri, _MAX_SHOWN))
         entry, values = found[0]
         return await entry.read(uri, values, ctx)
 
 
 def contents(binding: Binding, uri: str, value: Any, mime_type: str | None) -> Any:
-    """Return the result of reading a resource: text, bytes, contents of the revision, or anything JSON can say.
+    """Return the result of reading a resource: text, bytes, contents of the revision, or any JSON value.
 
     Raises:
-        ValueError: JSON cannot say it.
+        ValueError: JSON cannot express the value.
     """
     from mcp_runtime.app.schemas import text_of
     from mcp_runtime.model import WireModel

@@ -1,4 +1,4 @@
-"""JSON Schemas of signatures, and the values that they describe; this is where pydantic is loaded."""
+"""JSON Schemas of signatures, and validation of their values; this module loads pydantic."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -15,15 +15,15 @@ from mcp_runtime.constants import EXACT_CONSTANTS
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 RESULT: Final = "result"
-"""The property that holds a structured result which is not an object, where a revision wants objects."""
+"""The property that wraps a structured result that is not an object, in revisions that require one."""
 
 _MAX_UNKNOWN: Final = 10
-"""How many arguments that a function does not have are looked at."""
+"""How many undeclared arguments are examined."""
 _CLOSED: Final = ConfigDict(extra="forbid", protected_namespaces=())
 
 
 class _Generate(GenerateJsonSchema):
-    """Leaves out titles that only repeat names, and that the items of a set differ: a set takes what comes twice."""
+    """Omits titles that only repeat names, and the uniqueness of set items: sets accept duplicates."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -35,11 +35,11 @@ class _Generate(GenerateJsonSchema):
 
 
 class Arguments:
-    """What a client passes to a function, by name.
+    """The arguments of a function, as a client passes them.
 
     Args:
-        signature: the function.
-        parameters: its parameters that clients pass.
+        signature: the signature of the function.
+        parameters: the parameters that clients pass.
 
     Attributes:
         schema: the JSON Schema (2020-12) of the arguments.
@@ -49,7 +49,7 @@ class Arguments:
     """
 
     def __init__(self, signature: Signature, parameters: Sequence[Parameter]) -> None:
-        # Fields are numbered, so that a parameter may have the name of a method of pydantic.
+        # Fields are numbered, so that a parameter may share its name with a pydantic method.
         self._names = tuple(parameter.name for parameter in parameters)
         fields = {f"p{place}": _field(parameter) for place, parameter in enumerate(parameters)}
         try:
@@ -59,23 +59,23 @@ class Arguments:
         except (PydanticUserError, SchemaError) as error:
             guilty = next((p for p in parameters if not _has_schema(p.annotation)), None)
             named = f"parameter {guilty.name}" if guilty else "its parameters"
-            raise signature.error(f"{named}: there is no JSON Schema for it: {_first_line(error)}") from None
+            raise signature.error(f"{named}: no JSON Schema for its type: {_first_line(error)}") from None
         self.schema.pop("title", None)
         self._fields = tuple(fields)
         self._validator = model.__pydantic_validator__
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments as the function takes them, defaults included.
+        """Return the arguments as the function takes them, including defaults.
 
         Raises:
-            ValidationError: they are not what the schema says.
+            ValidationError: they do not match the schema.
         """
         bounded = self._bounded(arguments)
         text = to_json(bounded)
         try:
             model = self._validator.validate_json(text, strict=True)
         except ValidationError:
-            # To JSON Schema 1.0 is an integer. That costs those only who write it so.
+            # In JSON Schema 1.0 is an integer. Only callers who send it so pay for this.
             whole = to_json(with_whole_numbers(bounded))
             if whole == text:
                 raise
@@ -83,15 +83,15 @@ class Arguments:
         return self._values(model)
 
     def read_strings(self, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """Return arguments that come as text: parameters of prompts, variables of templates.
+        """Return arguments that are passed as strings: parameters of prompts, variables of templates.
 
         Raises:
-            ValidationError: a text does not spell a value of the type of its parameter.
+            ValidationError: a string cannot be converted to the type of its parameter.
         """
         return self._values(self._validator.validate_strings(dict(arguments)))
 
     def _bounded(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the arguments without most of those that there are not: a few are enough to refuse all."""
+        """Return the arguments without most of the undeclared ones: a few are enough to reject the call."""
         if len(arguments) <= len(self._names) + _MAX_UNKNOWN:
             return arguments
         unknown = islice((name for name in arguments if name not in self._names), _MAX_UNKNOWN)
@@ -104,11 +104,11 @@ class Arguments:
 
 
 class Output:
-    """What a function returns.
+    """The return value of a function.
 
     Args:
-        signature: the function.
-        any_json: whether structured content may be any JSON value; otherwise what is not an object is wrapped in one.
+        signature: the signature of the function.
+        any_json: whether structured content may be any JSON value; otherwise values that are not objects are wrapped.
 
     Attributes:
         schema: the JSON Schema (2020-12) of the structured content.
@@ -122,7 +122,7 @@ class Output:
             self._adapter: TypeAdapter[Any] = TypeAdapter(signature.returns)
             made = self._adapter.json_schema(mode="serialization", schema_generator=_Generate)
         except (PydanticUserError, SchemaError) as error:
-            reason = f"there is no JSON Schema for what it returns: {_first_line(error)}; structured=False goes without"
+            reason = f"no JSON Schema for its return type: {_first_line(error)}; pass structured=False to do without"
             raise signature.error(reason) from None
         is_object = _is_object(made)
         if is_object:
@@ -134,7 +134,7 @@ class Output:
         """Return the structured content for a value, and its text.
 
         Raises:
-            ValueError: it is not of the return type, or JSON cannot say it.
+            ValueError: it does not match the return type, or JSON cannot express it.
         """
         checked = self._adapter.validate_python(value)
         content = self._adapter.dump_python(checked, mode="json", by_alias=True)
@@ -146,7 +146,7 @@ def text_of(value: Any) -> str:
     """Return a value as JSON text.
 
     Raises:
-        ValueError: JSON cannot say it.
+        ValueError: JSON cannot express it.
     """
     return to_json(value, inf_nan_mode="constants").decode()
 
@@ -180,7 +180,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _is_object(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema describes objects; one that refers to itself is a reference at the top."""
+    """Whether a schema describes objects; a self-referencing schema has a reference at the top."""
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     target: Mapping[str, Any] = schema.get("$defs", {}).get(name, {}) if name else schema
     return target.get("type") == "object"

@@ -1,4 +1,4 @@
-"""The signature of a decorated function, read without pydantic and `inspect`: an import of a server should be cheap."""
+"""Reads the signature of a decorated function without pydantic or `inspect`, to keep imports of servers fast."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, MethodType
@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, get_type_hints
 from mcp_runtime.app.errors import DefinitionError
 
 MISSING: Final[Any] = object()
-"""The default of a parameter that has none, and the return type of a function that states none."""
+"""The default of a required parameter, and the return type of a function that declares none."""
 
 _VARIABLE: Final = 0x04 | 0x08
 """The flags of code with ``*args`` or ``**kwargs`` (`inspect.CO_VARARGS`, `CO_VARKEYWORDS`)."""
@@ -23,7 +23,7 @@ class Parameter(NamedTuple):
     Attributes:
         name: its name.
         annotation: its type.
-        default: its default, `MISSING` if it must be passed.
+        default: its default; `MISSING` if it is required.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Parameter(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """How a function is called.
+    """The signature of a function.
 
     Attributes:
         function: the function.
         what: what it becomes: ``tool add``.
-        where: its file and line.
-        parameters: its parameters; all of them can be passed by name.
-        returns: its return type, `MISSING` if it states none.
+        where: the file and line of the function.
+        parameters: its parameters, all of which can be passed by name.
+        returns: its return type; `MISSING` if it declares none.
     """
 
     function: Callable[..., Any]
@@ -49,12 +49,12 @@ class Signature(NamedTuple):
     returns: Any
 
     def error(self, reason: str) -> DefinitionError:
-        """Return the error for a function that cannot be what it is to be."""
+        """Return the error for a function that cannot be registered."""
         return DefinitionError(self.where, self.what, reason)
 
 
 def name_of(function: object) -> str:
-    """Return the name of a function; empty if it has none to show, such as a lambda."""
+    """Return the name of a function; empty for one without a usable name, such as a lambda."""
     name = str(getattr(function, "__name__", ""))
     return "" if name == "<lambda>" else name
 
@@ -63,27 +63,27 @@ def read_signature(function: Callable[..., Any], what: str) -> Signature:
     """Return the signature of a function.
 
     Args:
-        function: a function or a method, coroutine function or not; decorated ones are what they wrap.
-        what: what it is to become: ``tool add``.
+        function: a function or a method, plain or async; decorated ones are unwrapped.
+        what: what it becomes: ``tool add``.
 
     Raises:
-        DefinitionError: it is not a function, or has parameters that cannot be passed by name, or without a type.
+        DefinitionError: it is not a function, or has parameters without a type, or that cannot be passed by name.
     """
     code, plain, skipped = _code(function)
     if code is None:
         where = "this program"
-        raise DefinitionError(where, what, f"a function is needed, not {function!r:.60}; write the decorator with ()")
+        raise DefinitionError(where, what, f"expected a function, not {function!r:.60}; write the decorator with ()")
     where = f"{code.co_filename}:{code.co_firstlineno}"
     bare = Signature(function, what, where, (), MISSING)
     if code.co_flags & _VARIABLE or code.co_posonlyargcount:
-        raise bare.error("a client passes arguments by name: *args, **kwargs and positional-only parameters have none")
+        raise bare.error("clients pass arguments by name; *args, **kwargs and positional-only parameters do not work")
     hints = _hints(plain, bare)
     parameters = tuple(_parameters(code, plain, skipped, hints, bare))
     return Signature(function, what, where, parameters, hints.get("return", MISSING))
 
 
 def _code(function: Any) -> tuple[CodeType | None, Any, int]:
-    """Return the code of a callable, the function that has it, and how many parameters are bound already."""
+    """Return the code of a callable, the function that has it, and how many parameters are already bound."""
     skipped = 0
     while True:
         if isinstance(function, MethodType):
@@ -98,7 +98,7 @@ def _hints(function: Any, signature: Signature) -> Mapping[str, Any]:
     try:
         return get_type_hints(function, include_extras=True)
     except NameError as error:
-        reason = f"its annotations name {error.name}, which its module does not have; import or define it there"
+        reason = f"its annotations use {error.name}, which its module does not define; import or define it there"
         raise signature.error(reason) from None
     except Exception as error:
         raise signature.error(f"its annotations cannot be read: {error}") from None
@@ -114,7 +114,7 @@ def _parameters(
     defaults |= function.__kwdefaults__ or {}
     for name in names:
         if name == "self" and name not in hints:
-            raise signature.error("it is a method without its object; take a function, or the method of an object")
+            raise signature.error("it is an unbound method; use a function or a bound method")
         if name not in hints:
-            raise signature.error(f"parameter {name} has no type; write {name}: str, or whatever it is")
+            raise signature.error(f"parameter {name} has no type; annotate it, for example {name}: str")
         yield Parameter(name, hints[name], defaults.get(name, MISSING))

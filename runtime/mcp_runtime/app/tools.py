@@ -24,11 +24,11 @@ class Tool:
 
     Args:
         function: the function.
-        binding: the revision that is served.
+        binding: the revision being served.
         name: its name; by default that of the function.
-        description: what it is good for; by default the first paragraph of the docstring.
+        description: what it is for; by default the first paragraph of the docstring.
         structured: whether the return type becomes an output schema.
-        said: the properties of a tool that the revision has beyond that.
+        said: further properties that tools have in the revision.
 
     Attributes:
         function: the function.
@@ -53,7 +53,7 @@ class Tool:
         returns = self.function.signature.returns
         self._is_structured = structured and returns not in (MISSING, None, type(None), Any)
         if self._is_structured and not is_plain(returns):
-            _ = self._output  # What has no schema is found now.
+            _ = self._output  # Report a type without a JSON Schema now.
 
     @property
     def where(self) -> str:
@@ -62,7 +62,7 @@ class Tool:
 
     @cached_property
     def listed(self) -> Mapping[str, Any]:
-        """What clients are told of it."""
+        """Its entry in ``tools/list``."""
         output = {"output_schema": self._output.schema} if self._output else {}
         return {**self._said, "input_schema": self.function.schema, **output}
 
@@ -70,8 +70,9 @@ class Tool:
         """Return the result of a call.
 
         Raises:
-            PeerError: the arguments are wrong, where the revision wants an error for that; or the function raised it.
-            MissingCapability: the client lacks what the function needs.
+            PeerError: the arguments are invalid, in revisions that require an error for that; or the function raised
+                it.
+            MissingCapability: the client lacks a capability that the function needs.
         """
         try:
             try:
@@ -120,11 +121,11 @@ class Tool:
         return self._result(content=[{"type": "text", "text": text}], is_error=True)
 
     def _broke(self, error: Exception) -> Any:
-        import logging  # Few tools fail, and importing a server must not take long.
+        import logging  # Few tools fail, and importing a server should be fast.
 
         name, where = self.function.name, self.function.signature.where
         logging.getLogger("mcp_runtime.app").error("tool %s failed (%s)", name, where, exc_info=error)
-        return self._failed(f"{name} failed; the log of the server says why")
+        return self._failed(f"{name} failed; see the server's log")
 
     def _refused(self, error: ValueError, arguments: Mapping[str, Any], ctx: Context[Any]) -> Any:
         from mcp_runtime.app.mistakes import mistakes
@@ -138,7 +139,7 @@ class Tool:
 
 
 def _takes_any_json(result: type[Any]) -> bool:
-    """Whether structured content may be any JSON value in a revision, not only an object."""
+    """Whether structured content may be any JSON value in a revision, rather than only an object."""
     try:
         result(content=[], structured_content=[])
     except ValueError:

@@ -1,6 +1,6 @@
-"""Templates of URIs (RFC 6570), read backwards: which values of its variables give a URI.
+"""Matches URIs against URI templates (RFC 6570): which values of the variables produce a URI.
 
-A URI that several values give, or whose values hide where they lead, is not matched.
+A URI that several sets of values produce, or whose values could disguise a path, does not match.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 MAX_URI: Final = 8192
-"""How many characters a URI may have."""
+"""The maximum length of a URI in characters."""
 MAX_VARIABLES: Final = 20
 
 _EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
@@ -19,7 +19,7 @@ _ENDS_SEGMENT: Final = "/?#"
 _ENDS_PATH: Final = "?#"
 _QUERY: Final = "?"
 _PREFIXES: Final[Mapping[str, str]] = {"": "", "+": "", "/": "/", ".": "."}
-"""What each operator writes before its variable."""
+"""The prefix that each operator writes before its variable."""
 
 
 class _Variable(NamedTuple):
@@ -27,7 +27,7 @@ class _Variable(NamedTuple):
 
     Attributes:
         name: its name.
-        ends: the characters that no value of it contains.
+        ends: the characters that its values cannot contain.
     """
 
     name: str
@@ -38,14 +38,14 @@ class UriTemplate:
     """A template whose variables can be read from a URI.
 
     Args:
-        text: the template, as in ``tracker://issues/{number}{?details}``.
+        text: the template, such as ``tracker://issues/{number}{?details}``.
 
     Attributes:
         text: the template.
         names: its variables.
 
     Raises:
-        ValueError: it is not a template, or its variables could not be read from a URI; says why.
+        ValueError: it is not a valid template, or its variables could not be read from a URI; the message says why.
         ModuleNotFoundError: the extra ``app`` is not installed.
     """
 
@@ -53,11 +53,11 @@ class UriTemplate:
         try:
             from uritemplate import URITemplate
         except ModuleNotFoundError:
-            reason = "templates of URIs need an extra: pip install 'mcp-bindgen[app]'"
+            reason = "URI templates need an extra: pip install 'mcp-bindgen[app]'"
             raise ModuleNotFoundError(reason, name="uritemplate") from None
         self.text = text
         if "{" in _EXPRESSION.sub("", text) or "}" in _EXPRESSION.sub("", text):
-            raise ValueError("its braces do not match")
+            raise ValueError("its braces are not balanced")
         self._parts: list[str | _Variable] = []
         self._query: tuple[str, ...] = ()
         expressions = iter(URITemplate(text).variables)
@@ -89,7 +89,7 @@ class UriTemplate:
         self._parts.append(_Variable(variables[0][0], _ENDS_PATH if operator == "+" else _ENDS_SEGMENT))
 
     def match(self, uri: str) -> Mapping[str, str] | None:
-        """Return the values of the variables that give a URI; None if none do, or several, or unsafe ones.
+        """Return the values of the variables that produce a URI; None if there are none, several, or unsafe ones.
 
         Variables of a query may be absent.
         """
@@ -110,7 +110,7 @@ class UriTemplate:
 
     def _read_path(self, path: str) -> dict[str, str] | None:
         """Read the path, if there is exactly one way to do so."""
-        # For each part: in how many ways (two stand for many) what precedes it can end at each place.
+        # For each part: in how many ways (two stands for many) the preceding ones can end at each position.
         ways = [1] + [0] * len(path)
         steps: list[list[int]] = [ways]
         for part in self._parts:
@@ -154,7 +154,7 @@ def _after_value(ways: list[int], path: str, ends: str) -> list[int]:
 
 
 def _decoded(value: str) -> str | None:
-    """Return a value without its escapes, None if they hide something or it leads upwards."""
+    """Return a value without its escapes; None if they hide separators or the value leads upwards."""
     if _HIDDEN.search(value):
         return None
     from urllib.parse import unquote  # Importing a server must not take long.

@@ -1,4 +1,4 @@
-"""One implementation, peers of several revisions: what is written against one revision's types talks to the others."""
+"""Bridging: an implementation written against one revision's types talks to peers of other revisions."""
 
 from mcp_runtime.bridge.policy import Action, Bridging, Loss, MissingInRevision, NotExpressible
 from mcp_runtime.bridge.server import BridgedServer, bridge

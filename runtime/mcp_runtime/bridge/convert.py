@@ -1,7 +1,7 @@
-"""Compile a table to functions, one for each method, part and direction; pairs that are further apart compose.
+"""Compiles a table to functions, one per method, part and direction; more distant revisions compose them.
 
-A converter works on parsed JSON and takes it over: objects and arrays are changed in place. What is not of the shape
-that its revision demands is left alone, since whoever validates the outcome says best what is wrong with it.
+A converter works on parsed JSON and takes ownership of it: objects and arrays are changed in place. Values that do not
+have the shape of their revision are left alone, since validating the outcome explains best what is wrong with them.
 """
 
 import re
@@ -38,7 +38,7 @@ Policy: TypeAlias = Mapping[str, Action]
 Report: TypeAlias = Callable[[Loss], None]
 
 _Stranger: TypeAlias = tuple[str, Callable[[Any], bool], "frozenset[bytes] | None"]
-"""A form of the other side: its kind, what says whether a value looks like it, and words that such a value has."""
+"""A form of the other side: its kind, a check whether a value looks like it, and words that such values contain."""
 
 PARAMS: Final = "params"
 RESULT: Final = "result"
@@ -52,33 +52,33 @@ class Converter:
     part: str
     steps: tuple[tuple[Step, str], ...]
     words: re.Pattern[bytes] | None
-    """Finds a word without which no JSON text has to be changed but by `fill`; None if there is none."""
+    """Finds the words that only texts that need conversion contain, apart from `fill`; None if there are none."""
     fill: Mapping[str, Any]
-    """The members that are added in any case."""
+    """The properties that are added in any case."""
     head: bytes
-    """The same, as JSON texts begin with them."""
+    """The same, as the beginning of a JSON text."""
 
     def filled(self, text: bytes) -> bytes:
-        """Return a JSON text that holds nothing to convert, with what is added in any case."""
+        """Return a JSON text that needs no conversion, with the properties that are added in any case."""
         return text if not self.fill else self.head + (b"," if text != b"{}" else b"") + text[1:]
 
     def concerns(self, text: bytes) -> bool:
-        """Whether a message of ours may have to be changed: whether a word is in its JSON that makes a difference.
+        """Whether a message of ours may need conversion: whether its JSON contains a relevant word.
 
-        A peer's own JSON may spell its words in another way, by escapes.
+        A peer's own JSON may spell these words with escapes.
         """
         return self.words is None or self.words.search(text) is not None
 
     def convert(self, value: Any, report: Report, told: set[Told] | None = None) -> Any:
-        """Return the part in the other revision.
+        """Return the part as the other revision has it.
 
         Args:
             value: the part.
-            report: is told of losses.
-            told: the losses that it knows of; None to tell all.
+            report: called with each loss.
+            told: the losses already reported; None to report all.
 
         Raises:
-            NotExpressible: the policy refuses something in it, or it cannot be left out without the whole.
+            NotExpressible: the policy refuses a value, or it cannot be dropped without dropping the whole part.
         """
         for step, revision in self.steps:
             value = step.convert(value, (), Run(self.method, self.part, revision, report, told))
@@ -89,26 +89,26 @@ class Converter:
 
 
 def converter(method: str, part: str, steps: Sequence[tuple[Step, str]]) -> Converter | None:
-    """Return what converts a part of a method's messages by some steps, None if there are none."""
+    """Return the converter of a part of a method's messages; None if there are no steps."""
     if not steps:
         return None
     needles = needles_of(step.bare.needles if step.bare else step.needles for step, _ in steps)
     fill: dict[str, Any] = {}
     for step, _ in steps:
         fill |= step.bare.fill if step.bare and needles is not None else {}
-    # All of them begin with a quote, which is found fast in long texts.
+    # All of them begin with a quote, which is found quickly in long texts.
     words = b'"(?:%b)' % b"|".join(re.escape(needle[1:]) for needle in sorted(needles)) if needles is not None else b""
     pattern = re.compile(words) if needles is not None else None
     return Converter(method, part, tuple(steps), pattern, fill, to_json(fill)[:-1])
 
 
 class Compiled:
-    """One table in one direction, its functions compiled when they are first asked for.
+    """One table in one direction; its functions are compiled on first use.
 
     Args:
         table: the table.
         up: whether values of the older revision become values of the newer one.
-        policy: what is done with what the other revision cannot say, by kind.
+        policy: the action for each kind of value that the other revision cannot express.
     """
 
     def __init__(self, table: Table, *, up: bool, policy: Policy) -> None:
@@ -132,21 +132,21 @@ class Compiled:
         return method if found is None else found.new if self._up else found.old
 
     def part(self, method: str, part: str) -> Step | None:
-        """Return what converts a part of a method's messages, None if nothing has to be done."""
+        """Return the step that converts a part of a method's messages; None if nothing has to change."""
         node = self._node(method, part)
         return None if node is None else self.step(node)
 
     def declared(self, side: str) -> Step | None:
-        """Return what converts the capabilities of a ``client`` or a ``server``, None if nothing has to be done."""
+        """Return the step that converts a ``client``'s or ``server``'s capabilities; None if nothing has to change."""
         node = self._table.capabilities.get(side)
         return None if node is None else self.step(node)
 
     def differs(self, method: str, part: str) -> bool:
-        """Whether the types of a part differ at all, even if no value of this side's has to be changed."""
+        """Whether the types of a part differ at all, even if no value of this side has to change."""
         return self._node(method, part) is not None
 
     def refuses_more(self, method: str, part: str) -> bool:
-        """Whether this side may refuse a value that is valid on the other side once it is converted."""
+        """Whether this side may reject a value, once converted, that is valid on the other side."""
         node = self._node(method, part)
         return node is not None and self._refuses_more(node, set())
 
@@ -171,7 +171,7 @@ class Compiled:
         return None if found is None else found.params if part == PARAMS else found.result
 
     def check(self, shape: Shape, *, old: bool) -> Callable[[Any], bool]:
-        """Return what says whether a value is of a shape of the one or the other side."""
+        """Return a check whether a value has a shape of the given side."""
         return (self._old if old else self._new).check(shape)
 
     def action(self, kind: str) -> Action:
@@ -179,7 +179,7 @@ class Compiled:
         return self.policy.get(kind, Action.FALLBACK)
 
     def step(self, node: Node) -> Step | None:
-        """Return what converts a value at a place, None if nothing has to be done."""
+        """Return the step that converts a value; None if nothing has to change."""
         match node:
             case Use(name=name):
                 return self._use(name)
@@ -194,7 +194,7 @@ class Compiled:
 
     def _use(self, name: str) -> Step | None:
         if name in self._within:
-            # An object within itself: found when it is needed, and only then.
+            # A recursive object: looked up when needed, and only then.
             return Step(lambda value, at, run: self._late(name, value, at, run), ALWAYS)
         if name not in self._used:
             self._within.add(name)
@@ -231,7 +231,7 @@ class Compiled:
         return Step(lambda value, at, run: value if fits(value) else replace(value, at, run), ALWAYS)
 
     def replacement(self, fallback: Fallback) -> Convert:
-        """Return what stands in for a value that the other side cannot say."""
+        """Return what replaces a value that the other side cannot express."""
         action, kind = self.action(fallback.kind), fallback.kind
         convert = VALUES.get(fallback.convert)
         if action is Action.DROP:
@@ -268,9 +268,9 @@ class Compiled:
         return _marking(step, strangers) if strangers else step
 
     def _strangers(self, node: Choice) -> list[_Stranger]:
-        """Return the forms of the other side that a value of this side may look like without being meant so.
+        """Return the forms of the other side that a value of this side may resemble by accident.
 
-        On its way back such a value would be said in other words, though it never was in the words of the other side.
+        On the way back such a value would be translated, although it never was a translation.
         """
         targets = [pair.new if self._up else pair.old for pair in node.pairs]
         alone = node.come if self._up else node.gone
@@ -286,7 +286,7 @@ class Compiled:
         return tag_of([self._resolved(form) for form in forms])
 
     def _tagged(self, key: str, known: Sequence[tuple[Shape, Step | None]], alone: Sequence[Alone]) -> Step:
-        """Tell objects apart by the constant that each of them has, and everything else by its shape."""
+        """Distinguish objects by their constants, and all other values by their shapes."""
         objects: dict[Any, Convert] = {}
         others: list[tuple[Callable[[Any], bool], Convert]] = []
         needles: list[frozenset[bytes] | None] = []
@@ -318,7 +318,7 @@ class Compiled:
         return Step(convert, needles_of(needles))
 
     def _judged(self, known: Sequence[tuple[Shape, Step | None]], alone: Sequence[Alone]) -> Step:
-        """Tell the forms apart by their shapes: first those that have other words, then those on both sides."""
+        """Distinguish the forms by their shapes: first the ones that need translation, then those on both sides."""
         old = self._up
         judged = [(f.fallback, self.check(f.shape, old=old), self._again(f, lambda: convert)) for f in alone]
         worded = [(PREFIX + f.kind, check, replace) for f, check, replace in judged if f.convert]
@@ -345,7 +345,7 @@ class Compiled:
         return Step(convert, found, None if bare is None or words is None else Bare(bare.needles | words, bare.fill))
 
     def _again(self, form: Alone, choice: Callable[[], Convert]) -> Convert:
-        """Return what stands in for a form, itself converted if it is one that the other side cannot say either."""
+        """Return the replacement of a form, converted in turn if the other side cannot express it either."""
         replace = self.replacement(form.fallback)
 
         def convert(value: Any, at: Place, run: Run) -> Any:
@@ -361,7 +361,7 @@ class Compiled:
 
 
 def _marking(step: Step, strangers: Sequence[_Stranger]) -> Step:
-    """Mark values that look like a form of the other side's own, which they were not meant to be."""
+    """Mark values that resemble a form of the other side by accident."""
     inner = step.convert
 
     def convert(value: Any, at: Place, run: Run) -> Any:
@@ -376,7 +376,7 @@ def _marking(step: Step, strangers: Sequence[_Stranger]) -> Step:
 
 
 def _split(items: list[Any], node: Array, at: Place, run: Run) -> list[Any]:
-    """Return an item for each of the values that a member holds together."""
+    """Return one item for each of the values that a property combines."""
     member = node.split
     found: list[Any] = []
     for index, item in enumerate(items):

@@ -1,4 +1,4 @@
-"""What the two eras say in different places: the modern one in each request, the legacy one when a session begins."""
+"""What the modern era sends with each request and the legacy era at the start of a session."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from mcp_runtime.protocol import modern, names
 from mcp_runtime.protocol.jsonrpc import INVALID_PARAMS, dump, is_object
 
 _RESOURCE_NOT_FOUND: Final = -32002
-"""The error code for it in the legacy era; the modern one has -32602, for whatever is wrong with params."""
+"""The error code for it in the legacy era; the modern one uses -32602 for any invalid params."""
 NEEDLESS: Final = frozenset(
     (
         names.NOTIFICATIONS_INITIALIZED,
@@ -16,24 +16,24 @@ NEEDLESS: Final = frozenset(
         names.NOTIFICATIONS_ELICITATION_COMPLETE,
     )
 )
-"""The notifications of the legacy era that tell a peer of the modern one nothing."""
+"""The notifications of the legacy era that have no meaning in the modern one."""
 _SAID: Final = frozenset((modern.VERSION, modern.CLIENT_INFO, modern.CLIENT_CAPABILITIES, modern.LOG_LEVEL))
 _MARK: Final = f'"{modern.PREFIX}'.encode()
 
 
 def modern_code(code: int) -> int:
-    """Return the code that an error of the legacy era has in the modern one."""
+    """Return the modern-era code of an error of the legacy era."""
     return INVALID_PARAMS if code == _RESOURCE_NOT_FOUND else code
 
 
 def legacy_code(code: int, method: str, data: object) -> int:
-    """Return the code that an error of the modern era has in the legacy one: a resource that it names is missing."""
+    """Return the legacy-era code of an error of the modern era, which uses another one for missing resources."""
     is_missing = code == INVALID_PARAMS and method == names.RESOURCES_READ and is_object(data) and "uri" in data
     return _RESOURCE_NOT_FOUND if is_missing else code
 
 
 def with_meta(params: bytes, meta: Mapping[str, Any]) -> bytes:
-    """Return params, as JSON, with what every request of the modern era says of its sender."""
+    """Return params as JSON, with the sender's information that every request of the modern era carries."""
     if b'"_meta"' not in params:
         return b'{"_meta":%b%b%b' % (dump(meta), b"," if params != b"{}" else b"", params[1:])
     value: dict[str, Any] = json.loads(params)
@@ -43,15 +43,15 @@ def with_meta(params: bytes, meta: Mapping[str, Any]) -> bytes:
 
 
 def said_in(params: dict[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return params that arrived in a session, with what a request of the modern era would say of its sender."""
+    """Return params that arrived in a session, with the sender's information of the modern era."""
     given: Any = params.get("_meta", {})
     return {**params, "_meta": {**given, **meta}} if is_object(given) else params
 
 
 def without_meta(params: bytes) -> tuple[bytes, str]:
-    """Return params, as JSON, without what only requests of the modern era say, and the log level that was among it.
+    """Return params as JSON without what only modern requests carry, and the log level that was among it.
 
-    A server of both eras would take a request that says it for one of the modern era.
+    A server of both eras would take a request with this information for one of the modern era.
     """
     if _MARK not in params:
         return params, ""

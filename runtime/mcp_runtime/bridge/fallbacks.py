@@ -1,7 +1,7 @@
-"""How an older revision is told what it has no form for. Each function takes a value of the newer revision.
+"""How values are expressed in older revisions that have no form for them. Each function takes a newer value.
 
-Nothing has checked the values yet, so none of their members can be relied upon. What is added for people to read is in
-English and in brackets, so that a model sees that it is not the author's own words.
+Nothing has validated the values yet, so none of their properties can be relied upon. Text added for people is in
+English and in brackets, so that a model sees that it was not written by the author.
 """
 
 import json
@@ -15,7 +15,7 @@ from mcp_runtime.protocol.jsonrpc import is_array, is_object
 
 
 def describe(block: Any) -> dict[str, Any]:
-    """Return a text block that says what another block was, with its annotations and metadata."""
+    """Return a text block that describes another block, with its annotations and metadata."""
     held: dict[str, Any] = block if is_object(block) else {}
     kept: dict[str, Any] = {name: held[name] for name in ("annotations", "_meta") if name in held}
     return {"type": "text", "text": _words(held), **kept}
@@ -58,7 +58,7 @@ def _json(value: Any) -> str:
 
 
 def join(blocks: Any) -> Any:
-    """Return one block for several: the only one, or a text that says what each was."""
+    """Return one block for several: the only one, or a text that describes each."""
     if not is_array(blocks):
         return blocks
     if len(blocks) == 1:
@@ -73,7 +73,7 @@ def join_strings(values: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class InOtherWords:
-    """How a member is said by the rest of its object: whether it is already, and what adds that."""
+    """How a property is expressed by the rest of its object: whether it already is, and what adds it."""
 
     is_said: Callable[[dict[str, Any]], bool]
     say: Callable[[dict[str, Any]], None]
@@ -85,9 +85,9 @@ def _structured_is_said(result: dict[str, Any]) -> bool:
 
 
 def _say_structured(result: dict[str, Any]) -> None:
-    """Add the structured content of a tool's result as a text.
+    """Add the structured content of a tool's result as text.
 
-    Servers should do that themselves for the sake of older clients (2025-06-18, server/tools).
+    Servers should do that themselves for older clients (2025-06-18, server/tools).
     """
     result["content"].append({"type": "text", "text": _json(result["structuredContent"])})
 
@@ -121,12 +121,12 @@ def first_hundred(values: Any) -> Any:
 
 
 def new_id(_: Any) -> str:
-    """Return an id that nobody else has."""
+    """Return a unique id."""
     return str(uuid4())
 
 
 def leave_out(_: Any) -> Any:
-    """Return what says that a value, or the object around it, is left out."""
+    """Return the marker that a value, or the object around it, is dropped."""
     return DROPPED
 
 
@@ -139,9 +139,9 @@ VALUES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "name_titles": name_titles,
     "new_id": new_id,
 }
-"""The functions that put one value in the place of another."""
+"""The functions that replace one value by another."""
 
 OBJECTS: Final[Mapping[str, InOtherWords]] = {
     "say_structured": InOtherWords(is_said=_structured_is_said, say=_say_structured)
 }
-"""What lets the rest of an object say one of its members."""
+"""How the rest of an object can express one of its properties."""

@@ -1,8 +1,9 @@
-"""Convert objects: members with other names, members that one side does not declare, members that it demands.
+"""Converts objects: renamed properties, properties that only one side declares, and properties that one requires.
 
-Objects of the protocol are open: a member that a revision does not declare may stand there with any value. So a member
-that only the newer revision declares is sent to an older one as it is. The other way round its value may be none that
-the newer revision admits; then the member gets a name that nobody declares, and its own one back when it returns.
+Objects of the protocol are open: a property that a revision does not declare may be present with any value. So a
+property that only the newer revision declares is sent to an older one as it is. In the other direction, the newer
+revision may not allow its value; then the property is renamed to something undeclared, and gets its own name back on
+return.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,19 +16,18 @@ from mcp_runtime.bridge.table import Fallback, Fit, Node, Object, Shape
 from mcp_runtime.protocol.jsonrpc import is_object
 
 PREFIX: Final = "mcp-bindgen:"
-"""What the name of a member begins with whose own name means something else in the revision of the message."""
+"""The prefix of properties whose own name means something else in the revision of the message."""
 MARKS: Final = frozenset((f'"{PREFIX}'.encode(),))
-"""What occurs in every JSON text with such a name."""
+"""What every JSON text with such a name contains."""
 
 _Part = Callable[[dict[str, Any], Place, Run], bool]
-"""Changes an object; returns whether it may stay."""
+"""Changes an object; returns whether the object is kept."""
 _Room: TypeAlias = tuple[Callable[[Any], bool], InOtherWords | None, Convert | None]
-"""Says whether a value fits where its name is declared, how it is said otherwise and what becomes of one that does not
-fit, if something does."""
+"""The check for a value where its name is declared, its fallback, and what happens to values that do not fit."""
 
 
 class Compiled(Protocol):
-    """A table in one direction, as far as the conversion of an object needs the rest of it."""
+    """A table in one direction, as far as the conversion of an object needs it."""
 
     @property
     def up(self) -> bool:
@@ -35,11 +35,11 @@ class Compiled(Protocol):
         ...
 
     def step(self, node: Node) -> Step | None:
-        """Return what converts a value at a place, None if nothing has to be done."""
+        """Return the step that converts a value; None if nothing has to change."""
         ...
 
     def check(self, shape: Shape, *, old: bool) -> Callable[[Any], bool]:
-        """Return what says whether a value is of a shape of the one or the other side."""
+        """Return a check whether a value has a shape of the given side."""
         ...
 
     def action(self, kind: str) -> Action:
@@ -47,12 +47,12 @@ class Compiled(Protocol):
         ...
 
     def replacement(self, fallback: Fallback) -> Convert:
-        """Return what puts something else in the place of a value that the other side cannot say."""
+        """Return what replaces a value that the other side cannot express."""
         ...
 
 
 def object_step(node: Object, compiled: Compiled) -> Step | None:
-    """Return what converts an object, None if nothing has to be done."""
+    """Return the step that converts an object; None if nothing has to change."""
     maker = _Maker(node, compiled)
     maker.run()
     if not maker.parts:
@@ -74,7 +74,7 @@ def object_step(node: Object, compiled: Compiled) -> Step | None:
 
 
 class _Maker:
-    """Makes the parts of the conversion of one object, in the order in which they must run."""
+    """Builds the parts of the conversion of one object, in the order in which they must run."""
 
     def __init__(self, node: Object, compiled: Compiled) -> None:
         self._node = node
@@ -85,7 +85,7 @@ class _Maker:
         self.fill: Mapping[str, Any] = {}
 
     def run(self) -> None:
-        """Make the parts."""
+        """Build the parts."""
         node, up = self._node, self._up
         unknown, new = (node.removed, node.added) if up else (node.added, node.removed)
         self._rooms(new)
@@ -135,7 +135,7 @@ class _Maker:
         self.needles.append(frozenset((f'"{name}"'.encode(),)))
 
     def _says(self, fallback: Fallback) -> bool:
-        """Whether the rest of an object says one of its members."""
+        """Whether the rest of an object can express one of its properties."""
         return fallback.convert in OBJECTS and self._compiled.action(fallback.kind) is Action.FALLBACK
 
     def _rest(self, rest: Node) -> None:
@@ -155,7 +155,7 @@ class _Maker:
             self._add(lambda held, at, run: name not in held or bool(replace(held, (*at, name), run)), name)
 
     def _unknown(self, names: Mapping[str, object]) -> None:
-        """Leave out what the other side does not declare, if so wished; else give back the names that were taken."""
+        """Drop what the other side does not declare, if so configured; otherwise restore the original names."""
         kind = CAPABILITY if self._node.is_capabilities else UNDECLARED
         action = Action.DROP if self._node.is_capabilities else self._compiled.action(kind)
         for name in names:
@@ -172,9 +172,9 @@ class _Maker:
 
 
 def _make_room(rooms: Mapping[str, _Room]) -> _Part:
-    """Take their names from members that the other side could not admit.
+    """Rename properties whose values the other side does not allow.
 
-    One that stays is marked if the way back would have words for it that were never said.
+    Those that stay are marked if the conversion back would translate them by mistake.
     """
 
     def make_room(held: dict[str, Any], at: Place, run: Run) -> bool:
@@ -192,7 +192,7 @@ def _make_room(rooms: Mapping[str, _Room]) -> _Part:
 
 
 def _give_back(names: tuple[str, ...], filled: Mapping[str, Any]) -> _Part:
-    """Give their names back to members that lost them, also where something was filled in under the name since."""
+    """Restore the names of renamed properties, even where something was filled in under the name since."""
     taken = {PREFIX + name: name for name in names}
 
     def give_back(held: dict[str, Any], at: Place, run: Run) -> bool:
@@ -246,7 +246,7 @@ def _say(name: str, fallback: Fallback) -> _Part:
     words, mark = OBJECTS[fallback.convert], PREFIX + name
 
     def say_member(held: dict[str, Any], at: Place, run: Run) -> bool:
-        # One that is marked was never declared by who sent it, so there is nothing to say of it.
+        # A marked property was never declared by its sender, so there is nothing to express.
         if name in held and held.pop(mark, None) is not True and not words.is_said(held):
             words.say(held)
             run.tell(fallback.kind, Action.FALLBACK, (*at, name))

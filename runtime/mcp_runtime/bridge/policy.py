@@ -1,4 +1,4 @@
-"""What is done with what a revision cannot say, who is told of it, and the errors for it."""
+"""The policy for values that a revision cannot express, reports of losses, and the errors."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -11,37 +11,37 @@ from mcp_runtime.errors import LocalProtocolError, MissingCapability
 log: Final = logging.getLogger("mcp_runtime.bridge")
 
 MAX_REMEMBERED: Final = 10_000
-"""How many different losses are remembered, so that each is told once."""
+"""How many different losses are remembered, so that each is reported once."""
 
 
 class Action(StrEnum):
-    """What is done with something that the other revision cannot say."""
+    """What to do with a value that the other revision cannot express."""
 
     FALLBACK = "fallback"
-    """Say it in the words of the other revision, if there is a way; else refuse."""
+    """Express it differently in the other revision if possible; refuse it otherwise."""
     DROP = "drop"
-    """Leave it out, with as much around it as must not stand without it."""
+    """Drop it, with as much around it as cannot be sent without it."""
     REFUSE = "refuse"
     """Do not send the message: the sender gets `NotExpressible`."""
 
 
 UNDECLARED: Final = "undeclared"
-"""The kind of members that the other revision does not declare. They are sent along, which every revision allows."""
+"""The kind of properties that the other revision does not declare. They are sent along, as every revision allows."""
 CAPABILITY: Final = "capability"
-"""The kind of capabilities that the other revision does not have. They are never declared."""
+"""The kind of capabilities that the other revision lacks. They are never declared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """Something that did not get through as it was.
+    """A value that did not get through unchanged.
 
     Attributes:
-        kind: what it was: ``audio``, ``resource_link``, ... (docs/bridging.md lists them).
+        kind: what it was: ``audio``, ``resource_link`` and so on (docs/bridging.md lists them).
         action: what was done with it.
         method: the method of the message.
         part: ``params`` or ``result``.
-        path: where in that part, as a JSON pointer.
-        revision: the revision that cannot say it.
+        path: the location in that part, as a JSON pointer.
+        revision: the revision that cannot express it.
     """
 
     kind: str
@@ -53,16 +53,16 @@ class Loss:
 
     def __str__(self) -> str:
         done = {
-            Action.FALLBACK: "was said in other words",
-            Action.DROP: "was left out",
+            Action.FALLBACK: "was expressed differently",
+            Action.DROP: "was dropped",
             Action.REFUSE: "kept the message from being sent",
         }
         where = f"{self.part} of {self.method}, {self.path or '/'}"
-        return f"{where}: {self.kind}, which {self.revision} cannot say, {done[self.action]}"
+        return f"{where}: {self.kind}, which {self.revision} cannot express, {done[self.action]}"
 
 
 OnLoss: TypeAlias = Callable[[Loss], None]
-"""Is told of losses, each kind once for each method and place."""
+"""Called with each loss, once per kind, method and place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +70,10 @@ class Bridging:
     """How to talk to peers of other revisions.
 
     Attributes:
-        revisions: the revisions to offer, that of the implementation among them in any case; None for all that are
-            installed with it.
-        policy: what is done with what a revision cannot say, by kind; `Action.FALLBACK` for kinds that are not named.
-        on_loss: is told of every loss, each kind once per connection, method and place; the log is told too.
+        revisions: the revisions to offer; that of the implementation is always among them. None for all that are
+            installed.
+        policy: the action for each kind of value that a revision cannot express; `Action.FALLBACK` by default.
+        on_loss: called with each loss, once per kind, connection, method and place. Losses are also logged.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -82,7 +82,7 @@ class Bridging:
 
 
 def telling(on_loss: OnLoss | None) -> OnLoss:
-    """Return what tells the log of a loss, and a callback whose failures are its own."""
+    """Return a function that logs a loss and calls a callback, whose exceptions it logs."""
 
     def tell(loss: Loss) -> None:
         log.warning("%s", loss)
@@ -90,23 +90,23 @@ def telling(on_loss: OnLoss | None) -> OnLoss:
             try:
                 on_loss(loss)
             except Exception as error:
-                log.error("the callback for losses failed", exc_info=error)
+                log.error("the on_loss callback failed", exc_info=error)
 
     return tell
 
 
 class NotExpressible(LocalProtocolError):
-    """The revision that was negotiated cannot say what is in a message.
+    """The negotiated revision cannot express a message.
 
     Args:
-        kind: what it is.
+        kind: the kind of value.
         revision: the revision that was negotiated.
         method: the method of the message.
-        pointer: where in the params or the result, as a JSON pointer.
+        pointer: the location in the params or the result, as a JSON pointer.
     """
 
     def __init__(self, *, kind: str, revision: str, method: str, pointer: str) -> None:
-        reason = f"this revision cannot say it: {kind}"
+        reason = f"this revision cannot express it: {kind}"
         super().__init__(revision=revision, method=method, pointer=pointer, reason=reason)
         self.kind = kind
 
@@ -119,12 +119,12 @@ def _not_expressible(kind: str, revision: str, method: str, pointer: str) -> Not
 
 
 class MissingInRevision(MissingCapability):
-    """The revision that was negotiated does not have a method.
+    """The negotiated revision does not have a method.
 
     Args:
         method: the method.
         revision: the revision that was negotiated.
-        capability: the path of the capability that newer revisions have for it, empty if none.
+        capability: the path of the capability that newer revisions have for it; empty if none.
     """
 
     def __init__(self, method: str, revision: str, capability: str = "") -> None:

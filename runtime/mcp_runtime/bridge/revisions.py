@@ -1,4 +1,4 @@
-"""The revisions that an implementation of one of them can be bridged to, and the tables on the way."""
+"""The revisions that an implementation can be bridged to, and the conversion tables in between."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -20,15 +20,15 @@ class Bridges:
 
     Args:
         binding: the revision that it is written against.
-        bridging: which revisions to offer, and what to do with what they cannot say.
+        bridging: which revisions to offer, and what to do with values that they cannot express.
 
     Attributes:
-        revisions: the revisions that are offered, the oldest first.
+        revisions: the offered revisions, oldest first.
 
     Raises:
-        ValueError: its package has no conversions, or the policy names a kind that does not exist.
-        UnsupportedRevision: a revision that was asked for cannot be bridged.
-        BindingFormatError: the conversions were generated for another runtime.
+        ValueError: its package has no conversions, or the policy names an unknown kind.
+        UnsupportedRevision: a requested revision cannot be bridged.
+        BindingFormatError: the conversions were generated for another version of the runtime.
     """
 
     def __init__(self, binding: Binding, bridging: Bridging) -> None:
@@ -40,7 +40,7 @@ class Bridges:
         if not hasattr(self._index, "ERAS"):
             raise BindingFormatError(f"{self._package}.bridges", binding.revision, found=1, expected=FORMAT)
         if binding.revision not in known:
-            reason = f"bridges connect only {', '.join(known)}"
+            reason = f"bridges are available only between {', '.join(known)}"
             raise UnsupportedRevision((binding.revision,), tuple(known), reason)
         there = {revision for revision, folder in known.items() if find_spec(f"{self._package}.{folder}")}
         wanted = there if bridging.revisions is None else {*bridging.revisions, binding.revision}
@@ -49,22 +49,22 @@ class Bridges:
         self.revisions = tuple(sorted(wanted))
         strange = sorted(set(bridging.policy) - set(self._index.KINDS))
         if strange:
-            raise ValueError(f"a policy for {', '.join(strange)}; there is only {', '.join(self._index.KINDS)}")
+            raise ValueError(f"policy: unknown kind {', '.join(strange)}; known kinds: {', '.join(self._index.KINDS)}")
 
     def era(self, revision: str) -> str:
-        """Return how the conversations of a revision begin: ``legacy`` or ``modern``."""
+        """Return how conversations of a revision begin: ``legacy`` or ``modern``."""
         found: str = self._index.ERAS[revision]
         return found
 
     def wire(self, revision: str) -> Binding:
-        """Return the bindings of a revision that is offered."""
+        """Return the bindings of an offered revision."""
         if revision == self.binding.revision:
             return self.binding
         found: Binding = import_module(f"{self._package}.{self._index.REVISIONS[revision]}").BINDING
         return found
 
     def conversions(self, source: str, target: str) -> "Conversions":
-        """Return what converts messages of one revision into those of another."""
+        """Return the conversions from one revision to another."""
         revisions = sorted(self._index.REVISIONS)
         up = source < target
         between = [r for r in revisions if min(source, target) <= r <= max(source, target)]
@@ -85,7 +85,7 @@ def load_table(package: str, old: str, new: str) -> Table:
     """Import the conversions between two neighbouring revisions.
 
     Raises:
-        BindingFormatError: they were generated for another runtime.
+        BindingFormatError: they were generated for another version of the runtime.
     """
     name = import_module(f"{package}.bridges").TABLES[old, new]
     table: Table = import_module(f"{package}.bridges.{name}").TABLE
@@ -95,16 +95,16 @@ def load_table(package: str, old: str, new: str) -> Table:
 
 
 class Conversions:
-    """Converts messages from one revision to another, through the tables between them.
+    """Converts messages from one revision to another, through the tables in between.
 
     Args:
-        tables: the tables on the way, in the order in which they are applied.
-        up: whether the way leads to the newer revision.
-        policy: what is done with what a revision cannot say, by kind.
+        tables: the tables, in the order in which they are applied.
+        up: whether the target is the newer revision.
+        policy: the action for each kind of value that a revision cannot express.
 
     Attributes:
-        tables: the tables.
-        up: whether the way leads to the newer revision.
+        tables: the tables, in the order in which they are applied.
+        up: whether the target is the newer revision.
     """
 
     def __init__(self, tables: list[Table], *, up: bool, policy: Policy) -> None:
@@ -114,7 +114,7 @@ class Conversions:
         self._found: dict[tuple[str, str], Converter | None] = {}
 
     def converter(self, method: str, part: str) -> Converter | None:
-        """Return what converts a part of a method's messages, None if they are the same in both revisions."""
+        """Return the converter of a part of a method's messages; None if it is the same in both revisions."""
         key = (method, part)
         if key not in self._found:
             steps: list[tuple[Step, str]] = []
@@ -128,18 +128,18 @@ class Conversions:
         return self._found[key]
 
     def declared(self, side: str, method: str) -> Converter | None:
-        """Return what converts an object with the capabilities of a side, None if they are the same.
+        """Return the converter of a side's capabilities; None if they are the same.
 
         Args:
             side: ``client`` or ``server``.
-            method: the method whose params or result declare them, for the reports of losses.
+            method: the method whose params or result declare them, for reports of losses.
         """
         found = [(compiled.declared(side), compiled.target) for compiled in self._compiled]
         steps = [(within("capabilities", step), target) for step, target in found if step is not None]
         return converter(method, PARAMS if side == "client" else RESULT, steps)
 
     def refuses_more(self, method: str, part: str) -> bool:
-        """Whether the source may refuse a value that is valid in the target once it is converted."""
+        """Whether the source may reject a value, once converted, that is valid in the target."""
         return any(compiled.refuses_more(method, part) for compiled in self._compiled)
 
     def differs(self, method: str, part: str) -> bool:

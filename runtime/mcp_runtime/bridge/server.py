@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Bound(Protocol):
-    """An object of a generated class, as far as a bridge has to know it."""
+    """An object of a generated class, as far as a bridge uses it."""
 
     __binding__: ClassVar[Binding]
 
@@ -23,7 +23,7 @@ Server_co = TypeVar("Server_co", bound=Bound, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class BridgedServer(Generic[Server_co]):
-    """A server with bridges to other revisions, to be served like the server itself; see `bridge`.
+    """A server bridged to other revisions. Serve it like the server itself; see `bridge`.
 
     Attributes:
         server: the implementation.
@@ -45,13 +45,13 @@ def bridge(
 
     Args:
         server: an object of a generated `Server`; its handlers see only the types of its own revision.
-        revisions: the revisions to offer beside its own; None for all that are installed with it.
-        policy: what is done with what a revision cannot say, by kind (docs/bridging.md); `Action.FALLBACK` for kinds
-            that are not named.
-        on_loss: is told of every loss, each kind once per connection, method and place; the log is told too.
+        revisions: the revisions to offer in addition to its own; None for all that are installed.
+        policy: the action for each kind of value that a revision cannot express (docs/bridging.md); `Action.FALLBACK`
+            by default.
+        on_loss: called with each loss, once per kind, connection, method and place. Losses are also logged.
 
     Raises:
-        ValueError: the package of the server has no conversions, or the policy names a kind that does not exist.
+        ValueError: the server's package has no conversions, or the policy names an unknown kind.
         UnsupportedRevision: a revision is not installed.
     """
     from mcp_runtime.bridge.revisions import Bridges

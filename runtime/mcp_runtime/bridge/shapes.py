@@ -1,4 +1,4 @@
-"""Whether a JSON value is of a shape, as JSON Schema means it: 1.0 is an integer, true is no number."""
+"""Whether a JSON value has a shape, by the rules of JSON Schema: 1.0 is an integer, true is not a number."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -12,14 +12,14 @@ Check: TypeAlias = Callable[[Any], bool]
 
 
 class Checks:
-    """Compiles shapes to functions, each at its first use; `named` are those of a table."""
+    """Compiles shapes to functions on first use; `named` are those of a table."""
 
     def __init__(self, named: Mapping[str, Shape]) -> None:
         self._named = named
         self._compiled: dict[str, Check] = {}
 
     def check(self, shape: Shape) -> Check:
-        """Return what says whether a value is of the shape."""
+        """Return a check whether a value has the shape."""
         match shape:
             case Anything():
                 return _anything
@@ -39,7 +39,7 @@ class Checks:
                 return partial(self._is, name)
 
     def _is(self, name: str, value: Any) -> bool:
-        """Whether a value is of a shape by its name, compiled only now, since a shape may contain itself."""
+        """Whether a value has a named shape; compiled lazily, since a shape may contain itself."""
         if name not in self._compiled:
             self._compiled[name] = self.check(self._named[name])
         return self._compiled[name](value)
@@ -93,5 +93,5 @@ def _number(shape: Scalar) -> Check:
 
 
 def _distinct(value: Any) -> tuple[bool, Any]:
-    """Tell true from 1, as Python does not."""
+    """Return a key that distinguishes true from 1, as Python does not."""
     return isinstance(value, bool), value

@@ -1,4 +1,4 @@
-"""What the conversions of a table are compiled to."""
+"""What the conversions of a table compile to."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ Place: TypeAlias = tuple[str | int, ...]
 
 
 Told: TypeAlias = tuple[str, ...]
-"""A loss that somebody knows of: its kind, method, part, revision and place."""
+"""Identifies a loss that was reported: its kind, method, part, revision and place."""
 
 MAX_TOLD: Final = 10_000
-"""How many different losses are told of."""
+"""How many different losses are reported."""
 
 
 class Run:
-    """One conversion: what is converted, to which revision, who is told of losses, and of which it knows."""
+    """One conversion: what is converted, to which revision, where losses are reported, and which already were."""
 
     __slots__ = ("_report", "_told", "method", "part", "revision")
 
@@ -33,7 +33,7 @@ class Run:
         self._told = told
 
     def tell(self, kind: str, action: Action, at: Place) -> None:
-        """Report a loss; which item of a list it is in makes it no other one."""
+        """Report a loss; losses that differ only in the list item count as one."""
         if self._told is not None:
             key = (kind, self.method, self.part, self.revision, *(p if isinstance(p, str) else "*" for p in at))
             if key in self._told or len(self._told) >= MAX_TOLD:
@@ -52,18 +52,18 @@ class Run:
 
 
 Convert: TypeAlias = Callable[[Any, Place, Run], Any]
-"""Takes a value and its place; returns what the other revision calls it, `DROPPED` if nothing."""
+"""Takes a value and its place; returns the value of the other revision, or `DROPPED`."""
 
 DROPPED: Final = object()
-"""What a conversion returns for a value that is left out."""
+"""What a conversion returns for a value that is dropped."""
 
 ALWAYS: Final = None
-"""The needles of a step that has to look at every message."""
+"""The needles of a step that must process every message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """What a conversion of an object does to a text that has none of some words: it only adds members."""
+    """What an object conversion does to a text without certain words: it only adds properties."""
 
     needles: frozenset[bytes]
     fill: Mapping[str, Any]
@@ -71,9 +71,9 @@ class Bare:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A conversion, and words of which one is in every JSON text that it changes; None if no word is.
+    """A conversion, and words of which every JSON text that it changes contains at least one; None if there is none.
 
-    Where that is so only because it adds members, `bare` says which, and what tells that nothing else is to be done.
+    If it only adds properties otherwise, `bare` says which ones, and how to tell that nothing else has to be done.
     """
 
     convert: Convert
@@ -82,7 +82,7 @@ class Step:
 
 
 def needles_of(found: Iterable[frozenset[bytes] | None]) -> frozenset[bytes] | None:
-    """Return the needles of several steps together."""
+    """Return the combined needles of several steps."""
     united: frozenset[bytes] = frozenset()
     for needles in found:
         if needles is None:
@@ -92,7 +92,7 @@ def needles_of(found: Iterable[frozenset[bytes] | None]) -> frozenset[bytes] | N
 
 
 def within(name: str, step: Step) -> Step:
-    """Return what converts an object by one of its members."""
+    """Return a step that converts one property of an object."""
 
     def convert(value: Any, at: Place, run: Run) -> Any:
         return {**value, name: step.convert(value[name], (*at, name), run)}

@@ -1,7 +1,8 @@
-"""What a generated table of conversions between two neighbouring revisions is made of: data, nothing else.
+"""The data types of generated conversion tables between two neighbouring revisions.
 
-A table says of each method how the params and the result of the older revision (`old`) and of the newer one (`new`)
-differ, place by place; one description serves both directions. What it does not mention is the same on both sides.
+A table describes for each method how the params and the result of the older revision (`old`) and of the newer one
+(`new`) differ, place by place; one description serves both directions. Anything it does not mention is the same on both
+sides.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ class Anything:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalar:
-    """A string, number, boolean or null: ``kind`` is the type as JSON Schema calls it; bounds are inclusive."""
+    """A string, number, boolean or null: ``kind`` is its JSON Schema type; bounds are inclusive."""
 
     kind: str
     minimum: float | None = None
@@ -31,14 +32,14 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constants:
-    """One of some constants."""
+    """One of several constants."""
 
     values: tuple[str | int | float | bool | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """An array, of at most so many items."""
+    """An array with an optional maximum length."""
 
     item: "Shape"
     at_most: int | None = None
@@ -46,7 +47,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
-    """An object: its declared members, which of them it must have, and what may stand beside them."""
+    """An object: its declared properties, the required ones, and the type of undeclared ones."""
 
     members: "Mapping[str, Shape]" = field(default_factory=lambda: _NONE)
     required: tuple[str, ...] = ()
@@ -55,7 +56,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyOf:
-    """A value of at least one of some shapes."""
+    """A value with at least one of several shapes."""
 
     forms: "tuple[Shape, ...]"
 
@@ -68,15 +69,15 @@ class Named:
 
 
 Shape: TypeAlias = Anything | Scalar | Constants | Items | Members | AnyOf | Named
-"""Which values a type admits."""
+"""The values that a type allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fallback:
-    """What is done with something that the other side cannot say.
+    """What to do with a value that the other side cannot express.
 
     ``kind`` is the name by which a policy chooses; ``convert`` names the function of `mcp_runtime.bridge.fallbacks`
-    that says it in other words, empty where nothing does.
+    that expresses the value differently, empty if there is none.
     """
 
     kind: str
@@ -85,23 +86,23 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Object:
-    """Two objects that stand at the same place; members are named as in the newer revision.
+    """Two objects at the same place; properties have their names in the newer revision.
 
     Attributes:
-        members: the members on both sides whose values differ.
-        required: those of them that one side must have.
-        renamed: the old names of members that have new ones.
-        added: the members that only the newer side declares.
-        removed: the members that only the older side declares.
-        fill_old: constants that the older side must have and the newer one has not.
-        fill_new: the same, the other way round.
-        absent_old: what is done if a member is missing that the older side must have and the newer one need not.
-        absent_new: the same, the other way round.
-        said_otherwise: added members whose meaning the older side can be told in another way.
-        unfit_old: what is done if a member that only the older side declares has a value that it does not admit.
-        rest: what stands beside the declared members, if that differs.
-        declared: the declared members of both sides, where `rest` is given.
-        is_capabilities: whether the members are abilities, which a revision either knows or has not.
+        members: the properties on both sides whose values differ.
+        required: those of them that one side requires.
+        renamed: the old names of renamed properties.
+        added: the properties that only the newer side declares.
+        removed: the properties that only the older side declares.
+        fill_old: constants that the older side requires and the newer one lacks.
+        fill_new: the same, in the other direction.
+        absent_old: what to do if a property is absent that the older side requires and the newer one does not.
+        absent_new: the same, in the other direction.
+        said_otherwise: added properties whose meaning can be expressed in another way for the older side.
+        unfit_old: what to do if a property that only the older side declares has a value that it does not allow.
+        rest: the difference between undeclared properties, if any.
+        declared: the declared properties of both sides, where `rest` is given.
+        is_capabilities: whether the properties are capabilities, which a revision either has or lacks.
     """
 
     members: "Mapping[str, Node]" = field(default_factory=lambda: _NONE)
@@ -124,7 +125,7 @@ class Object:
 class Array:
     """Two arrays whose items differ.
 
-    ``split`` names a member of the items: where it holds several values in the newer revision, the older one gets an
+    ``split`` names a property of the items: where it holds several values in the newer revision, the older one gets an
     item for each; ``kind`` is the name by which a policy decides on that.
     """
 
@@ -135,7 +136,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A form on both sides of a union, and how the two differ."""
+    """A variant on both sides of a union, and how the two differ."""
 
     old: Shape
     new: Shape
@@ -144,7 +145,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alone:
-    """A form that only one side of a union has."""
+    """A variant that only one side of a union has."""
 
     shape: Shape
     fallback: Fallback
@@ -152,7 +153,7 @@ class Alone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Two unions: the forms that both have, those that only the older has, those that only the newer has."""
+    """Two unions: the variants that both have, and those that only one of them has."""
 
     pairs: tuple[Pair, ...]
     gone: tuple[Alone, ...] = ()
@@ -161,7 +162,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Two types of which neither is made of the other's parts: a value passes if it is of both."""
+    """Two types that have no common structure: a value passes if it is valid for both."""
 
     old: Shape
     new: Shape
@@ -170,7 +171,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """A pair of objects that the table keeps under a name."""
+    """A pair of objects that the table stores under a name."""
 
     name: str
 
@@ -181,7 +182,7 @@ Node: TypeAlias = Object | Array | Choice | Fit | Use
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """A method on both sides: its name on each, and how its params and its result differ; None where they do not."""
+    """A method on both sides: its name on each, and how its params and its result differ; None if they do not."""
 
     old: str
     new: str
@@ -198,9 +199,9 @@ class Table:
         old: the older revision.
         new: the newer revision.
         methods: the methods whose messages differ.
-        capabilities: how what a ``client`` and a ``server`` declare differs.
-        nodes: the pairs of objects that are used under their names.
-        shapes: the shapes that are used under their names.
+        capabilities: how the capabilities of a ``client`` and a ``server`` differ.
+        nodes: the pairs of objects that are referred to by name.
+        shapes: the shapes that are referred to by name.
     """
 
     format: int

@@ -1,4 +1,4 @@
-"""By what the forms of a union can be told apart: constants, and words that their JSON has."""
+"""How to distinguish the variants of a union: by constants, and by words that their JSON contains."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from mcp_runtime.bridge.table import Constants, Items, Members, Shape
 
 
 def tag_of(shapes: Sequence[Shape]) -> str:
-    """Return the member by whose constants all objects among some shapes can be told apart, empty if none."""
+    """Return the property whose constants distinguish all objects among some shapes; empty if there is none."""
     objects = [shape for shape in shapes if isinstance(shape, Members)]
     if not objects or any(not isinstance(shape, Members | Items) for shape in shapes):
         return ""
@@ -19,7 +19,7 @@ def tag_of(shapes: Sequence[Shape]) -> str:
 
 
 def tag(shape: Shape, key: str) -> str | None:
-    """Return the constant that a shape demands of a member, None if it demands none."""
+    """Return the constant that a shape requires of a property; None if there is none."""
     if not isinstance(shape, Members) or key not in shape.required:
         return None
     constant = shape.members.get(key)
@@ -30,12 +30,12 @@ def tag(shape: Shape, key: str) -> str | None:
 
 
 def spelled(name: str) -> bytes:
-    """Spell a string as JSON."""
+    """Encode a string as JSON."""
     return f'"{name}"'.encode()
 
 
 def words_of(shape: Shape) -> frozenset[bytes] | None:
-    """Return a word that every JSON text of a shape has, `ALWAYS` if there is none."""
+    """Return words of which every JSON text of a shape contains one, `ALWAYS` if there are none."""
     if isinstance(shape, Members) and shape.required:
         return frozenset((spelled(shape.required[-1]),))
     return ALWAYS

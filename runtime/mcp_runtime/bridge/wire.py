@@ -1,4 +1,4 @@
-"""One conversation in another revision than that of the implementation: what stands between session and types."""
+"""One conversation in a revision other than the implementation's: the layer between session and types."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,28 +20,28 @@ from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.protocol.validation import Reader
 
 StandIn: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
-"""Takes the params of a request; returns its result, both as the implementation's revision has them."""
+"""Takes the params of a request and returns its result, both as in the implementation's revision."""
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 SHORT: Final = 4096
-"""Bytes up to which a look for words is faster than a look at every object."""
+"""Size in bytes up to which searching for words is faster than examining every object."""
 
 
 class Wire:
-    """Converts between the revision of an implementation and the one that a peer negotiated.
+    """Converts between the implementation's revision and the one that was negotiated with a peer.
 
     Args:
         bridges: the bridges of the implementation.
-        revision: what the peer negotiated, another revision than the implementation's.
+        revision: the negotiated revision, which is not the implementation's.
 
     Attributes:
         binding: the bindings of the negotiated revision.
-        adds_meta: whether an implementation of the legacy era talks to a peer of the modern one.
-        strips_meta: the other way round.
-        meta: what a client of the legacy era said when the session began, as `_meta` of each of its requests.
-        stand_ins: what is done in place of requests of a client that the negotiated revision does not have, by method.
-        on_log_level: is told of the level of log messages that a request of a client asks for.
-        listen: listens for changes of some lists and resources in a session; None where the peer's era has a request.
+        adds_meta: whether the implementation is of the legacy era and the peer of the modern one.
+        strips_meta: whether the implementation is of the modern era and the peer of the legacy one.
+        meta: the information that a legacy-era client sent when the session began, as `_meta` of each of its requests.
+        stand_ins: what replaces client requests that the negotiated revision does not have, by method.
+        on_log_level: called with the log level that a client's request asks for.
+        listen: listens for changes of lists and resources in a session; None where the peer's era has a request for it.
     """
 
     def __init__(self, bridges: Bridges, revision: str) -> None:
@@ -62,32 +62,32 @@ class Wire:
 
     @property
     def crosses_eras(self) -> bool:
-        """Whether the implementation and the peer are of different eras."""
+        """Whether the implementation and the peer belong to different eras."""
         return self.adds_meta or self.strips_meta
 
     def spoken(self, method: AnyMethod) -> AnyMethod:
-        """Return the record of a method in the negotiated revision; its own if only the implementation's has it."""
+        """Return a method's record in the negotiated revision; its own if only the implementation's has it."""
         return self.binding.methods.get(method.name, method)
 
     def has(self, name: str) -> bool:
-        """Whether the negotiated revision has a method; methods of vendors are in all of them."""
+        """Whether the negotiated revision has a method; vendor methods belong to every revision."""
         return name in self.binding.methods or name not in self._own.methods
 
     def check(self, method: AnyMethod) -> None:
-        """Go on if the negotiated revision has a method.
+        """Check that the negotiated revision has a method.
 
         Raises:
-            MissingInRevision: it has not.
+            MissingInRevision: it does not.
         """
         if not self.has(method.name):
             raise MissingInRevision(method.name, self.binding.revision, method.capability)
 
     def outgoing(self, method: AnyMethod, part: str, encoded: bytes) -> bytes:
-        """Return what is about to leave as the negotiated revision says it.
+        """Return an outgoing part as the negotiated revision has it.
 
         Raises:
             MissingInRevision: the revision does not have the method.
-            NotExpressible: the revision cannot say it, and the policy refuses to say something else.
+            NotExpressible: the revision cannot express it, and the policy does not allow an alternative.
         """
         self.check(method)
         converter = None if self._is_native(method) else self._out.converter(method.name, part)
@@ -98,14 +98,14 @@ class Wire:
         return to_json(converter.convert(from_json(encoded), self._tell, self._told))
 
     def _is_native(self, method: AnyMethod) -> bool:
-        """Whether a message is one of the negotiated revision already: who sends or takes it speaks that itself."""
+        """Whether a message already belongs to the negotiated revision, because its sender or handler uses that one."""
         return self.binding.methods.get(method.name) is method
 
     def incoming(self, method: AnyMethod, part: str, value: dict[str, Any], text: bytes, reader: Reader) -> Any:
-        """Return what arrived as the implementation's revision says it; `value` is taken over.
+        """Return an incoming part as the implementation's revision has it; takes ownership of `value`.
 
         Raises:
-            RemoteProtocolError: it is not valid in the negotiated revision, or the implementation's cannot say it.
+            RemoteProtocolError: it is not valid in the negotiated revision, or the implementation's cannot express it.
         """
         if self._is_native(method):
             return value
@@ -131,12 +131,12 @@ class Wire:
             ) from error
 
     def addressed(self, method: AnyMethod, params: bytes, meta: Mapping[str, Any]) -> bytes:
-        """Return params that are about to leave with or without the `_meta` that only the modern era has.
+        """Return outgoing params with or without the `_meta` that only the modern era has.
 
         Args:
             method: their method.
             params: the params.
-            meta: what each request of this side carries in the modern era; empty on a server's side.
+            meta: what each request of this side carries in the modern era; empty on the server side.
         """
         if not meta or not isinstance(method, RequestMethod) or self._is_native(method):
             return params
@@ -149,21 +149,21 @@ class Wire:
         return params
 
     def incoming_code(self, code: int, method: str, data: object) -> int:
-        """Return the code of an error of the peer as the implementation's revision has it."""
+        """Return the code of a peer's error as the implementation's revision has it."""
         if self.strips_meta:
             return modern_code(code)
         return legacy_code(code, method, data) if self.adds_meta else code
 
     def outgoing_code(self, code: int, method: str, data: object) -> int:
-        """Return the code of an error of a handler as the negotiated revision has it."""
+        """Return the code of a handler's error as the negotiated revision has it."""
         return legacy_code(code, method, data) if self.strips_meta else code
 
     def is_needless(self, method: AnyMethod) -> bool:
-        """Whether a notification is one that the peer's era needs not be told."""
+        """Whether the peer's era has no use for a notification."""
         return self.adds_meta and method.name in NEEDLESS
 
     def _plan(self, method: AnyMethod, part: str) -> "_Plan":
-        # What only admits more members needs no reading of its own: the implementation's types say the same.
+        # If only more properties are allowed, no separate validation is needed: the implementation's types do the same.
         types = self.types(method, part) if self._in.refuses_more(method.name, part) else ()
         plan = self._plans[method.name, part] = _Plan(types, self._in.converter(method.name, part))
         return plan
@@ -176,11 +176,11 @@ class Wire:
         return (*found.alternatives, found.result) if isinstance(found, RequestMethod) else ()
 
     def declarable(self, side: Side, capabilities: dict[str, Any]) -> dict[str, Any]:
-        """Return those of this side's capabilities that the negotiated revision has; the others are lost."""
+        """Return those of this side's capabilities that the negotiated revision has; the others are dropped."""
         return self._known(side, capabilities, self._tell)
 
     def declared(self, side: Side, capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return those of the peer's capabilities that the negotiated revision has; the others say nothing."""
+        """Return those of the peer's capabilities that the negotiated revision has; the others are ignored."""
         return self._known(side, capabilities, _ignore)
 
     def _known(self, side: Side, capabilities: Mapping[str, Any], report: Report) -> dict[str, Any]:
@@ -195,14 +195,14 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to do with a part of what arrives: what to read it as first, if that shows something, and the converter."""
+    """How to process an incoming part: the types to validate it against first, if needed, and the converter."""
 
     types: tuple[WireType[Any], ...]
     converter: Converter | None
 
 
 def _validate(types: tuple[WireType[Any], ...], method: str, value: dict[str, Any], reader: Reader) -> None:
-    """Read a value as one of some types; the last one says what is wrong if it is of none."""
+    """Validate a value against several types; the error is that of the last one."""
     for type_ in types[:-1]:
         try:
             reader.read(type_, value, method)
@@ -213,4 +213,4 @@ def _validate(types: tuple[WireType[Any], ...], method: str, value: dict[str, An
 
 
 def _ignore(loss: object) -> None:
-    """Tell nobody."""
+    """Ignore a loss."""

@@ -1,1 +1,1 @@
-"""Middleware that is shipped: a rate limit, validation of arguments and results, spans for OpenTelemetry."""
+"""Middleware included with the runtime: rate limits, validation, caching, tracing and OpenTelemetry spans."""

@@ -1,4 +1,4 @@
-"""A client's cache of results, for as long as their server says (2026-07-28, server/utilities/caching)."""
+"""A client's cache of results, for as long as the server allows (2026-07-28, server/utilities/caching)."""
 
 import json
 import time
@@ -17,19 +17,19 @@ from mcp_runtime.protocol import names
 __all__ = ["ResultCache"]
 
 MAX_RESULTS: Final = 1_000
-"""How many results are kept for one connection."""
+"""How many results are cached per connection."""
 
 
 class ResultCache:
-    """Answers requests of a client with results that its server said are still fresh; of 2026-07-28 and later.
+    """Answers a client's requests with cached results that are still fresh; for 2026-07-28 and later.
 
-    A result is kept for its own connection, method and params, so that private ones are shared with nobody. It is
-    forgotten when the server tells that the list or the resource has changed, and all pages of a list when one of them
-    fails. What was answered with input of the client is never kept. As middleware of a client:
+    Results are cached per connection, method and params, so private ones are never shared. A result is dropped when the
+    server reports that the list or the resource has changed, and all pages of a list when one of them fails. Results
+    that needed input from the client are not cached. Use it as middleware of a client:
     ``ClientOptions(middleware=(ResultCache(),))``.
 
     Attributes:
-        hits: how many requests were answered without the server.
+        hits: how many requests were answered from the cache.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,12 @@ class ResultCache:
         self._kept: WeakKeyDictionary[Connection, _Kept] = WeakKeyDictionary()
 
     async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
-        """Answer a request from the cache, or let it pass and keep its result."""
+        """Answer a request from the cache, or pass it on and cache its result.
+
+        Args:
+            exchange: the message.
+            proceed: passes the message on.
+        """
         kept = self._kept.setdefault(exchange.connection, _Kept())
         method = exchange.method
         if exchange.way is Way.RECEIVED:
@@ -56,26 +61,26 @@ class ResultCache:
         except PeerError:
             kept.forget(method.name)
             raise
-        # What changed while the answer was on its way may not be in it.
+        # If something changed while the answer was on its way, the result may be outdated.
         if changes == kept.changes and isinstance(result, WireModel):
             kept.put(method.name, key, result)
         return result
 
 
 class _Kept:
-    """What is kept for one connection."""
+    """The cached results of one connection."""
 
     def __init__(self) -> None:
         self.changes = 0
         self._results: OrderedDict[tuple[str, str], tuple[float, WireModel]] = OrderedDict()
 
     def get(self, method: str, key: str) -> WireModel | None:
-        """Return a result that is still fresh."""
+        """Return a result that is still fresh; None if there is none."""
         until, result = self._results.get((method, key), (0.0, None))
         return result if time.monotonic() < until else None
 
     def put(self, method: str, key: str, result: WireModel) -> None:
-        """Keep a result for as long as it says."""
+        """Cache a result for as long as it says."""
         seconds = getattr(result, "ttl_ms", 0) / 1000
         if seconds > 0:
             self._results[method, key] = time.monotonic() + seconds, result.model_copy(deep=True)
@@ -83,14 +88,14 @@ class _Kept:
                 self._results.popitem(last=False)
 
     def forget(self, method: str, uri: str | None = None) -> None:
-        """Forget the results of a method, or those of one resource and its parts."""
+        """Drop the results of a method, or those of one resource and its parts."""
         self.changes += 1
         for name, key in [*self._results]:
             if name == method and (uri is None or _is_part(json.loads(key).get("uri"), uri)):
                 del self._results[name, key]
 
     def learn(self, name: str, params: Any) -> None:
-        """Forget what a notification says has changed."""
+        """Drop what a notification reports as changed."""
         for area in names.AREAS:
             if name == names.list_changed(area):
                 self.forget(names.listing(area))
@@ -101,11 +106,11 @@ class _Kept:
 
 
 def _is_part(uri: object, of: str) -> bool:
-    """Whether a resource is another one, or they contain each other, so that a change of one may be one of both."""
+    """Whether two URIs are equal or one contains the other, so that a change of one may affect both."""
     return isinstance(uri, str) and (uri == of or uri.startswith(f"{of}/") or of.startswith(f"{uri}/"))
 
 
 def _key(params: WireModel) -> str:
-    """Return what tells params apart that lead to different results: all of them but what says who asks."""
+    """Return the part of params that the result depends on: all but the information on the sender."""
     value = params.model_dump(mode="json", exclude={"meta"})
     return json.dumps(value, sort_keys=True)

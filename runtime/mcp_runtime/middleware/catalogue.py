@@ -1,4 +1,4 @@
-"""What is known of the tools or prompts of one connection's server: learned from lists that pass by, or asked for."""
+"""The known tools or prompts of a connection's server: learned from lists that pass by, or requested."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,21 +13,21 @@ T = TypeVar("T")
 
 MAX_PAGES: Final = 1_000
 MAX_ITEMS: Final = 10_000
-"""How many items are remembered, the last ones that were listed: a list has no other end than its sender wants."""
+"""How many items are remembered, the last listed ones: only the sender limits the length of a list."""
 MAX_BYTES: Final = 64 << 20
-"""How many bytes of JSON they were, together with the last page."""
+"""The total size of the remembered items as JSON, in bytes; the last page is kept in any case."""
 
 
 class Catalogue(Generic[T]):
     """The items of one list, by name.
 
-    A server is asked for its own list by calling its handler, a peer by a request. A list that changes is asked for
-    again: once it was said to have changed, and on a server's side also for a name that is not known, so that a tool
-    is never called unchecked because nobody told of it.
+    On the server side the list comes from the server's own handler, on the client side from a request. It is fetched
+    again after a change was announced and, on the server side, also for an unknown name, so that a tool is never called
+    unchecked because a change was not announced.
 
     Args:
         area: ``tools`` or ``prompts``.
-        read: makes what is remembered of an item.
+        read: extracts what is remembered of an item.
     """
 
     def __init__(self, area: str, read: Callable[[Any], T]) -> None:
@@ -41,7 +41,7 @@ class Catalogue(Generic[T]):
         self._lock = asyncio.Lock()
 
     def learn(self, result: Any) -> None:
-        """Take a page of the list."""
+        """Learn a page of the list."""
         items = getattr(result, self._area, ())
         size = len(result.model_dump_json()) // len(items) if items else 0
         for item in items:
@@ -57,18 +57,21 @@ class Catalogue(Generic[T]):
             self._size -= found[1]
 
     def forget(self) -> None:
-        """Learn that the list has changed."""
+        """Mark the list as changed."""
         self._items.clear()
         self._size = 0
         self._is_complete = False
 
     def get(self, name: str) -> T | None:
-        """Return what is known of an item, without asking."""
+        """Return what is known of an item, without requesting the list."""
         found = self._items.get(name)
         return found[0] if found is not None else None
 
     async def find(self, exchange: Exchange, name: str) -> T | None:
-        """Return what is known of an item that a message names, None if there is none; raises what asking raises."""
+        """Return what is known of the item that a message names, None if it does not exist.
+
+        Errors of fetching the list are raised.
+        """
         if name not in self._items and not self._is_known_to_be_absent(exchange):
             async with self._lock:
                 if name not in self._items and not self._is_known_to_be_absent(exchange):
@@ -76,7 +79,7 @@ class Catalogue(Generic[T]):
         return self.get(name)
 
     def _is_known_to_be_absent(self, exchange: Exchange) -> bool:
-        # A server's list may change without a word, and costs a call; that of a peer costs it a request each time.
+        # A server's own list may change unannounced and costs only a call; a peer's costs a request each time.
         return self._is_complete and exchange.connection.side is Side.CLIENT
 
     async def _ask(self, exchange: Exchange) -> None:
@@ -88,7 +91,7 @@ class Catalogue(Generic[T]):
         try:
             await self._ask_for_pages(exchange, method, method.params)
         except BaseException:
-            # What was not listed is unknown, not absent.
+            # An item that was not listed is unknown, not absent.
             self._is_complete = False
             raise
 
@@ -110,7 +113,7 @@ class Catalogue(Generic[T]):
 
 
 def _meta(exchange: Exchange) -> dict[str, Any]:
-    """Return the `_meta` of a request for the list: in the modern era it says what its sender speaks."""
+    """Return the `_meta` of a request for the list, which carries the sender's information in the modern era."""
     if not exchange.requester.is_modern:
         return {}
     if exchange.connection.side is Side.CLIENT:

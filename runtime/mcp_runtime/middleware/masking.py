@@ -1,4 +1,4 @@
-"""Mask secrets in what is shown: values under telling names, and what looks like a credential within a text."""
+"""Masks secrets in displayed messages: values with telltale names, and credentials within text."""
 
 import re
 from base64 import b64decode
@@ -35,7 +35,7 @@ SECRETS: Final = frozenset(
         "user pass",
     )
 )
-"""Names whose values are masked, in words: ``api key`` is in ``X-Api-Key``, ``openaiApiKeys`` and ``myapikey``."""
+"""Names whose values are masked, as words: ``api key`` matches ``X-Api-Key``, ``openaiApiKeys`` and ``myapikey``."""
 HARMLESS: Final = frozenset(
     (
         "completion token",
@@ -49,23 +49,23 @@ HARMLESS: Final = frozenset(
         "total token",
     )
 )
-"""Names that are shown although they hold one of those: that of progress, and numbers of tokens."""
+"""Names that are shown although they contain one of those: progress tokens, and numbers of tokens."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIN_JOINED: Final = 5
-"""How many letters a secret name has at least to be looked for at the end of a word."""
+"""The minimum length of a secret name for it to be matched at the end of a word."""
 _MAX_NAME: Final = 100
 
 _ASSIGNED: Final = re.compile(r"(?<![\w.-])([\w.-]{2,100})\\?[\"']?\s{0,9}[:=]\s{0,9}\\?[\"']?")
-"""A name, and what stands between it and its value."""
+"""A name, and what separates it from its value."""
 _OPTION: Final = re.compile(r"(?<!\S)(--?[\w-]{2,100})\s{1,9}[\"']?(?!-)")
-"""The same of an option of a command line."""
+"""The same for a command-line option."""
 _VALUE: Final = re.compile(r"(?!(?i:basic|bearer|digest|token)\s)[^\s\"',;&\\]{1,4096}")
 _HEADER: Final = re.compile(
     r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie)(\\?[\"']?\s{0,9}[:=]\s{0,9}\\?[\"']?)"
     r"((?:basic|bearer|digest|token)\s{1,9})?[^\"'\\\r\n]{1,8192}"
 )
-"""A header whose value goes to the end of its line."""
+"""A header whose value extends to the end of its line."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer\s{1,9})(?=\S{0,64}[\d=+/_.-]|\S{20})[\w.~+/=-]{8,8192}")
 _BASIC: Final = re.compile(r"(?i)\b(basic\s{1,9})([A-Za-z0-9+/]{4,1024}={0,2})(?![\w+/=])")
 _USER_INFO: Final = re.compile(r"(://[^/\s:@]{0,256}:)[^/\s@]{1,256}@")
@@ -84,15 +84,15 @@ _WELL_KNOWN: Final = re.compile(
     r"|do[opr]_v1_[a-f0-9]{64}|AGE-SECRET-KEY-1[A-Z0-9]{50,80}"
     r")(?![A-Za-z0-9])"
 )
-"""Credentials with a form of their own, as their issuers document it."""
+"""Credentials with a recognizable format, as documented by their issuers."""
 
 
 class Masker:
-    """Masks secrets in JSON values and in texts.
+    """Masks secrets in JSON values and in text.
 
     Args:
-        secrets: names whose values are masked, in lower-case words with a space between them, in the singular.
-        harmless: names that are shown although they hold one of those, in the same form.
+        secrets: names whose values are masked: lower-case words separated by spaces, in the singular.
+        harmless: names that are shown although they contain one of those, in the same form.
     """
 
     def __init__(self, secrets: Collection[str] = SECRETS, harmless: Collection[str] = HARMLESS) -> None:
@@ -103,7 +103,11 @@ class Masker:
         self._is_secret = lru_cache(maxsize=4096)(self._decide)
 
     def mask(self, value: Any) -> Any:
-        """Return a copy of a JSON value without its secrets."""
+        """Return a copy of a JSON value with its secrets masked.
+
+        Args:
+            value: a JSON value.
+        """
         if isinstance(value, str):
             return self.mask_text(value)
         if is_object(value):
@@ -118,7 +122,11 @@ class Masker:
         return value
 
     def mask_text(self, text: str) -> str:
-        """Return a text without the credentials that can be told by their form or by the name before them."""
+        """Return a text with its credentials masked, as far as their format or the name before them identifies them.
+
+        Args:
+            text: the text.
+        """
         text = _PRIVATE_KEY.sub(rf"\1{MASK}", text)
         text = _HEADER.sub(rf"\1\2\3{MASK}", text)
         text = _BEARER.sub(rf"\1{MASK}", text)
@@ -129,12 +137,16 @@ class Masker:
         return self._without_values(_ASSIGNED, self._without_values(_OPTION, text))
 
     def is_secret(self, name: str) -> bool:
-        """Whether the value under a name is a secret."""
-        # A peer chooses the names: long ones are not worth remembering.
+        """Whether the value under a name is a secret.
+
+        Args:
+            name: the name of a property, variable, header or option.
+        """
+        # The peer chooses the names: long ones are not worth caching.
         return self._is_secret(name) if len(name) <= _MAX_NAME else self._decide(name[:1000])
 
     def _items(self, items: list[Any]) -> Iterator[Any]:
-        """Mask the items of an array; one may be the value of the option, or the header, before it."""
+        """Mask the items of an array; one may be the value of the option or header before it."""
         before: Any = None
         for item in items:
             is_value = isinstance(before, str) and isinstance(item, str) and len(before) <= _MAX_NAME
@@ -167,13 +179,13 @@ def _singular(word: str) -> str:
 
 
 def _name_of(pair: dict[str, Any]) -> str | None:
-    """Return the name of a pair of a name and a value, as lists of headers and variables hold them."""
+    """Return the name of a name/value pair, as lists of headers and variables contain them."""
     names = [pair.get(name) for name in ("name", "key", "header")] if "value" in pair else []
     return next((name for name in names if isinstance(name, str)), None)
 
 
 def _without_password(match: re.Match[str]) -> str:
-    """Mask the credentials of Basic authentication: only such decode to a name and a password."""
+    """Mask Basic credentials: only those decode to a name and a password."""
     try:
         decoded = b64decode(match[2] + "=" * (-len(match[2]) % 4))
     except ValueError:

@@ -1,6 +1,6 @@
-"""Spans for OpenTelemetry: one for each request, on either side, named as its semantic conventions for MCP ask.
+"""OpenTelemetry spans: one for each request, on either side, named by the semantic conventions for MCP.
 
-Needs `opentelemetry-api`, which records nothing by itself: a program that sets up an SDK decides where spans go.
+Needs `opentelemetry-api`, which records nothing by itself: the program sets up an SDK and decides where spans go.
 """
 
 from importlib import import_module
@@ -22,20 +22,20 @@ TARGETS: Final = {
     PROMPTS_GET: ("name", "gen_ai.prompt.name"),
     RESOURCES_READ: ("uri", "mcp.resource.uri"),
 }
-"""Method -> the member of its params that says what it is about, and the attribute that holds it."""
+"""Maps each method to the property of its params that identifies the subject, and the attribute for it."""
 
 
 class Telemetry:
-    """Makes a span of every request, with its method, revision, id, and the code of its error.
+    """Creates a span for every request, with its method, revision and id, and the code of its error.
 
-    A request that was received continues the trace that its ``_meta.traceparent`` names (W3C Trace Context). Of
-    what a peer says, names of tools and prompts and URIs of resources go into attributes; arguments and results do not.
+    A received request continues the trace of its ``_meta.traceparent`` (W3C Trace Context). Names of tools and prompts
+    and URIs of resources become attributes; arguments and results do not.
 
     Args:
-        tracer: a `Tracer` of OpenTelemetry; by default one of the global provider.
+        tracer: an OpenTelemetry `Tracer`; by default one of the global provider.
 
     Raises:
-        ModuleNotFoundError: OpenTelemetry's API is not installed.
+        ModuleNotFoundError: the OpenTelemetry API is not installed.
     """
 
     def __init__(self, tracer: Any = None) -> None:
@@ -44,7 +44,12 @@ class Telemetry:
         self._tracer = tracer if tracer is not None else self._api.get_tracer("mcp_runtime")
 
     async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
-        """Go on with a message, inside a span if it is a request."""
+        """Pass a message on, inside a span if it is a request.
+
+        Args:
+            exchange: the message.
+            proceed: passes the message on.
+        """
         if not isinstance(exchange.method, RequestMethod):
             return await proceed()
         received = exchange.way is Way.RECEIVED
@@ -63,7 +68,7 @@ class Telemetry:
             except BaseException as error:
                 self._fail(span, type(error).__qualname__, error if isinstance(error, PeerError) else None)
                 raise
-            # A tool that failed answers with a result.
+            # A tool failure is an ordinary result.
             if getattr(result, "is_error", None):
                 self._fail(span, "tool_error", None)
             return result
@@ -76,7 +81,7 @@ class Telemetry:
 
 
 def _describe(exchange: Exchange) -> tuple[str, dict[str, str]]:
-    """Return the name of a span and what is known at its begin."""
+    """Return the name of a span and its initial attributes."""
     name = exchange.method.name
     revision = exchange.requester.revision
     attributes = {"mcp.method.name": name, "rpc.system.name": "jsonrpc"}
@@ -87,14 +92,14 @@ def _describe(exchange: Exchange) -> tuple[str, dict[str, str]]:
     if name in TARGETS:
         member, attribute = TARGETS[name]
         target = attributes[attribute] = clipped(str(getattr(exchange.params, member, "")), 200)
-        # A URI has too many values for the name of a span.
+        # URIs vary too much to be part of a span's name.
         if member == "name":
             return f"{name} {target}", attributes
     return name, attributes
 
 
 def _carrier(exchange: Exchange) -> dict[str, str]:
-    """Return the texts in `_meta`, among them the trace context if there is one."""
+    """Return the strings in `_meta`, including the trace context if there is one."""
     return {name: value for name, value in exchange.meta.items() if isinstance(value, str)}
 
 

@@ -1,4 +1,4 @@
-"""A rate limit per method and peer: a token bucket that refuses, or delays, what comes too fast."""
+"""A rate limit per method and peer: a token bucket that refuses or delays excess messages."""
 
 import asyncio
 from collections.abc import Callable, Collection, Hashable
@@ -15,14 +15,14 @@ from mcp_runtime.method import RequestMethod
 __all__ = ["RATE_LIMITED", "RateLimit", "RateLimited"]
 
 RATE_LIMITED: Final = 429
-"""The error code of what is refused: an application's own, outside of what JSON-RPC and MCP keep for themselves."""
+"""The error code of refused requests: application-defined, outside the ranges reserved by JSON-RPC and MCP."""
 
 
 class RateLimited(PeerError):
-    """A request came too soon after others.
+    """A request exceeded the rate limit.
 
     Attributes:
-        retry_after: seconds after which it would be let through.
+        retry_after: seconds after which it would be accepted.
     """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
@@ -33,32 +33,32 @@ class RateLimited(PeerError):
 _Buckets: TypeAlias = dict[tuple[Way, str], TokenBucket]
 
 _MAX_PEERS: Final = 10_000
-"""How many peers are remembered that the program tells apart itself."""
+"""How many peers are remembered if the program distinguishes them itself."""
 
 
 class RateLimit:
-    """Limits how often each method is called by each peer, or by all of them (server/tools, Security Considerations).
+    """Limits how often each method is called, by each peer or by all together (server/tools, Security Considerations).
 
-    What is over the limit is refused with the error code 429, whose ``data.retryAfter`` says in how many seconds to try
-    again; with `wait` it is delayed instead. A notification that is over the limit is dropped, since nobody answers it.
+    Requests over the limit are refused with error code 429, and ``data.retryAfter`` says in how many seconds to try
+    again; with `wait` they are delayed instead. Notifications over the limit are dropped, since they have no answer.
 
     Args:
-        rate: how many messages of one method per second.
-        burst: how many at once, after a pause.
-        methods: the methods that are limited; None for all that pass here.
-        wait: whether to delay rather than to refuse.
-        max_wait: seconds that a message is delayed at most; one that would have to wait for longer is refused.
-        ways: whether what is received is limited, or what is sent, or both.
-        per: ``peer`` to count what each peer sends, ``process`` to count what comes over all connections of this limit.
-        peer: tells peers apart; by default whoever the transport says is there (`Requester.principal`), and each
-            connection where it does not say.
-        code: the error code of what is refused.
+        rate: messages per second for each method.
+        burst: how many messages may arrive at once after a pause.
+        methods: the methods to limit; None for all.
+        wait: whether to delay messages rather than refuse them.
+        max_wait: the maximum delay in seconds; a message that would have to wait longer is refused.
+        ways: which directions to limit: received messages, sent ones, or both.
+        per: ``peer`` to count each peer separately, ``process`` to count all connections of this limit together.
+        peer: returns a key that identifies the peer; by default the principal from the transport
+            (`Requester.principal`), or else the connection.
+        code: the error code of refused requests.
 
     Attributes:
         refused: how many messages were refused or dropped so far.
 
     Raises:
-        ValueError: a rate is not positive, a burst is below 1, or `per` is something else.
+        ValueError: the rate is not positive, the burst is below 1, or `per` has another value.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class RateLimit:
         if not rate > 0 or burst < 1:
             raise ValueError("a rate limit needs a positive rate and a burst of at least 1")
         if per not in ("peer", "process") or (per == "process" and peer is not None):
-            raise ValueError('a rate limit is per="peer", which `peer` may tell apart, or per="process"')
+            raise ValueError('a rate limit takes per="peer", optionally with peer=, or per="process"')
         self.refused = 0
         self._rate = rate
         self._burst = burst
@@ -90,10 +90,14 @@ class RateLimit:
         self._by_peer: dict[Hashable, _Buckets] = {}
 
     async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
-        """Let a message through, now or later, or refuse it.
+        """Pass a message on, now or later, or refuse it.
+
+        Args:
+            exchange: the message.
+            proceed: passes the message on.
 
         Raises:
-            RateLimited: it is over the limit.
+            RateLimited: the request is over the limit.
         """
         name = exchange.method.name
         if exchange.way not in self._ways or (self._methods is not None and name not in self._methods):
@@ -123,11 +127,11 @@ class RateLimit:
             buckets = self._by_connection.setdefault(exchange.connection, {})
         else:
             buckets = self._shared(peer, now)
-        # Methods come from the method table and from handlers, so a peer cannot make up new ones without end.
+        # Methods come from the method table and from handlers, so a peer cannot invent new ones.
         return buckets.setdefault((exchange.way, exchange.method.name), TokenBucket(self._rate, self._burst, now))
 
     def _shared(self, peer: Hashable, now: float) -> _Buckets:
-        """Return the buckets of a peer, once those of peers that are full again were thrown away."""
+        """Return the buckets of a peer, after discarding the full buckets of other peers."""
         if peer not in self._by_peer and len(self._by_peer) >= _MAX_PEERS:
             idle = [key for key, buckets in self._by_peer.items() if all(b.is_full(now) for b in buckets.values())]
             for key in idle or list(self._by_peer)[: _MAX_PEERS // 10]:
@@ -136,4 +140,4 @@ class RateLimit:
 
 
 def _everybody(exchange: Exchange) -> None:
-    """Tell no peer from another."""
+    """Treat all peers as one."""

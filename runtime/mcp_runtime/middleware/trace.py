@@ -1,6 +1,6 @@
-"""A trace of a conversation: typed, timed records of every message, with secrets masked.
+"""A trace of a conversation: typed, timestamped records of every message, with secrets masked.
 
-`Settings.trace` is shown bytes; a `Tracer` makes records of them:
+`Settings.trace` receives bytes; a `Tracer` turns them into records:
 
     tracer = Tracer(lambda record: print(record))
     client = await Client.open(peer, options=ClientOptions(trace=tracer))
@@ -26,13 +26,13 @@ from mcp_runtime.protocol.text import clipped
 MAX_NAME: Final = 1_000
 """How many characters of an id or a method are kept."""
 MAX_OPEN: Final = 10_000
-"""How many requests are remembered that wait for their answers, in each direction."""
+"""How many unanswered requests are remembered in each direction."""
 _MASKER: Final = Masker()
 _log: Final = logging.getLogger("mcp_runtime.trace")
 
 
 class Kind(StrEnum):
-    """What kind of message a record is about."""
+    """The kind of message that a record describes."""
 
     REQUEST = "request"
     NOTIFICATION = "notification"
@@ -43,18 +43,18 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """One message that passed.
+    """The record of one message.
 
     Attributes:
-        conversation: a number that tells conversations apart, from 1 on.
-        at: when it passed, in seconds since 1970.
-        way: which way it went.
-        kind: what kind of message it is.
-        method: its method; of an answer, that of the request; None if it is not known.
-        id: its id, None if it has none.
+        conversation: the number of the conversation, from 1.
+        at: when it passed, as Unix time in seconds.
+        way: the direction: received or sent.
+        kind: the kind of message.
+        method: its method; for an answer, that of the request; None if unknown.
+        id: its id; None if it has none.
         size: its length in bytes; in a batch, that of the whole batch.
-        duration: seconds between a request and this answer to it, None for what is no answer.
-        code: the code of an error, None for what is none.
+        duration: seconds between a request and this answer to it; None if it is not an answer.
+        code: the error code; None if it is not an error.
         message: the message with its secrets masked; None if it was too large to keep, or unreadable.
     """
 
@@ -70,7 +70,7 @@ class Traced:
     message: dict[str, Any] | None
 
     def __str__(self) -> str:
-        """Return it on one line, for logs."""
+        """Return the record on one line, for logs."""
         at = datetime.fromtimestamp(self.at, UTC).strftime("%H:%M:%S.%f")[:-3]
         parts = [at, f"#{self.conversation}", "->" if self.way is Way.SENT else "<-", self.kind.value]
         if self.method is not None:
@@ -86,17 +86,17 @@ class Traced:
 
 
 Sink: TypeAlias = Callable[[Traced], None]
-"""Takes one record."""
+"""Receives each record."""
 
 
 class Tracer:
-    """Makes records of the messages of any number of conversations.
+    """Creates records of the messages of any number of conversations.
 
     Args:
-        sink: is told of each record; by default it is logged to ``mcp_runtime.trace`` at level DEBUG.
+        sink: called with each record; by default records are logged to ``mcp_runtime.trace`` at level DEBUG.
         masker: masks secrets; None to show them.
-        keep: how many of the last records are kept in `records`.
-        max_size: bytes of the largest message that is kept in its record.
+        keep: how many recent records are kept in `records`.
+        max_size: the maximum size in bytes of a message that is kept in its record.
     """
 
     def __init__(
@@ -115,23 +115,32 @@ class Tracer:
         self._only: Trace | None = None
 
     def conversation(self) -> Trace:
-        """Return the trace hook of one more conversation, in which ids are unique."""
+        """Return the trace hook for another conversation, within which ids are unique."""
         return _Conversation(self, next(self._numbers), self._max_size, self._masker).take
 
     def record(self, record: Traced) -> None:
-        """Take a record."""
+        """Add a record to `records` and pass it to the sink.
+
+        Args:
+            record: the record of a message.
+        """
         self.records.append(record)
         self._sink(record)
 
     def __call__(self, way: str, message: bytes) -> None:
-        """Take a message of the only conversation, where nobody asked for `conversation`."""
+        """Record a message of the only conversation, if `conversation` is not used.
+
+        Args:
+            way: ``received`` or ``sent``.
+            message: the bytes of the message.
+        """
         if self._only is None:
             self._only = self.conversation()
         self._only(way, message)
 
 
 class _Conversation:
-    """The messages of one connection, of which answers are matched with their requests."""
+    """The messages of one connection; answers are matched with their requests."""
 
     def __init__(self, tracer: Tracer, number: int, max_size: int, masker: Masker | None) -> None:
         self._tracer = tracer
@@ -141,7 +150,7 @@ class _Conversation:
         self._open: dict[Way, OrderedDict[Id, tuple[str, float]]] = {way: OrderedDict() for way in Way}
 
     def take(self, way: str, message: bytes) -> None:
-        """Make records of a message, or of all messages of a batch."""
+        """Record a message, or all messages of a batch."""
         now, direction = time.perf_counter(), Way(way)
         try:
             value: Any = json.loads(message)

@@ -1,7 +1,7 @@
-"""Validation of what the schema of MCP leaves open: arguments and results of tools, arguments of prompts.
+"""Validates what MCP's schema leaves open: arguments and results of tools, and arguments of prompts.
 
-On a server's side, arguments of a tool are checked against its ``inputSchema``, structured results against its
-``outputSchema``, and required arguments of a prompt for being there (server/tools, server/prompts). On a client's side,
+On the server side, the arguments of a tool are checked against its ``inputSchema``, its structured results against its
+``outputSchema``, and prompts for their required arguments (server/tools, server/prompts). On the client side,
 structured results are checked (server/tools, Output Schema: clients SHOULD).
 """
 
@@ -31,15 +31,15 @@ __all__ = ["Validate"]
 
 INVALID_INPUT_IN_RESULT: Final = "2025-11-25"
 """The first revision in which invalid arguments are answered by a result with ``isError``, so that a model can correct
-itself; those before it list them among the errors of the protocol (server/tools, Error Handling)."""
+itself; earlier ones list them among the protocol errors (server/tools, Error Handling)."""
 _MAX_CHECKS: Final = 1_000
 """How many compiled schemas are kept."""
 _MAX_TASKS: Final = 10_000
-"""How many tasks are remembered whose results are still to be checked."""
+"""How many tasks with unchecked results are remembered."""
 
 
 class _Schema:
-    """A schema of a tool as it was listed, compiled at its first use."""
+    """A listed schema of a tool, compiled on first use."""
 
     __slots__ = ("check", "model")
 
@@ -68,37 +68,37 @@ class _Known:
         self.tasks: OrderedDict[str, str] = OrderedDict()
 
     def by_list(self, name: str) -> Catalogue[Any] | None:
-        """Return the catalogue that a method lists, or says to have changed."""
+        """Return the catalogue that a method lists or reports as changed."""
         for catalogue in (self.tools, self.prompts):
             if name in (catalogue.list_method, catalogue.changed_method):
                 return catalogue
         return None
 
     def remember(self, task_id: str, tool: str) -> None:
-        """Keep which tool a task calls."""
+        """Remember which tool a task calls."""
         self.tasks[task_id] = tool
         if len(self.tasks) > _MAX_TASKS:
             self.tasks.popitem(last=False)
 
 
 class Validate:
-    """Checks arguments and results against what a server lists; for either side, or both.
+    """Checks arguments and results against the schemas that a server lists; works on either side, or both.
 
-    A schema is compiled once. Which tools there are is learned from the lists that pass by; for a tool that was not
-    listed yet, a server's own handler is asked, or the server.
+    Schemas are compiled once. Tools are learned from the lists that pass by; for a tool that was not listed yet, the
+    server's own handler is called, or the server is asked.
 
     Args:
-        arguments: whether a server checks arguments of tools.
+        arguments: whether a server checks the arguments of tools.
         results: whether structured results are checked.
-        prompts: whether a server checks that required arguments of prompts are there.
+        prompts: whether a server checks for required arguments of prompts.
         skip: names of tools that are not checked.
-        ask: whether a client asks for the list of tools if it does not know the one that it called.
-        invalid_input: how a server answers invalid arguments: with a ``result`` that has ``isError``, or an ``error``
-            with the code -32602; by default as the revision wants it.
-        max_steps: how many steps one validation takes at most, each a few microseconds long.
+        ask: whether a client requests the list of tools when it calls an unknown one.
+        invalid_input: how a server answers invalid arguments: ``result`` for a result with ``isError``, or ``error``
+            for an error with code -32602; by default as the revision specifies.
+        max_steps: the maximum number of steps per validation, each a few microseconds long.
 
     Raises:
-        ModuleNotFoundError: the library that validates is not installed.
+        ModuleNotFoundError: the validation library is not installed.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Validate:
         max_steps: int = MAX_STEPS,
     ) -> None:
         if invalid_input not in (None, "result", "error"):
-            raise ValueError(f"invalid_input is 'result' or 'error', not {invalid_input!r}")
+            raise ValueError(f"invalid_input: must be 'result' or 'error', not {invalid_input!r}")
         check_installed()
         self._arguments = arguments
         self._results = results
@@ -126,11 +126,15 @@ class Validate:
         self._known: WeakKeyDictionary[Connection, dict[str, _Known]] = WeakKeyDictionary()
 
     async def __call__(self, exchange: Exchange, proceed: Proceed) -> Any:
-        """Check a message and what becomes of it.
+        """Check a message and its result.
+
+        Args:
+            exchange: the message.
+            proceed: passes the message on.
 
         Raises:
-            PeerError: on a server's side: the client's arguments, or the server's own result, are not valid.
-            RemoteProtocolError: on a client's side: the server's structured result is not valid.
+            PeerError: on the server side, the client's arguments or the server's own result are not valid.
+            RemoteProtocolError: on the client side, the server's structured result is not valid.
         """
         name = exchange.method.name
         asks = exchange.way is (Way.SENT if exchange.connection.side is Side.CLIENT else Way.RECEIVED)
@@ -157,7 +161,7 @@ class Validate:
         return result
 
     async def _check_arguments(self, known: _Known, exchange: Exchange) -> Any:
-        """Return the result that refuses the arguments of a call, None if they are valid."""
+        """Return the result that rejects the arguments of a call; None if they are valid."""
         name: str = exchange.params.name
         if not self._arguments or name in self._skip:
             return None
@@ -182,7 +186,7 @@ class Validate:
             self._invalid_input is None and exchange.requester.revision >= INVALID_INPUT_IN_RESULT
         )
         method = exchange.method
-        # A request to make a task of the call has no plain result.
+        # A request to create a task for the call has no plain result.
         if in_result and isinstance(method, RequestMethod) and getattr(exchange.params, "task", None) is None:
             text = f"Invalid arguments for tool {name}: {mismatch}"
             return method.result.load()(content=[{"type": "text", "text": text}], isError=True)
@@ -190,7 +194,7 @@ class Validate:
         raise PeerError(INVALID_PARAMS, f"invalid arguments for tool {name}: {mismatch}", {"pointer": pointer})
 
     async def _check_result(self, known: _Known, exchange: Exchange, result: Any) -> None:
-        """Check what a tool came to, at once or as the result of the task that its call became."""
+        """Check the result of a tool, whether returned at once or as the result of its task."""
         params, connection = exchange.params, exchange.connection
         name: str | None = params.name if exchange.method.name == TOOLS_CALL else known.tasks.get(params.task_id)
         if name is None or name in self._skip or not isinstance(result, BaseModel):
@@ -213,7 +217,7 @@ class Validate:
         if _STRUCTURED in outcome:
             mismatch = self._own(connection, schema, outcome[_STRUCTURED], f"outputSchema of tool {name}")
         if mismatch is not None:
-            text = "the result of tool %s is not what its outputSchema says: %s"
+            text = "the result of tool %s does not match its outputSchema: %s"
             connection.complain(logging.ERROR, text, name, mismatch)
             raise PeerError(INTERNAL_ERROR, f"tool {name} failed: its result is not valid")
 
@@ -223,15 +227,15 @@ class Validate:
             if _STRUCTURED in outcome:
                 mismatch = self._check(schema, is_trusted=False).find(outcome[_STRUCTURED])
         except UnusableSchema as error:
-            reason = f"the outputSchema of tool {name} cannot be used, so that its result is not checked: {error}"
+            reason = f"the outputSchema of tool {name} cannot be used, so its result is not checked: {error}"
             exchange.connection.report_error(_broken(exchange, "", reason))
             return
         if mismatch is not None:
             pointer = f"/{_STRUCTURED}{mismatch.pointer}"
-            raise _broken(exchange, pointer, f"not what the outputSchema of tool {name} says: {mismatch.reason}")
+            raise _broken(exchange, pointer, f"does not match the outputSchema of tool {name}: {mismatch.reason}")
 
     def _own(self, connection: Connection, schema: _Schema, value: Any, what: str) -> Mismatch | None:
-        """Validate by a schema of this server, whose defects are not the client's business."""
+        """Validate against a schema of this server, whose defects must not be exposed to clients."""
         try:
             return self._check(schema, is_trusted=True).find(value)
         except UnusableSchema as error:
@@ -251,13 +255,13 @@ class Validate:
             return None
 
     def _check(self, schema: _Schema, *, is_trusted: bool) -> Check:
-        """Return a compiled schema: the same one for all connections, and after a list has passed by again."""
+        """Return a compiled schema, shared by all connections and kept when the list passes by again."""
         if schema.check is None:
             schema.check = self._compiled(schema.model.model_dump(mode="json"), is_trusted)
         return schema.check
 
     def _compiled(self, schema: Mapping[str, Any], is_trusted: bool) -> Check:
-        # The text tells schemas apart, since Python takes 1 and True for the same.
+        # Schemas are identified by their text, since Python treats 1 and True as equal.
         key = (is_trusted, json.dumps(schema, sort_keys=True))
         check = self._checks.get(key)
         if check is None:
@@ -269,7 +273,7 @@ class Validate:
         return check
 
     def _known_of(self, exchange: Exchange) -> _Known:
-        """Return what is known of the server of a message: over one connection there may be one of each revision."""
+        """Return what is known of the server of a message: a connection may have one per revision."""
         by_revision = self._known.setdefault(exchange.connection, {})
         revision = exchange.requester.revision
         found = by_revision.get(revision)
@@ -280,7 +284,7 @@ class Validate:
 
 _STRUCTURED: Final = "structuredContent"
 _OUTCOME: Final = {"is_error", "isError", "structured_content", _STRUCTURED}
-"""What is checked of a result, by its names in Python and, since that of a task may have any type, on the wire."""
+"""The checked properties of a result: Python names and, since a task's result may have any type, wire names."""
 _MISSING: Final[Mismatch | None] = Mismatch(pointer="", reason=f"{_STRUCTURED} is missing")
 
 
