@@ -9,18 +9,15 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.errors import McpError
 from mcp_runtime.model import WireModel
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST, list_changed
-from mcp_runtime.protocol.places import locate, spell_pointer
-from mcp_runtime.protocol.text import clipped
 from mcp_runtime.stub import ClientStub
 from mcp_runtime.tool_errors import (
     Drift,
@@ -32,6 +29,7 @@ from mcp_runtime.tool_errors import (
     UnknownTool,
     text_of,
 )
+from mcp_runtime.tool_values import adapter_of, first_fault, mismatch_of, structured_of
 
 __all__ = [
     "Drift",
@@ -128,9 +126,9 @@ class Tool(Generic[T]):
         if self.input is None:
             return given
         try:
-            _adapter(self.input).validate_json(json.dumps(given))
+            adapter_of(self.input).validate_json(json.dumps(given))
         except ValidationError as error:
-            raise ToolArgumentError(self.name, *_first(error, given)) from None
+            raise ToolArgumentError(self.name, *first_fault(error, given)) from None
         return given
 
     def build(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,7 +146,7 @@ class Tool(Generic[T]):
         except ValidationError as error:
             fields = model.model_fields
             by_wire = {fields[name].alias or name: value for name, value in values.items()}
-            raise ToolArgumentError(self.name, *_first(error, by_wire)) from None
+            raise ToolArgumentError(self.name, *first_fault(error, by_wire)) from None
         return self._checked(params.model_dump(mode="json"))
 
     def read(self, structured: Any) -> T:
@@ -164,17 +162,17 @@ class Tool(Generic[T]):
             return cast(T, None)
         if not isinstance(structured, dict):
             raise ToolOutputError(self.name, "", "the tool declares structured content, but the result has none")
-        mismatch = _find(self.output_schema, structured)
+        mismatch = mismatch_of(self.output_schema, structured)
         if mismatch is not None:
             raise ToolOutputError(self.name, *mismatch)
         try:
-            found = _adapter(self.output).validate_json(json.dumps(structured))
+            found = adapter_of(self.output).validate_json(json.dumps(structured))
         except ValidationError as error:
-            raise ToolOutputError(self.name, *_first(error, structured)) from None
+            raise ToolOutputError(self.name, *first_fault(error, structured)) from None
         return cast(T, getattr(found, self.wrapped) if self.wrapped else found)
 
     def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        mismatch = _find(self.input_schema, arguments)
+        mismatch = mismatch_of(self.input_schema, arguments)
         if mismatch is not None:
             raise ToolArgumentError(self.name, *mismatch)
         return arguments
@@ -262,7 +260,7 @@ class ToolClient:
         return await self._send(tool, tool.build(values), options)
 
     async def _call_with(self, tool: Tool[T], arguments: Any, options: CallOptions | None) -> ToolResult[T]:
-        given = dict(arguments) if tool.input is None else _adapter(tool.input).dump_python(arguments, mode="json")
+        given = dict(arguments) if tool.input is None else adapter_of(tool.input).dump_python(arguments, mode="json")
         return await self._send(tool, tool.check(given), options)
 
     async def _send(self, tool: Tool[T], arguments: dict[str, Any], options: CallOptions | None) -> ToolResult[T]:
@@ -274,7 +272,7 @@ class ToolClient:
         else:
             result = await client.call_tool(name=tool.name, arguments=arguments, options=options)
         content = tuple(result.content)
-        structured = _structured(result)
+        structured = structured_of(result)
         if result.is_error:
             raise ToolError(tool.name, content, structured)
         try:
@@ -365,43 +363,3 @@ def digest(value: Any) -> str:
 def _changes(tool: Tool[Any], found: Mapping[str, Any]) -> tuple[str, ...]:
     known = {name: digest(found[name]) for name in CONTRACT if found.get(name) is not None}
     return tuple(name for name in CONTRACT if known.get(name) != tool.digests.get(name))
-
-
-def _structured(result: Any) -> Any:
-    """Return the structured content of a result; in older revisions it is kept as an undeclared property."""
-    known = getattr(result, "structured_content", None)
-    extra: Mapping[str, Any] = result.model_extra or {}
-    return extra.get("structuredContent") if known is None else known
-
-
-def _first(error: ValidationError, value: Any) -> tuple[str, str]:
-    """Return the location and the reason of the first validation error."""
-    found = error.errors(include_url=False)[0]
-    return spell_pointer(locate(found, value)), clipped(str(found["msg"]))
-
-
-def _find(schema: str, value: Any) -> tuple[str, str] | None:
-    """Return where a value does not match a schema, and why; None for schemas that cannot be evaluated."""
-    if not schema:
-        return None
-    from mcp_runtime.protocol.json_schema import UnusableSchema
-
-    try:
-        mismatch = _compiled(schema).find(value)
-    except UnusableSchema:
-        return None
-    return (mismatch.pointer, mismatch.reason) if mismatch else None
-
-
-@lru_cache(maxsize=1024)
-def _compiled(schema: str) -> Any:
-    from mcp_runtime.protocol.json_schema import Check
-
-    return Check(json.loads(schema), is_trusted=False)
-
-
-@lru_cache(maxsize=4096)
-def _adapter(type_: Any) -> TypeAdapter[Any]:
-    """Return a type's validator and serializer; models bring their own configuration."""
-    has_own = hasattr(type_, "model_config")
-    return TypeAdapter[Any](type_, config=None if has_own else ConfigDict(strict=True))

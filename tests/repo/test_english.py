@@ -87,8 +87,6 @@ NOT_CLEANED = {
     "docs/performance.md",
     "docs/requirements.md",
     "docs/robustness.md",
-    "docs/rules.md",
-    "docs/runtime.md",
     "docs/tools.md",
     "examples/",
     "generated/",

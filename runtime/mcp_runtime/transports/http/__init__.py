@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.app import HttpApp
     from mcp_runtime.transports.http.asgi import Scope
-    from mcp_runtime.transports.http.sse_server import SseApp
     from mcp_runtime.transports.http.sse_client import SseClientOptions
+    from mcp_runtime.transports.http.sse_server import SseApp
     from mcp_runtime.transports.http.wire import HttpClientOptions
 
 __all__ = [

@@ -7,7 +7,7 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.transport import Identifying, Receiver
 from mcp_runtime.protocol.outcome import Outcome
 from mcp_runtime.transports.http.asgi import Headers, TooLarge
-from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.outlet import Outlet
 from mcp_runtime.transports.http.stream import Stream
@@ -63,7 +63,7 @@ class SseSession:
         self.limits = limits
         self.unread = unread
         # A stream of HTTP+SSE cannot be resumed, so nothing is kept of it.
-        self.events: EventStore | None = None
+        self.events: EventLog | None = None
         self.primes = False
         self.is_closed = False
         self.posts = 0
