@@ -24,6 +24,7 @@ from mcp_runtime.transports.http.asgi import Headers
 from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.outlet import Outlet
+from mcp_runtime.transports.http.parameters import ParameterHeaders
 from mcp_runtime.transports.http.stream import Stream
 from mcp_runtime.transports.http.unread import Unread
 
@@ -101,7 +102,9 @@ class ModernEndpoint:
             return
         async with self._starting:
             if self._loop is not asyncio.get_running_loop():
-                self.connection = await start_modern(self, *self._servers, check=_checked, settings=self._for_all)
+                self.connection = await start_modern(
+                    self, *self._servers, check=_checked, settings=self._for_all, middleware=[ParameterHeaders()]
+                )
                 self._loop = asyncio.get_running_loop()
 
     def _for_all(self, options: ServerOptions) -> ServerOptions:
