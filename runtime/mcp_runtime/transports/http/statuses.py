@@ -1,21 +1,52 @@
-"""The HTTP status of each error that a request of the modern era is answered with."""
+"""What is checked of a request of the modern era, in this order, and the status that each failure is answered with."""
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_runtime.protocol import jsonrpc, modern
 
-STATUSES: Final[Mapping[int, int]] = {
-    jsonrpc.PARSE_ERROR: 400,
-    jsonrpc.INVALID_REQUEST: 400,
-    jsonrpc.INVALID_PARAMS: 400,
-    jsonrpc.METHOD_NOT_FOUND: 404,
-    modern.HEADER_MISMATCH: 400,
-    modern.MISSING_CAPABILITY: 400,
-    modern.UNSUPPORTED_VERSION: 400,
-}
-"""Codes of errors and their statuses; an answer with any other code has the status 200."""
+
+class Check(NamedTuple):
+    """Something that is checked of a request.
+
+    Attributes:
+        fault: what is wrong with a request that does not pass.
+        status: the HTTP status of the answer.
+        code: the code of the error in the answer; -32600 where no message was read yet.
+    """
+
+    fault: str
+    status: int
+    code: int = jsonrpc.INVALID_REQUEST
+
+
+CHECKS: Final = (
+    Check("the headers are too large", 431),
+    Check("`Host` or `Origin` is foreign", 403),
+    Check("the HTTP method is not one of the endpoint", 405),
+    Check("`Content-Type` is not JSON", 415),
+    Check("`Accept` does not name both types", 406),
+    Check("the body is too large", 413),
+    Check("the body is not JSON", 400, jsonrpc.PARSE_ERROR),
+    Check("it is not one request or notification", 400, jsonrpc.INVALID_REQUEST),
+    Check("`_meta` names no revision", 400, jsonrpc.INVALID_PARAMS),
+    Check("`MCP-Protocol-Version` is missing or differs from `_meta`", 400, modern.HEADER_MISMATCH),
+    Check("the revision is not spoken here", 400, modern.UNSUPPORTED_VERSION),
+    Check("the rest of `_meta` is not valid", 400, jsonrpc.INVALID_PARAMS),
+    Check("`Mcp-Method` or `Mcp-Name` is missing or differs from the body", 400, modern.HEADER_MISMATCH),
+    Check("there is no such method", 404, jsonrpc.METHOD_NOT_FOUND),
+    Check("the params are not valid", 400, jsonrpc.INVALID_PARAMS),
+    Check("an `Mcp-Param-*` is missing or differs from the arguments", 400, modern.HEADER_MISMATCH),
+    Check("the client lacks a capability", 400, modern.MISSING_CAPABILITY),
+)
+"""The checks in their order: of several things that are wrong with a request, the first one is answered.
+
+Until the revision is known to be spoken here, only that is checked which revisions to come will have as well.
+"""
+
+STATUSES: Final[Mapping[int, int]] = {check.code: check.status for check in CHECKS if check.status in (400, 404)}
+"""Codes of errors and their statuses, whoever raised them; an answer with any other code has the status 200."""
 
 _ERROR: Final = re.compile(rb'\{"jsonrpc":"2\.0",(?:"id":(?:-?\d+|null|"(?:[^"\\]|\\.)*"),)?"error":\{"code":(-?\d+)')
 
