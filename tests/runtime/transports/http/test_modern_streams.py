@@ -176,6 +176,7 @@ async def test_a_notification_is_taken_and_passed_over() -> None:
         told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta()}}
         answer = await client.post(told)
         assert (answer.status_code, answer.content) == (202, b"")
-        for wrong in ([asked("server/discover")], {"jsonrpc": "2.0", "id": 1, "result": {}}, b"null", b"{"):
+        others: list[Any] = [[asked("server/discover")], {"jsonrpc": "2.0", "id": 1, "result": {}}, b"null", b"{"]
+        for wrong in others:
             refused = await client.post(wrong)
             assert refused.status_code == 400 and "error" in refused.json()
