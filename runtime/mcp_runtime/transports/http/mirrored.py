@@ -1,61 +1,151 @@
-"""What a request of the modern era repeats of its body in HTTP headers (2026-07-28, basic/transports/streamable-http).
+"""What a request of the modern era repeats in its headers, so that proxies can route it without reading its body.
 
-Proxies and balancers read these headers in place of the body. A server checks that both say the same.
+The names of the headers, how values are written in them, and which parameters of a tool have one (2026-07-28,
+basic/transports/streamable-http, "Request Metadata").
 """
 
 import base64
 import binascii
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
 
-from mcp_runtime.protocol import modern
+from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
 
 VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
 NAME: Final = "mcp-name"
-NAMED_BY: Final[Mapping[str, str]] = {TOOLS_CALL: "name", PROMPTS_GET: "name", RESOURCES_READ: "uri"}
-"""The methods that have an `Mcp-Name` header, and the property of the params that it repeats."""
+PARAMETER: Final = "mcp-param-"
+"""How the names of the headers of a tool's parameters begin."""
+ANNOTATION: Final = "x-mcp-header"
+"""The property of a parameter's schema that names its header."""
+NAMED: Final[Mapping[str, str]] = {PROMPTS_GET: "name", RESOURCES_READ: "uri", TOOLS_CALL: "name"}
+"""Methods whose requests have the header `NAME`, and the property of their params that it repeats."""
 
-_PLAIN: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
-"""A value that a header carries as it is: visible ASCII, with blanks inside only."""
-_SENDABLE: Final = re.compile(r"[\t -~]*")
-_ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
-
-
-def standard_headers(method: str, params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers that every request has, by their names in lower case."""
-    headers = {VERSION: str(params["_meta"][modern.VERSION]), METHOD: method}
-    name = params.get(NAMED_BY[method]) if method in NAMED_BY else None
-    if isinstance(name, str):
-        headers[NAME] = encoded(name)
-    return headers
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PLAIN: Final = re.compile(r"[\x20-\x7e]*")
+_PREFIX: Final = "=?base64?"
+_SUFFIX: Final = "?="
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?")
+_TYPES: Final = ("boolean", "integer", "string")
 
 
-def encoded(value: str) -> str:
-    """Return a text as the value of `Mcp-Name` or of a header for a parameter: in base64 if HTTP does not carry it."""
-    if _PLAIN.fullmatch(value) and not _ENCODED.fullmatch(value):
+def encode(value: str) -> str:
+    """Write a text as the value of a header: as it is, or in Base64 if a header cannot hold it."""
+    if _PLAIN.fullmatch(value) and value == value.strip(" ") and not _is_encoded(value):
         return value
-    return f"=?base64?{base64.b64encode(value.encode()).decode('ascii')}?="
+    return f"{_PREFIX}{base64.b64encode(value.encode()).decode()}{_SUFFIX}"
 
 
-def decoded(value: str) -> str:
-    """Return the text that a header carries.
+def decode(value: str) -> str:
+    """Read the value of a header that may be in Base64.
 
     Raises:
-        ValueError: it has characters that headers must not have, or is said to be base64 of a text and is not.
+        ValueError: it holds what a header must not, or is not the Base64 of a text in UTF-8.
     """
-    if not _SENDABLE.fullmatch(value):
-        raise ValueError("the value has characters that a header must not have")
-    found = _ENCODED.fullmatch(value)
-    if found is None:
+    if not _PLAIN.fullmatch(value.replace("\t", " ")):
+        raise ValueError("holds characters that a header must not have")
+    if not _is_encoded(value):
         return value
+    encoded = value[len(_PREFIX) : -len(_SUFFIX)]
     try:
-        data = base64.b64decode(found[1], validate=True)
-        text = data.decode()
+        decoded = base64.b64decode(encoded, validate=True)
+        text = decoded.decode()
     except (binascii.Error, UnicodeDecodeError):
-        raise ValueError("the value is not base64 of UTF-8") from None
-    if base64.b64encode(data).decode("ascii") != found[1]:
-        raise ValueError("the value is not base64 in its usual form")
+        raise ValueError("is not the Base64 of a text in UTF-8") from None
+    # Spare bits that are set would give one value several spellings.
+    if base64.b64encode(decoded).decode() != encoded:
+        raise ValueError("is not the Base64 of a text in UTF-8")
     return text
+
+
+def _is_encoded(value: str) -> bool:
+    return value.startswith(_PREFIX) and value.endswith(_SUFFIX) and len(value) >= len(_PREFIX) + len(_SUFFIX)
+
+
+class Parameter(NamedTuple):
+    """A parameter of a tool that is repeated in a header.
+
+    Attributes:
+        header: the name of the header, in lower case.
+        path: the names of the properties that lead to it in the arguments.
+        type: what its schema says it is: ``string``, ``integer`` or ``boolean``.
+    """
+
+    header: str
+    path: tuple[str, ...]
+    type: str
+
+    def value_in(self, arguments: Any) -> Any:
+        """Return its value in the arguments of a call, None if there is none."""
+        value = arguments
+        for name in self.path:
+            value = value.get(name) if is_object(value) else None
+        return value
+
+    def text_of(self, value: Any) -> str | None:
+        """Return a value as its header has it before it is encoded; None for what no header can have."""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str):
+            return value
+        return format(Decimal(value), "f") if isinstance(value, int | float) else None
+
+    def matches(self, text: str, value: Any) -> bool:
+        """Whether a decoded header says the same as a value in the arguments; integers are compared as numbers."""
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if self.type == "integer" and is_number and _DECIMAL.fullmatch(text):
+            return Decimal(text) == Decimal(value)
+        return text == self.text_of(value)
+
+
+def parameters(schema: Any) -> tuple[Parameter, ...]:
+    """Return the parameters of a tool that are repeated in headers, from its ``inputSchema``.
+
+    Raises:
+        ValueError: the schema names a header where it must not, or one that cannot be.
+    """
+    found: dict[str, Parameter] = {}
+    for path, annotated in _annotated(schema):
+        where = ".".join(path or ()) or "the schema itself"
+        if not path:
+            raise ValueError(f"{ANNOTATION} is only for parameters that `properties` alone lead to")
+        name, type_ = annotated[ANNOTATION], annotated.get("type")
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+            raise ValueError(f"the {ANNOTATION} of {where} is not the name of a header")
+        if type_ not in _TYPES:
+            raise ValueError(f"{where} has an {ANNOTATION}, so its type must be one of {', '.join(_TYPES)}")
+        header = f"{PARAMETER}{name.lower()}"
+        if header in found:
+            raise ValueError(f"two parameters have the {ANNOTATION} {name}")
+        found[header] = Parameter(header, path, type_)
+    return tuple(found.values())
+
+
+def _annotated(schema: Any) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
+    """Iterate over the schemas that have the annotation, each with its path; None where it must not be."""
+    waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), schema)]
+    while waiting:
+        path, held = waiting.pop()
+        if not is_object(held):
+            continue
+        if ANNOTATION in held:
+            yield path, held
+        for keyword, value in held.items():
+            if keyword == "properties" and is_object(value):
+                waiting += [(None if path is None else (*path, name), one) for name, one in value.items()]
+            elif keyword in _SCHEMAS:
+                waiting += [(None, one) for one in (value if is_array(value) else [value])]
+            elif keyword in _NAMED_SCHEMAS and is_object(value):
+                waiting += [(None, one) for one in value.values()]
+
+
+_SCHEMAS: Final = frozenset(
+    """additionalProperties allOf anyOf contains contentSchema else if items not oneOf prefixItems propertyNames then
+    unevaluatedItems unevaluatedProperties""".split()
+)
+"""The keywords of JSON Schema whose values are schemas, or lists of them; others hold data."""
+_NAMED_SCHEMAS: Final = frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties"))
+"""Those whose values are objects of schemas."""

@@ -17,11 +17,12 @@ from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import MalformedMessage, dump, is_array, is_object, parse, write_request
 from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.transports.http.mirrored import encoded, standard_headers
+from mcp_runtime.transports.http import mirrored
 from mcp_runtime.transports.http.sent import request_of
-from mcp_runtime.transports.http.tool_headers import ANNOTATION, BadAnnotation, ToolHeader, text_of, tool_headers
 from mcp_runtime.transports.http.wire import EVENTS, Endpoint, Refused, type_of
 
+MAX_INTEGER: Final = (1 << 53) - 1
+"""The largest integer that every program reads exactly."""
 MAX_TOOLS: Final = 10_000
 """How many tools are remembered whose arguments become headers."""
 MAX_PAGES: Final = 1_000
@@ -32,7 +33,7 @@ MAX_WARNINGS: Final = 20
 log: Final = logging.getLogger("mcp_runtime")
 
 _MARK: Final = f'"{modern.VERSION}"'.encode()
-_HIDING: Final = (ANNOTATION.encode(), b"\\u")
+_HIDING: Final = (mirrored.ANNOTATION.encode(), b"\\u")
 """What a text has in it that has an annotation; names may be spelled with escapes."""
 
 
@@ -71,7 +72,7 @@ class StandaloneRequests:
     def __init__(self, endpoint: Endpoint, deliver: Callable[[bytes], Awaitable[bool]]) -> None:
         self._endpoint = endpoint
         self._deliver = deliver
-        self._tools: OrderedDict[str, tuple[ToolHeader, ...]] = OrderedDict()
+        self._tools: OrderedDict[str, tuple[mirrored.Parameter, ...]] = OrderedDict()
         self._refreshing = asyncio.Lock()
         self._numbers = itertools.count(1)
 
@@ -125,15 +126,20 @@ class StandaloneRequests:
             yield error
 
     def _headers(self, request: Standalone) -> dict[str, str]:
-        headers = standard_headers(request.method, request.params)
-        if request.method == TOOLS_CALL:
-            for header in self._tools.get(request.params["name"], ()):
-                try:
-                    text = text_of(header.value(request.params.get("arguments")))
-                except ValueError as error:
-                    raise TransportError(f"{'/'.join(header.path)}: {error}") from None
-                if text is not None:
-                    headers[header.name] = encoded(text)
+        method, params = request.method, request.params
+        headers = {mirrored.VERSION: str(params["_meta"][modern.VERSION]), mirrored.METHOD: method}
+        if method in mirrored.NAMED:
+            headers[mirrored.NAME] = mirrored.encode(params[mirrored.NAMED[method]])
+        if method == TOOLS_CALL:
+            for parameter in self._tools.get(params["name"], ()):
+                value = parameter.value_in(params.get("arguments"))
+                if isinstance(value, int | float) and abs(value) > MAX_INTEGER:
+                    where = "/".join(parameter.path)
+                    raise TransportError(
+                        f"{where}: an integer in a header is at most {MAX_INTEGER:,}, or as far below 0"
+                    )
+                if (text := parameter.text_of(value)) is not None:
+                    headers[parameter.header] = mirrored.encode(text)
         return headers
 
     def _valid_tools(self, text: bytes) -> bytes:
@@ -165,11 +171,11 @@ class StandaloneRequests:
             return ""
         self._tools.pop(name, None)
         try:
-            headers = tool_headers(tool.get("inputSchema"))
-        except BadAnnotation as error:
-            return str(error)
-        if headers:
-            self._tools[name] = headers
+            parameters = mirrored.parameters(tool.get("inputSchema"))
+        except ValueError as error:
+            return clipped(str(error))
+        if parameters:
+            self._tools[name] = parameters
             if len(self._tools) > MAX_TOOLS:
                 self._tools.popitem(last=False)
         return ""

@@ -67,7 +67,7 @@ async def opened(checking: Checking, **answers: Answer) -> AsyncGenerator[tuple[
         ({"region": "a\r\nX-Evil: 1"}, {"region": "=?base64?YQ0KWC1FdmlsOiAx?="}),
         ({"region": "=?base64?a?="}, {"region": "=?base64?PT9iYXNlNjQ/YT89?="}),
         ({"region": "", "grams": -3.0}, {"region": "", "grams": "-3"}),
-        ({"region": ["us"], "grams": 1.5}, {}),
+        ({"region": ["us"], "grams": {}}, {}),
         ({}, {}),
         (None, {}),
     ],
@@ -96,7 +96,7 @@ async def test_invalid_tools_are_left_out(caplog: pytest.LogCaptureFixture) -> N
         assert [one.name async for one in client.iter_tools()] == ["brew", "plain"]
     messages = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
     assert messages[0].startswith(
-        "the tool bad\\x1b[31m is left out, since it is not valid: region: x-mcp-header is not"
+        "the tool bad\\x1b[31m is left out, since it is not valid: the x-mcp-header of region is not"
     )
     assert len(messages) == 21 and messages[-1].startswith("11 more tools")
 
