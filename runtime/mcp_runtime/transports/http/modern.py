@@ -174,7 +174,7 @@ def _checked(identify: Identify, request: Request, channel: Channel) -> Requeste
     requester = identify(request, channel)
     if channel.sent(_METHOD) != request.method:
         raise _mismatch("Mcp-Method", channel.sent(_METHOD), f"the method of the body is {request.method[:64]!r}")
-    repeated = mirrored.NAMED_BY.get(request.method)
+    repeated = mirrored.NAMED.get(request.method)
     if repeated is not None and isinstance(named := params.get(repeated), str):
         _check_name(channel.sent(_NAME), repeated, named)
     return requester._replace(headers=channel.sent_headers)
@@ -184,9 +184,9 @@ def _check_name(header: str | None, repeated: str, named: str) -> None:
     if header == named and named.isascii() and named.isprintable() and not named.startswith("=?"):
         return
     try:
-        decoded = None if header is None else mirrored.decoded(header)
+        decoded = None if header is None else mirrored.decode(header)
     except ValueError as error:
-        raise PeerError(modern.HEADER_MISMATCH, f"the header Mcp-Name: {error}") from None
+        raise PeerError(modern.HEADER_MISMATCH, f"the header Mcp-Name {error}") from None
     if decoded != named:
         raise _mismatch("Mcp-Name", header, f"{repeated} in the body is {named[:64]!r}")
 

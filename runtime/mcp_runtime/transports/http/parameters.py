@@ -1,8 +1,6 @@
 """The headers of a call's parameters are compared with its arguments, as the tool's ``inputSchema`` asks for them."""
 
 import logging
-import re
-from decimal import Decimal
 from typing import Any, Final
 
 from mcp_runtime.connection.chain import Proceed
@@ -13,25 +11,24 @@ from mcp_runtime.middleware.catalogue import Catalogue
 from mcp_runtime.protocol.modern import HEADER_MISMATCH
 from mcp_runtime.protocol.names import TOOLS_CALL
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.transports.http.mirrored import decoded
-from mcp_runtime.transports.http.tool_headers import PREFIX, ToolHeader, text_of, tool_headers
+from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, parameters
 
 
 class _Tool:
     """A tool as it was listed, whose schema is read at its first call."""
 
-    __slots__ = ("_headers", "_model")
+    __slots__ = ("_model", "_parameters")
 
     def __init__(self, tool: Any) -> None:
         self._model = tool.input_schema
-        self._headers: tuple[ToolHeader, ...] | None = None
+        self._parameters: tuple[Parameter, ...] | None = None
 
-    def headers(self) -> tuple[ToolHeader, ...]:
-        """Return the headers for its arguments; raises BadAnnotation once if the schema is wrong about them."""
-        if self._headers is None:
-            self._headers = ()
-            self._headers = tool_headers(self._model.model_dump(mode="json"))
-        return self._headers
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the parameters that have headers; raises ValueError once if the schema is wrong about them."""
+        if self._parameters is None:
+            self._parameters = ()
+            self._parameters = parameters(self._model.model_dump(mode="json"))
+        return self._parameters
 
 
 class ParameterHeaders:
@@ -60,17 +57,17 @@ class ParameterHeaders:
 
     async def _check(self, exchange: Exchange) -> None:
         headers, arguments = exchange.requester.headers, exchange.params.arguments
-        if not arguments and not any(name.startswith(PREFIX) for name in headers):
+        if not arguments and not any(name.startswith(PARAMETER) for name in headers):
             return
         try:
             tool = await self._tools_of(exchange).find(exchange, exchange.params.name)
-            wanted = tool.headers() if tool is not None else ()
+            wanted = tool.parameters() if tool is not None else ()
         except Exception as error:
             name = clipped(exchange.params.name, 100)
             exchange.connection.complain(logging.ERROR, _UNCHECKED, name, clipped(str(error)))
             return
-        for header in wanted:
-            _compare(header, headers.get(header.name), header.value(arguments))
+        for parameter in wanted:
+            _compare(parameter, headers.get(parameter.header), parameter.value_in(arguments))
 
     def _tools_of(self, exchange: Exchange) -> Catalogue[_Tool]:
         """Return what is known of the tools of the server that speaks a revision."""
@@ -80,28 +77,19 @@ class ParameterHeaders:
         return self._known[revision]
 
 
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,100})?")
 _UNCHECKED: Final = "the headers of calls of tool %s are not checked: %s"
 
 
-def _compare(header: ToolHeader, given: str | None, value: Any) -> None:
-    where = f"{'.'.join(header.path)} in the arguments"
-    try:
-        text = None if value is None else text_of(value)
-    except ValueError as error:
-        raise PeerError(HEADER_MISMATCH, f"{where}: {error}") from None
-    if given is None:
+def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
+    where = f"{'.'.join(parameter.path)} in the arguments"
+    text = None if value is None else parameter.text_of(value)
+    if header is None:
         if text is not None:
-            raise PeerError(HEADER_MISMATCH, f"the header {header.name} is missing, but there is {where}")
+            raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} is missing, but there is {where}")
         return
     try:
-        said = decoded(given)
+        said = decode(header)
     except ValueError as error:
-        raise PeerError(HEADER_MISMATCH, f"the header {header.name}: {error}") from None
-    if text is None or not (said == text or (header.type == "integer" and _is_same_integer(said, value))):
-        raise PeerError(HEADER_MISMATCH, f"the header {header.name} does not say the same as {where}")
-
-
-def _is_same_integer(said: str, value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and _DECIMAL.fullmatch(said) is not None and Decimal(said) == Decimal(value)
+        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} {error}") from None
+    if text is None or not parameter.matches(said, value):
+        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} does not say the same as {where}")
