@@ -10,6 +10,7 @@ from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.bridge import bridge
 from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.http import asgi_app
+from support.http import BOTH
 from support.http_modern import ModernClient, asked, called, modern_client
 from support.http_server import chatty
 
@@ -49,6 +50,7 @@ async def code_of(client: ModernClient, message: Any, **headers: str) -> int:
     ],
     ids=str,
 )
+@pytest.mark.requirement("posts.headers-differ", "posts.headers-decoded", "posts.version-header")
 async def test_standard_headers(headers: dict[str, str], code: int) -> None:
     async with modern_client(asgi_app(chatty("2026-07-28"))) as client:
         assert await code_of(client, called("echo", text="x"), **headers) == code
@@ -151,6 +153,7 @@ ROUTED: list[tuple[dict[str, Any], dict[str, str], int]] = [
 ]
 
 
+@pytest.mark.requirement("posts.arguments-differ")
 @pytest.mark.parametrize("make", [Modern, lambda: bridge(Bridged())], ids=["own", "bridged"])
 async def test_headers_of_arguments(make: Any) -> None:
     async with modern_client(asgi_app(make())) as client:
@@ -192,3 +195,11 @@ async def test_an_annotation_where_none_may_be_is_the_authors_mistake(caplog: py
         for _ in range(2):
             assert await code_of(client, called("wrong", region="north"), mcp_param_region="south") == 0
         assert caplog.text.count("tool wrong are not checked: x-mcp-header is only for parameters") == 1
+
+
+@pytest.mark.requirement("posts.header-names")
+async def test_names_of_headers_in_any_case() -> None:
+    message = called("echo", text="x")
+    names = {"MCP-PROTOCOL-VERSION": "2026-07-28", "mcp-METHOD": "tools/call", "Mcp-Name": "echo", **BOTH}
+    async with modern_client(asgi_app(chatty("2026-07-28"))) as client:
+        assert (await client.http.post("/mcp", json=message, headers=names)).status_code == 200

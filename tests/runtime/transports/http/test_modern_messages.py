@@ -39,6 +39,7 @@ class TestServed:
             assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
             assert MODERN in answer.json()["result"]["supportedVersions"]
 
+    @pytest.mark.requirement("posts.one-endpoint")
     async def test_a_call(self, make: Any) -> None:
         async with modern_client(asgi_app(*make())) as client:
             answer = await client.post(called("echo", text="hello"), x_tenant="tea")

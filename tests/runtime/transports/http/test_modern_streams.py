@@ -29,6 +29,7 @@ SOON = HttpLimits(stream_after=0.05, keepalive=0.1)
 LOGGING = {**meta(), f"{PREFIX}logLevel": "info"}
 
 
+@pytest.mark.requirement("posts.related", "posts.answer")
 async def test_what_belongs_to_a_request_leaves_on_its_stream() -> None:
     async with modern_client(asgi_app(chatty(MODERN))) as client:
         async with client.stream(called("log", said=LOGGING, count=2)) as events:
@@ -49,6 +50,7 @@ async def test_a_stream_that_is_quiet_is_kept_alive() -> None:
         server.gate.set()
 
 
+@pytest.mark.requirement("posts.closing-cancels")
 @pytest.mark.parametrize("after", [0.2, 0.0], ids=["of a stream", "before anything was sent"])
 async def test_closing_the_connection_cancels_the_request(after: float) -> None:
     server = chatty(MODERN)
@@ -153,6 +155,7 @@ class Curious(v.Server):
         return v.CallToolResult(content=[v.TextContent(text=" ".join(words))])
 
 
+@pytest.mark.requirement("posts.no-requests")
 @pytest.mark.parametrize("is_sealed", [False, True], ids=["suspended", "sealed"])
 async def test_answers_come_in_requests_of_their_own(is_sealed: bool) -> None:
     server = Curious()
@@ -171,6 +174,7 @@ async def test_answers_come_in_requests_of_their_own(is_sealed: bool) -> None:
         assert (await client.post(message)).json()["result"]["content"][0]["text"] == "one two"
 
 
+@pytest.mark.requirement("posts.notification", "posts.one-message")
 async def test_a_notification_is_taken_and_passed_over() -> None:
     async with modern_client(asgi_app(chatty(MODERN))) as client:
         told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta()}}
@@ -180,3 +184,10 @@ async def test_a_notification_is_taken_and_passed_over() -> None:
         for wrong in others:
             refused = await client.post(wrong)
             assert refused.status_code == 400 and "error" in refused.json()
+
+
+@pytest.mark.requirement("posts.origin")
+async def test_pages_of_other_origins() -> None:
+    async with modern_client(asgi_app(chatty(MODERN))) as client:
+        for origin, status in (("https://example.com", 403), ("null", 403), ("http://localhost:3000", 200)):
+            assert (await client.post(called("echo"), origin=origin)).status_code == status

@@ -7,6 +7,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.requires import requires
 from mcp_runtime.transports.http import HttpLimits, asgi_app
@@ -129,6 +131,7 @@ FAULTS: Final[Mapping[str, Callable[[Draft], None]]] = dict(
 )
 
 
+@pytest.mark.requirement("posts.bad-meta", "posts.version-unsupported", "posts.method-unknown")
 async def test_the_first_of_two_faults_is_answered() -> None:
     wrong: list[str] = []
     app = asgi_app(Choosy(), limits=HttpLimits(max_message_bytes=MAX_BYTES))
