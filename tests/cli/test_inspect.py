@@ -214,7 +214,7 @@ class TestBadInput:
         assert told in cli("inspect", *arguments, expect=2).err
 
     def test_a_server_that_says_nothing_is_given_up(self, cli: Cli) -> None:
-        command = ("--", sys.executable, "-c", "input(); input()")
+        command = ("--", sys.executable, "-c", "import sys; sys.stdin.read()")
         told = "the server did not answer within 0.5 s"
         assert told in cli("inspect", "--timeout", 0.5, *command, expect=2).err
 

@@ -73,6 +73,7 @@ def inspect(
         visiting = Visit(
             target_of(server),
             said,
+            timeout=timeout,
             revision=revision,
             trace=(lambda record: _tell(traced_text(record, masking))) if trace else None,
             masked=mask,

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_bindgen.ingest.revisions import legacy_revisions
-from mcp_bindgen.live.bindings import packages_of
-from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, refusing, talk
+from mcp_bindgen.live.bindings import packages_of, revisions
+from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, probe_timeout, refusing, talk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,29 +39,29 @@ def list_live(target: Target, *, timeout: float, find_gated: bool = False) -> Li
     """
     return talk(
         target,
-        lambda said: _list_all(target, said, find_gated),
+        lambda said: _list_all(target, said, find_gated, probe_timeout(timeout)),
         timeout=timeout,
         late="did not list its tools",
         failed="the server's tools cannot be listed",
     )
 
 
-async def _list_all(target: Target, said: Said, find_gated: bool) -> Listing:
-    listing = await _list(target, said, declares=True)
+async def _list_all(target: Target, said: Said, find_gated: bool, probe: float) -> Listing:
+    listing = await _list(target, said, probe, declares=True)
     if not find_gated:
         return listing
-    shown = {str(tool.get("name")) for tool in (await _list(target, said, declares=False)).tools}
+    shown = {str(tool.get("name")) for tool in (await _list(target, said, probe, declares=False)).tools}
     gated = frozenset(tool.get("name") for tool in listing.tools if str(tool.get("name")) not in shown)
     return replace(listing, gated=gated)
 
 
-async def _list(target: Target, said: Said, *, declares: bool) -> Listing:
+async def _list(target: Target, said: Said, probe: float, *, declares: bool) -> Listing:
     from mcp_runtime.client import ClientOptions, open_any
     from mcp_runtime.tools import list_tools
 
-    bindings: Sequence[Any] = packages_of(reversed(legacy_revisions()))
+    bindings: Sequence[Any] = packages_of(reversed(revisions()))
     handlers = [refusing(binding, "the tools are only listed") for binding in bindings] if declares else []
-    options = ClientOptions(capabilities=CAPABILITIES) if declares else ClientOptions()
+    options = ClientOptions(capabilities=CAPABILITIES if declares else {}, probe_timeout=probe)
     async with connect(target, said.listen) as peer:
         client = await open_any(
             peer, *(binding.Client for binding in bindings), handlers=handlers, options=options, require=("tools",)

@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 MAX_LINES = 12
 """How many lines are shown when it fails: of its standard error, and on what was wrong with its messages."""
+PROBE_TIMEOUT = 5.0
+"""How many seconds a server has at most to say which era it is of."""
 _REFUSED = -1
 """The error code of a user who refuses sampling (specification, client/sampling)."""
 CAPABILITIES: Mapping[str, Any] = {
@@ -162,6 +164,11 @@ def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncConte
     from mcp_runtime.transports.stdio import connect_stdio
 
     return connect_stdio(*target.words, stderr=listen, env=target.env, cwd=target.cwd)
+
+
+def probe_timeout(timeout: float) -> float:
+    """Return the seconds in which a server must say which era it is of, if it has so many to answer in all."""
+    return min(PROBE_TIMEOUT, timeout / 3)
 
 
 def refusing(binding: Any, why: str) -> Any:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_bindgen.diagnostics import InputError, Location
-from mcp_bindgen.ingest.revisions import legacy_revisions
 from mcp_bindgen.live.arguments import parse_arguments, prompt_arguments
 from mcp_bindgen.live.bindings import packages_of, revisions
-from mcp_bindgen.live.target import CAPABILITIES, Endpoint, Said, Target, connect, refusing
+from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, probe_timeout, refusing
 from mcp_bindgen.tool_clients.kinds import is_object
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ class Visit:
     Args:
         target: the server.
         said: what its lines go to.
+        timeout: seconds for the whole visit.
         revision: the revision to speak; None for the newest that it does.
         trace: is told of every message; None for nobody.
         masked: whether the messages that it is told of have their secrets masked.
@@ -64,17 +64,16 @@ class Visit:
         target: Target,
         said: Said,
         *,
+        timeout: float,
         revision: str | None = None,
         trace: "Callable[[Traced], None] | None" = None,
         masked: bool = True,
     ) -> None:
         self._target = target
         self._said = said
-        wanted = revisions(revision)
-        if isinstance(target, Endpoint) and revision is None:
-            wanted = legacy_revisions()  # The client over HTTP does not ask which era a server is of.
-        self._packages: Sequence[Any] = packages_of(reversed(wanted))
+        self._packages: Sequence[Any] = packages_of(reversed(revisions(revision)))
         self._trace = trace
+        self._probe_timeout = probe_timeout(timeout)
         self._masked = masked
 
     async def look(self) -> Seen:
@@ -165,10 +164,15 @@ class Visit:
         from mcp_runtime.trace import Tracer
 
         handlers = [refusing(package, "nobody is there to be asked") for package in self._packages]
-        options = ClientOptions(name="mcp-bindgen inspect", capabilities=CAPABILITIES)
+        tracer = None
         if self._trace is not None:
             tracer = Tracer(self._trace, keep=0) if self._masked else Tracer(self._trace, masker=None, keep=0)
-            options = ClientOptions(name="mcp-bindgen inspect", capabilities=CAPABILITIES, trace=tracer)
+        options = ClientOptions(
+            name="mcp-bindgen inspect",
+            capabilities=CAPABILITIES,
+            probe_timeout=self._probe_timeout,
+            trace=tracer,
+        )
         clients = [package.Client for package in self._packages]
         async with connect(self._target, self._said.listen) as peer:
             yield await open_any(peer, *clients, handlers=handlers, options=options)
