@@ -12,6 +12,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
 from interop.our_host import HOSTS, Host
@@ -21,10 +22,11 @@ from mcp_bindings import v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.errors import PeerError
+from mcp_runtime.peer import Peer
 from mcp_runtime.protocol.capabilities import declares
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.stub import CallOptions
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.transports.http import connect_http, connect_sse
 from mcp_runtime.transports.stdio import connect_stdio
 
 AnyClient: TypeAlias = v2024_11_05.Client | v2025_03_26.Client | v2025_06_18.Client | v2025_11_25.Client
@@ -305,6 +307,13 @@ def scenarios(driver: Scenarios, revision: str) -> dict[str, Callable[[], Awaita
     return {name: getattr(driver, name) for name in names if offer.since(revision, offer.SCENARIOS_SINCE.get(name, ""))}
 
 
+def connect(command: list[str]) -> AbstractAsyncContextManager[Peer]:
+    """Connect to a server, which is a URL or a command."""
+    if command[0].startswith("http://"):
+        return connect_sse(command[0]) if command[0].endswith("/sse") else connect_http(command[0])
+    return connect_stdio(*command)
+
+
 async def play(revision: str, command: list[str]) -> AsyncIterator[Json]:
     """Start the server and go through the scenarios; a failed one does not end the others."""
     host = HOSTS[revision]()
@@ -314,9 +323,7 @@ async def play(revision: str, command: list[str]) -> AsyncIterator[Json]:
     options = ClientOptions(
         name=offer.CLIENT_NAME, version=offer.CLIENT_VERSION, roots=[root], capabilities=capabilities
     )
-    # A server is a URL or a command.
-    connect = connect_http(command[0]) if command[0].startswith("http://") else connect_stdio(*command)
-    async with connect as peer:
+    async with connect(command) as peer:
         client: AnyClient = await PACKAGES[revision].Client.open(peer, handlers=host, options=options)
         driver = Scenarios(client, host)
         for name, scenario in scenarios(driver, revision).items():

@@ -1,6 +1,6 @@
 """Our server of the interop tests: one program that speaks four revisions and offers one of everything.
 
-    python -m interop.our_server [--only REVISION] [--http]        # in tests/
+    python -m interop.our_server [--only REVISION] [--http | --sse]        # in tests/
 
 What the revisions share is written once, in `Everything`, with the models of whatever revision the client speaks; that
 costs the static types, which a server of one revision has. At the end a class per revision joins it to its bindings.
@@ -275,12 +275,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", metavar="REVISION")
     parser.add_argument("--http", action="store_true", help="serve over HTTP, and print the URL")
+    parser.add_argument("--sse", action="store_true", help="serve over HTTP+SSE, and print the URL")
     given = parser.parse_args()
     only = given.only
     servers = (Everything20241105(), Everything20250326(), Everything20250618(), Everything20251125())
     wanted = [server for server in servers if only in (None, server.revision)]
-    if given.http:
-        serve_http(*wanted, port=0, grace=1, started=lambda url: print(f"{url}/mcp", flush=True))
+    if given.http or given.sse:
+        path = "/sse" if given.sse else "/mcp"
+        serve_http(*wanted, port=0, sse="/sse", grace=1, started=lambda url: print(f"{url}{path}", flush=True))
     else:
         serve_stdio(*wanted)
 

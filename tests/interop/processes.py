@@ -110,9 +110,16 @@ def _seen(printed: str) -> dict[str, Any]:
     return {line["scenario"]: line.get("saw", f"failed: {line.get('failed')}") for line in lines}
 
 
-def outcomes_over_http(client: Side, server: Side, revision: str) -> dict[str, Any]:
-    """Let a client go through its scenarios at a server that is reached over HTTP; returns what `outcomes` does."""
-    return _over_http(client.client_command(revision), server.server_command("--http"))
+def outcomes_over_http(client: Side, server: Side, revision: str, transport: str = "http") -> dict[str, Any]:
+    """Let a client go through its scenarios at a server that is reached over HTTP; returns what `outcomes` does.
+
+    Args:
+        client: whose client it is.
+        server: whose server it is.
+        revision: the revision that both are expected to speak.
+        transport: "http" for Streamable HTTP, "sse" for HTTP+SSE.
+    """
+    return _over_http(client.client_command(revision), server.server_command(f"--{transport}"))
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The scenarios of the matrix once more, over Streamable HTTP: ours and the official Python SDK's, both ways."""
+"""The scenarios of the matrix once more, over both transports of HTTP: ours and the Python SDK, both ways."""
 
 import itertools
 from typing import Any
@@ -24,3 +24,9 @@ TALKS = [
 def test_client_sees_what_the_server_offers(client: Side, server: Side, revision: str) -> None:
     wanted: dict[str, Any] = expected(revision, tasks=client.tasks and server.tasks)
     assert outcomes_over_http(client, server, revision) == wanted
+
+
+@pytest.mark.parametrize(("client", "server", "revision"), TALKS)
+def test_client_sees_the_same_over_http_sse(client: Side, server: Side, revision: str) -> None:
+    wanted: dict[str, Any] = expected(revision, tasks=client.tasks and server.tasks)
+    assert outcomes_over_http(client, server, revision, "sse") == wanted

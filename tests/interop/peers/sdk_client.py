@@ -17,6 +17,7 @@ import anyio
 import offer
 import sdk
 from mcp import ClientSession, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from offer import Json
@@ -334,7 +335,7 @@ def scenarios(driver: Scenarios, revision: str) -> dict[str, Callable[[], Awaita
 def connect(command: list[str]) -> Any:
     """Connect to a server, which is a URL or a command."""
     if command[0].startswith("http://"):
-        return streamable_http_client(command[0])
+        return sse_client(command[0]) if command[0].endswith("/sse") else streamable_http_client(command[0])
     return stdio_client(StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ)))
 
 

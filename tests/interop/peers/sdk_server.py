@@ -1,6 +1,6 @@
 """A server written with the official SDK, of either generation, that offers what `offer` lists.
 
-python sdk_server.py [--only REVISION] [--http]
+python sdk_server.py [--only REVISION] [--http | --sse]
 """
 
 import argparse
@@ -14,6 +14,7 @@ import mcp.server.stdio
 import offer
 import sdk
 import uvicorn
+from mcp.server.sse import SseServerTransport
 from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from offer import Json
@@ -250,11 +251,29 @@ async def serve_http(server: Any) -> None:
         await uvicorn.Server(config).serve([listener])
 
 
+async def serve_sse(server: Any) -> None:
+    """Serve over HTTP+SSE until the process is ended."""
+    transport = SseServerTransport("/messages")
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}/sse", flush=True)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/messages":
+            await transport.handle_post_message(scope, receive, send)
+            return
+        async with transport.connect_sse(scope, receive, send) as (reading, writing):
+            await server.server.run(reading, writing, server.initialization())
+
+    config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
+    await uvicorn.Server(config).serve([listener])
+
+
 async def main() -> None:
     """Serve until the client closes the pipe."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", metavar="REVISION")
     parser.add_argument("--http", action="store_true", help="serve over HTTP, and print the URL")
+    parser.add_argument("--sse", action="store_true", help="serve over HTTP+SSE, and print the URL")
     given = parser.parse_args()
     if only := given.only:
         sdk.allow_only(only)
@@ -279,6 +298,9 @@ async def main() -> None:
     server.notified("notifications/roots/list_changed", mine.roots_changed)
     if given.http:
         await serve_http(server)
+        return
+    if given.sse:
+        await serve_sse(server)
         return
     async with mcp.server.stdio.stdio_server() as (reading, writing):
         await server.server.run(reading, writing, server.initialization())
