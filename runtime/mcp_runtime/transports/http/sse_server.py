@@ -62,7 +62,8 @@ class SseApp:
         principal: Callable[[Scope], str | None] | None,
         limits: HttpLimits,
     ) -> None:
-        revisions_of(servers)
+        if not revisions_of(servers).legacy:
+            raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
         self.sessions: dict[str, SseSession] = {}
         self.is_stopping = False
         self._servers = servers

@@ -52,8 +52,9 @@ async def test_a_revision_that_is_not_spoken_is_answered_with_the_newest() -> No
 def test_a_server_of_the_modern_era_has_no_handshake() -> None:
     class Modern(v2026_07_28.Server): ...
 
-    with pytest.raises(ValueError, match="has no handshake"):
+    with pytest.raises(ValueError, match="none of these servers speaks one"):
         sse_app(Modern())
+    sse_app(Modern(), chatty(NEWEST))
     with pytest.raises(ValueError, match="no server"):
         sse_app()
 
