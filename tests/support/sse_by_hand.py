@@ -70,5 +70,5 @@ class ByHand:
         if message.get("method") == "notifications/initialized":
             return Response(status_code=202)
         if self.status == 202 and "id" in message:
-            self.answer(message["id"])
+            self.answer(message["id"], content=[])
         return Response(self.body, status_code=self.status)

@@ -39,7 +39,7 @@ class SseClientTransport:
 
     A GET opens the stream that the server's messages arrive on, and every message of the client is posted to the
     endpoint that the first event names. The stream is the session: it cannot be resumed, so its end is that of the
-    connection.
+    connection. A client that tried Streamable HTTP in vain learns from `start` whether the server speaks this instead.
 
     Args:
         url: where the server's stream is: ``https://example.com/sse``.
@@ -197,7 +197,9 @@ class SseClientTransport:
             said = error_of(refused.body)
             self._lose(id_, TransportError(f"{refused}: {clipped(said)}") if said else refused)
         except Exception as error:
-            self._lose(id_, _reason_for(error))
+            # Some servers hold the POST of a request until they have answered that on the stream.
+            if not isinstance(error.__cause__, httpx2.ReadTimeout):
+                self._lose(id_, _reason_for(error))
 
     async def _send_in_order(self) -> None:
         """Post what has an order: the next message leaves when the server has taken this one."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.transport import Identifying, Receiver
-from mcp_runtime.protocol.outcome import Outcome
+from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
 from mcp_runtime.transports.http.asgi import Headers, TooLarge
 from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
@@ -78,9 +78,15 @@ class SseSession:
         return self.stream.headers
 
     async def take(self, body: bytes) -> Outcome:
-        """Take a message, as soon as the client has read enough of what it was sent before."""
+        """Take a message, as soon as the client has read enough of what it was sent before.
+
+        A message that is refused counts as accepted if its sender hears of that on the stream.
+        """
         await self._readable.wait()
-        return self._receiver.message_received(body, self)
+        sent = self.stream.last
+        outcome = self._receiver.message_received(body, self)
+        is_told = self.stream.last > sent and outcome.verdict is not Verdict.MALFORMED
+        return ACCEPTED if is_told else outcome
 
     def skip(self, refusal: TooLarge) -> None:
         """Learn that a message was too large to read; its sender hears of it on the stream."""

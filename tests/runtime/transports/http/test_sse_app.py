@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 
 from mcp_bindings import v2026_07_28
 from mcp_runtime.transports.http import HttpLimits, sse_app
-from support.http import call, raw_client, request, served
+from support.http import call, hello, raw_client, request, served
 from support.http_server import chatty
 from support.sse import sse_client, sse_stream
 from support.stdio_peers import eventually
@@ -127,6 +127,17 @@ async def test_refused_request(
         sent = {"content-type": "application/json", **headers}
         answer = await client.http.request(method, f"/sse{query}", headers=sent, content=b"{}")
         assert (answer.status_code, answer.headers.get("allow")) == (status, allowed)
+
+
+async def test_a_request_that_is_refused_hears_of_it_on_the_stream() -> None:
+    async with sse_client(sse_app(chatty(NEWEST))) as client:
+        early = await client.ask(call("echo"))
+        assert (early["id"], early["error"]["code"]) == (1, -32600)
+        await client.shake_hands(NEWEST)
+        again = await client.ask(request("initialize", hello(NEWEST), "again"))
+        assert (again["id"], again["error"]["code"]) == ("again", -32600)
+        modern = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+        assert (await client.ask(request("server/discover", modern)))["error"]["code"] == -32600
 
 
 async def test_a_session_is_its_principals() -> None:

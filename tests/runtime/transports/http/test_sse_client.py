@@ -321,6 +321,17 @@ async def test_a_cancellation_follows_its_request() -> None:
     assert [message["method"] for _, message in peer.posted[2:]] == ["tools/call", "notifications/cancelled"]
 
 
+async def test_a_post_may_be_held_until_its_request_is_answered() -> None:
+    peer = ByHand(ENDPOINT)
+    peer.delays["tools/call"] = 0.9
+    async with talking(peer, read_timeout=0.5) as client:
+        waiting = asyncio.create_task(client.call_tool(name="slow"))
+        for _ in range(8):
+            await asyncio.sleep(0.1)
+            peer.send(": still there\n\n")
+        assert (await waiting).content == []
+
+
 async def test_a_message_that_is_too_large_ends_the_connection() -> None:
     async with opened(max_message_bytes=100_000) as talk:
         with pytest.raises(ConnectionClosed, match="exceeded the 100000 byte limit"):
