@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
@@ -12,9 +12,12 @@ import pytest
 
 from interop.peers import offer
 from interop.processes import OURS, PEERS, SDK1, SDK2, TESTS, Side, interpreter
+from mcp_bindings import v2024_11_05
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions
-from mcp_runtime.transports.http import connect_http
+from mcp_runtime.errors import ConnectionClosed
+from mcp_runtime.peer import Peer
+from mcp_runtime.transports.http import connect_http, connect_sse
 from support.cutting import Proxy, cutting
 from support.talk import bindings
 
@@ -48,24 +51,32 @@ class Site:
     def __init__(self, stack: AsyncExitStack, server: Side) -> None:
         self._stack = stack
         self._server = server
+        self._path = ""
         self._process: Process | None = None
         self.proxy: Proxy
 
-    async def open(self) -> str:
+    async def open(self, path: str = "/mcp") -> str:
         """Start the server; returns the URL of the proxy."""
+        self._path = path
         self.proxy = await self._stack.enter_async_context(cutting(await self._start()))
-        return f"{self.proxy.url}/mcp"
+        return f"{self.proxy.url}{path}"
+
+    def kill(self) -> None:
+        """Kill the server."""
+        assert self._process is not None
+        self._process.kill()
 
     async def restart(self) -> None:
         """Kill the server, and start another that knows nothing of the first."""
         assert self._process is not None
-        self._process.kill()
+        self.kill()
         await self._process.wait()
         self.proxy.lead_to(await self._start())
         self.proxy.cut()
 
     async def _start(self) -> str:
-        self._process = await self._stack.enter_async_context(running(*self._server.server_command("--http")))
+        option = "--sse" if self._path == "/sse" else "--http"
+        self._process = await self._stack.enter_async_context(running(*self._server.server_command(option)))
         return await line_of(self._process)
 
 
@@ -97,6 +108,32 @@ async def test_our_client_resumes_a_stream_and_renews_a_session(server: Side, re
         assert (await client.call_tool(name="add", arguments={"a": 1, "b": 2})).content[0].text == "3"
         # Subscribed in the new session too, which the caller knows nothing of.
         assert (await heard(client, updates)).uri == URI
+
+
+@pytest.mark.parametrize("server", [SDK1, SDK2, OURS], ids=lambda side: side.name)
+async def test_our_client_learns_that_a_stream_of_http_sse_is_over(server: Side) -> None:
+    async with AsyncExitStack() as stack:
+        site = Site(stack, server)
+        url = await site.open("/sse")
+        for end in (site.proxy.cut, site.kill):
+            async with connect_sse(url) as peer:
+                await ends_with_its_stream(peer, end)
+
+
+async def ends_with_its_stream(peer: Peer, end: Callable[[], None]) -> None:
+    """Let a stream end in the middle of a call, which fails at once."""
+    client = await v2024_11_05.Client.open(peer, options=ClientOptions(timeout=15))
+    begun = asyncio.Event()
+
+    def report(progress: float, total: float | None, message: str | None) -> None:
+        begun.set()
+
+    options = CallOptions(progress=report)
+    slow = asyncio.create_task(client.call_tool(name="slowly", arguments={"seconds": 9}, options=options))
+    await asyncio.wait_for(begun.wait(), 10)
+    end()
+    with pytest.raises(ConnectionClosed, match="/sse"):
+        await asyncio.wait_for(slow, 5)
 
 
 async def heard(client: Any, updates: Any) -> Any:
