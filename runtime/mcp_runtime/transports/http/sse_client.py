@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Unpack
 
 import httpx2
@@ -232,12 +233,14 @@ class SseClientTransport:
     async def _post(self, message: bytes) -> None:
         assert self._messages is not None
         async with self._messages.request("POST", message, accept="*/*") as response:
-            # What it says has no meaning, but a connection is only used again if its answer was read.
+            # The message was taken. What the answer says has no meaning, but only if it is read is the connection used
+            # again.
             size = 0
-            async for part in response.aiter_bytes():
-                size += len(part)
-                if size > MAX_ERROR_BYTES:
-                    return
+            with suppress(httpx2.HTTPError):
+                async for part in response.aiter_bytes():
+                    size += len(part)
+                    if size > MAX_ERROR_BYTES:
+                        return
 
 
 def _reason_for(error: Exception) -> TransportError:
