@@ -236,9 +236,12 @@ async def test_a_request_that_was_taken_outlives_the_connection_of_its_post() ->
     async with served(app) as url, connect_sse(f"{url}/a/sse") as reached:
         client = await v2024_11_05.Client.open(reached, options=ClientOptions(timeout=10))
         await client.ping()
-        is_cutting = True
-        await client.ping()
+        is_cutting, peer.status = True, 200  # a status by which it does not answer by itself
+        waiting = asyncio.create_task(client.ping())
         await taken.wait()
+        await asyncio.sleep(0.1)
+        peer.answer(peer.posted[-1][1]["id"])
+        await waiting
         await reached.aclose()
 
 
