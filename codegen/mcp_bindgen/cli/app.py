@@ -1,6 +1,6 @@
 """The commands and their help."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -8,6 +8,7 @@ from mcp_bindgen.cli.bridge import bridge
 from mcp_bindgen.cli.diff import diff
 from mcp_bindgen.cli.errata import errata
 from mcp_bindgen.cli.generate import generate
+from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.impact import impact
 from mcp_bindgen.cli.inspect import inspect
 from mcp_bindgen.cli.migrate import migrate
@@ -23,30 +24,79 @@ from mcp_bindgen.cli.verify import verify
 
 app = typer.Typer(
     name="mcp-bindgen",
-    help="Write typed Python bindings for revisions of the Model Context Protocol.",
+    cls=CommandGroup,
+    help="Typed Python bindings, servers and clients for the Model Context Protocol.",
+    epilog=more("mcp-bindgen generate 2025-11-25 --out src --package acme.mcp", "README.md"),
     no_args_is_help=True,
     # Plain help and plain usage errors: what the user typed is not read as markup.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("generate")(generate)
-app.command("list")(list_revisions)
-app.command("show")(show)
-app.command("verify")(verify)
-app.command("errata")(errata)
-app.command("diff")(diff)
-app.command("impact")(impact)
-app.command("migrate")(migrate)
-app.command("rules")(rules)
-# Its arguments are parsed where it runs without this extra, too.
-forwarded = {"allow_extra_args": True, "ignore_unknown_options": True}
-app.command("run", context_settings=forwarded, add_help_option=False)(run_server)
-app.command("bridge")(bridge)
-app.command("inspect", cls=StartsCommand)(inspect)
-app.command("proxy", cls=StartsCommand)(proxy)
-app.command("validate")(validate)
-app.add_typer(tools, name="tools")
+
+
+_README, _INSPECT, _IMPACT = "README.md", "docs/inspect.md", "docs/impact.md"
+_READINGS = "docs/decisions/0001-two-readings-one-structure.md"
+# This command also works without the extra, so it parses its own arguments.
+_FORWARDED: dict[str, Any] = {
+    "context_settings": {"allow_extra_args": True, "ignore_unknown_options": True},
+    "add_help_option": False,
+}
+
+bindings = Task(app=app, title="Bindings")
+bindings.add(
+    generate, "Generate the bindings of revisions.", "generate 2025-11-25 --out src --package acme.mcp", _README
+)
+bindings.add(list_revisions, "List the released revisions.", "list", _README)
+bindings.add(show, "Show a method or a definition.", "show tools/call --revision 2025-11-25", _README)
+bindings.add(
+    verify,
+    "Compare a shipped revision with an official schema.",
+    "verify 2025-11-25 --against schema.json",
+    _READINGS,
+)
+bindings.add(errata, "List where schema.json contradicts schema.ts.", "errata 2026-07-28", _READINGS)
+
+changes = Task(app=app, title="Changes")
+changes.add(diff, "Show what breaks between two revisions.", "diff 2025-06-18 2025-11-25 --all", "docs/diff.md")
+changes.add(rules, "List the rules of diff.", "rules property-removed-optional", "docs/rules.md")
+changes.add(
+    impact,
+    "List the lines of your code that a change affects.",
+    "impact src --from 2025-11-25 --to 2026-07-28",
+    _IMPACT,
+)
+changes.add(migrate, "Write a migration guide.", "migrate 2025-11-25 2026-07-28 --output MIGRATING.md", _IMPACT)
+changes.add(
+    bridge,
+    "Show how messages are translated between revisions.",
+    "bridge 2025-11-25 2026-07-28",
+    "docs/bridging.md",
+)
+
+servers = Task(app=app, title="Servers")
+servers.add(run_server, "Serve an App or a Server from a Python file.", "run server.py", "docs/app.md", **_FORWARDED)
+servers.add(
+    inspect,
+    "Show what a server offers, or call a tool.",
+    "inspect --call sum a=1 b=2 -- python server.py",
+    _INSPECT,
+    cls=StartsCommand,
+)
+servers.add(validate, "Show which revisions accept a message.", "validate session.log", _INSPECT)
+servers.add(
+    proxy,
+    "Report broken messages between a client and a server.",
+    "proxy --log report.txt -- python server.py",
+    _INSPECT,
+    cls=StartsCommand,
+)
+app.add_typer(
+    tools,
+    name="tools",
+    short_help="Generate typed clients for tools, and check them in CI.",
+    rich_help_panel=servers.title,
+)
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,4 +113,4 @@ def options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Write typed Python bindings for revisions of the Model Context Protocol."""
+    """Typed Python bindings, servers and clients for the Model Context Protocol."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_bindgen.cli.options import QuietOption, StrictOption, VerboseOption
+from mcp_bindgen.cli.options import QuietOption, StrictOption, VerboseOption, complete_revision
 from mcp_bindgen.cli.output import answer, answer_verbatim, in_color, report, write_file
 from mcp_bindgen.diagnostics import Diagnostics, refuse_endless_chains
 from mcp_bindgen.diff.report.options import Options, Peer, Role
@@ -66,8 +66,13 @@ class ViewOption(StrEnum):
 
 def diff(
     *,
-    old: Annotated[str, typer.Argument(help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.")],
-    new: Annotated[str, typer.Argument(help="The same, for the other side.")],
+    old: Annotated[
+        str,
+        typer.Argument(
+            help="A revision, a schema.json or schema.ts, or COMMIT:PATH in git.", autocompletion=complete_revision
+        ),
+    ],
+    new: Annotated[str, typer.Argument(help="The same, for the other side.", autocompletion=complete_revision)],
     everything: Annotated[
         bool, typer.Option("--all", help="Show changes of no consequence too, and the messages that prove a break.")
     ] = False,

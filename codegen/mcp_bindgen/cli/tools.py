@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcp_bindgen.cli.diff import FailOn, ReportFormat, publish, read_baseline_file
+from mcp_bindgen.cli.help import CommandGroup, Task, more
 from mcp_bindgen.cli.options import FormatOption, QuietOption, VerboseOption
 from mcp_bindgen.cli.output import (
     Format,
@@ -46,14 +47,17 @@ if TYPE_CHECKING:
     from mcp_bindgen.tool_clients.contract import Contract
     from mcp_bindgen.tool_clients.servers import Server
 
+_PAGE = "docs/tools.md"
+
 tools = typer.Typer(
+    cls=CommandGroup,
+    epilog=more("mcp-bindgen tools list -- python server.py", _PAGE),
     help="Write typed clients for the tools of servers, and say what a change of them breaks.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 
-@tools.command("generate")
 def generate(
     *,
     command: CommandArgument = None,
@@ -105,7 +109,6 @@ def generate(
     raise typer.Exit(int(check and any(each.changed for each in made)))
 
 
-@tools.command("list")
 def list_(
     *,
     command: CommandArgument = None,
@@ -136,7 +139,6 @@ def list_(
         report(diagnostics, verbose=verbose)
 
 
-@tools.command("check")
 def check(
     *,
     command: CommandArgument = None,
@@ -189,6 +191,14 @@ def check(
     if not quiet:
         report(diagnostics, verbose=verbose)
     raise typer.Exit(int(fails))
+
+
+task = Task(app=tools, prefix="mcp-bindgen tools")
+task.add(
+    generate, "Write a typed client and the lock file.", "generate --out src/my_tools.py -- python server.py", _PAGE
+)
+task.add(list_, "List the tools of a server with their arguments.", "list -- python server.py", _PAGE)
+task.add(check, "Check servers against their lock files.", "check --lock tools.lock.json -- python server.py", _PAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

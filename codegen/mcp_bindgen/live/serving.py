@@ -25,7 +25,12 @@ def serve_file(arguments: Sequence[str]) -> int:
     Args:
         arguments: those of the command.
     """
-    parser = argparse.ArgumentParser(prog="mcp-bindgen run", description="Serve an App or a Server over stdio or HTTP.")
+    parser = argparse.ArgumentParser(
+        prog="mcp-bindgen run",
+        description="Serve an App or a Server that a Python file defines, over stdio or HTTP.",
+        epilog="Example:  mcp-bindgen run server.py --http --port 8000\nSee also: docs/app.md",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("target", metavar="FILE[:NAME]", help="a Python file, and the variable if it defines several")
     parser.add_argument("--http", action="store_true", help="serve over HTTP (extra: mcp-bindgen[http])")
     parser.add_argument("--host", help="address to listen on with --http (default: 127.0.0.1)")

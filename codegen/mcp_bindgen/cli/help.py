@@ -1,0 +1,66 @@
+"""The layout of help: commands grouped by task, and at the end of each page an example and the documentation."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from typer import Typer
+from typer.core import TyperGroup
+
+_LABEL_WIDTH = 10
+
+
+def more(example: str, page: str) -> str:
+    """Return the end of a help page: a command line, and a page of the documentation as a path in the repository."""
+    return f"\b\nExample:  {example}\nSee also: {page}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """The commands that serve one task.
+
+    Attributes:
+        app: where the commands belong.
+        prefix: the words in front of the name of each command.
+        title: what the help of the whole tool calls the task; without one the group is not divided by tasks.
+    """
+
+    app: Typer
+    prefix: str = "mcp-bindgen"
+    title: str | None = None
+
+    def add(self, function: Callable[..., None], summary: str, example: str, page: str, **options: Any) -> None:
+        """Add a command.
+
+        Args:
+            function: what it does.
+            summary: its line in the help of the whole tool.
+            example: its name and arguments, as somebody types them.
+            page: a page of the documentation, as a path in the repository.
+            options: further options of `Typer.command`.
+        """
+        end = more(f"{self.prefix} {example}", page)
+        name = example.split(maxsplit=1)[0]
+        self.app.command(name, short_help=summary, epilog=end, rich_help_panel=self.title, **options)(function)
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands whose help fits a screen: a line for each command, and one for all options."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, with the task of each group in front, and then the options."""
+        formatter.write_paragraph()
+        for line in self._commands(ctx):
+            formatter.write(f"{line}\n")
+        formatter.write_paragraph()
+        options = (max(param.opts, key=len) for param in self.get_params(ctx))
+        formatter.write(f"  {'Options':{_LABEL_WIDTH}}{', '.join(options)}\n")
+
+    def _commands(self, ctx: Any) -> Iterator[str]:
+        found: list[Any] = [self.get_command(ctx, name) for name in self.list_commands(ctx)]
+        width = max(len(command.name) for command in found) + 2
+        for title, commands in groupby(found, key=lambda command: command.rich_help_panel):
+            for number, command in enumerate(commands):
+                label = "" if number else title or "Commands"
+                yield f"  {label:{_LABEL_WIDTH}}{command.name:{width}}{command.short_help}"

@@ -1,0 +1,87 @@
+"""Completion in a bash that has installed it as a user does."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcp_bindgen.diff.rules import CATALOGUE
+from mcp_bindgen.ingest.revisions import released
+
+RULES = [rule.id for rule in CATALOGUE]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder whose .bashrc loads the completion."""
+    folder = tmp_path_factory.mktemp("home")
+    done = bash("mcp-bindgen --install-completion\nexit $?", folder)
+    assert done.returncode == 0, done.stderr
+    assert "bash completion installed" in done.stdout
+    return folder
+
+
+def bash(script: str, home: Path) -> "subprocess.CompletedProcess[str]":
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.defpath])
+    variables = {"HOME": str(home), "PATH": path, "TERM": "dumb"}
+    command = ["bash", "--noprofile", "--norc", "-c", script]
+    return subprocess.run(command, env=variables, cwd=home, capture_output=True, text=True, check=False, timeout=60)
+
+
+def completed(home: Path, *words: str) -> list[str]:
+    """Return what bash offers for the last word of a command line."""
+    line = " ".join(words)
+    quoted = " ".join(f"'{word}'" for word in words)
+    done = bash(
+        "source ~/.bashrc\n"
+        f"COMP_WORDS=({quoted}) COMP_CWORD={len(words) - 1}"
+        f" COMP_LINE='{line}' COMP_POINT={len(line)}\n"
+        "read -r _ _ _ _ function _ < <(complete -p mcp-bindgen)\n"
+        '"$function" mcp-bindgen\n'
+        'printf "%s\\n" "${COMPREPLY[@]}"',
+        home,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("generate", ""),
+        ("generate", "2024-11-05", "2025-0"),
+        ("diff", "2025"),
+        ("diff", "2024-11-05", "2025"),
+        ("impact", "src", "--from", ""),
+        ("impact", "src", "--to", ""),
+        ("migrate", "2025-06-18", "2026"),
+        ("bridge", ""),
+        ("verify", ""),
+        ("errata", ""),
+        ("show", "Tool", "--revision", "2025-1"),
+        ("inspect", "--revision", ""),
+        ("validate", "x.log", "--revision", ""),
+    ],
+    ids=" ".join,
+)
+def test_revisions(home: Path, words: tuple[str, ...]) -> None:
+    expected = [name for name in released() if name.startswith(words[-1])]
+    assert expected and completed(home, "mcp-bindgen", *words) == expected
+
+
+@pytest.mark.parametrize("start", ["", "property-", "capability-"])
+def test_rules(home: Path, start: str) -> None:
+    expected = [rule for rule in RULES if rule.startswith(start)]
+    assert expected and completed(home, "mcp-bindgen", "rules", start) == expected
+
+
+def test_commands(home: Path) -> None:
+    assert completed(home, "mcp-bindgen", "ge") == ["generate"]
+    assert completed(home, "mcp-bindgen", "tools", "") == ["generate", "list", "check"]
+
+
+def test_where_no_revision_fits_bash_completes_files(home: Path) -> None:
+    assert completed(home, "mcp-bindgen", "diff", "schema.j") == []
+    assert "-o default" in bash("source ~/.bashrc\ncomplete -p mcp-bindgen", home).stdout

@@ -1,0 +1,58 @@
+"""Help: every page has an example that parses and a page of the documentation that exists, and fits a terminal."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from mcp_bindgen.cli.app import app
+from support.command import Cli
+from support.documents import ROOT
+
+
+def commands(command: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Iterate over a command and those below it, each with the words that call it."""
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, *path, name)
+
+
+ALL = dict(commands(get_command(app)))
+
+
+@pytest.fixture(autouse=True)
+def of_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_help_ends_with_an_example_and_a_page(cli: Cli, path: tuple[str, ...]) -> None:
+    lines = cli(*path, "--help").out.splitlines()
+    example, page = (line.strip() for line in lines[-2:])
+    assert page.startswith("See also: ")
+    assert (ROOT / page.removeprefix("See also: ")).is_file()
+    assert example.startswith(" ".join(["Example:  mcp-bindgen", *path]))
+    words = shlex.split(example)[2:]
+    # Parses the example as a call of the command that it names, which need not be the one with the help: the whole
+    # tool has the example of a command.
+    named = next(found for found in sorted(ALL, key=len, reverse=True) if tuple(words[: len(found)]) == found)
+    assert named
+    ALL[named].make_context(named[-1], words[len(named) :])
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_no_line_is_wider_than_the_terminal(cli: Cli, path: tuple[str, ...]) -> None:
+    assert [line for line in cli(*path, "--help").out.splitlines() if len(line) > 80] == []
+
+
+def test_the_help_of_the_whole_tool_fits_a_screen(cli: Cli) -> None:
+    lines = cli("--help").out.splitlines()
+    assert len(lines) <= 24
+    assert [line for line in lines if line.endswith("...") and not line.startswith("Usage")] == []
+    for path, command in ALL.items():
+        if len(path) == 1:
+            assert any(f" {path[0]} " in line and command.short_help in line for line in lines)
+    for task in {command.rich_help_panel for path, command in ALL.items() if len(path) == 1}:
+        assert sum(line.startswith(f"  {task} ") for line in lines) == 1
