@@ -1,5 +1,6 @@
 """A client of the audited server; the server's audit appears on standard error."""
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -24,4 +25,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(main())

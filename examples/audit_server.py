@@ -1,5 +1,6 @@
 """A server with a middleware of its own: it writes down who did what, how long that took and how it ended."""
 
+import argparse
 import sys
 import time
 from typing import Any
@@ -53,4 +54,5 @@ class Vault(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Vault())

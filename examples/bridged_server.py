@@ -4,6 +4,8 @@ In its handler nothing tells which revision the client speaks. A client of 2026-
 its call, one of the legacy era as a request of the server's own.
 """
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     BooleanSchema,
     CallToolRequestParams,
@@ -39,4 +41,5 @@ class Theatre(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(bridge(Theatre()))

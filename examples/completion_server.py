@@ -3,6 +3,8 @@
 What was chosen before narrows what comes next: the files that are offered are those of the language.
 """
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     CompleteRequestParams,
     CompleteResult,
@@ -75,4 +77,5 @@ class Completing(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Completing())

@@ -3,6 +3,7 @@
 python examples/debugging_client.py "KeyError: 'tea'" "turned it off; turned it on"
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from mcp_runtime.transports.stdio import connect_stdio
 SERVER = Path(__file__).with_name("debugging_server.py")
 
 
-async def main(error: str = "KeyError: 'tea'", tried: str = "") -> None:
+async def main(error: str, tried: str) -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, require=["prompts"])
         prompt = await client.get_prompt(name="debug-error", arguments={"error": error, "tried": tried})
@@ -23,4 +24,7 @@ async def main(error: str = "KeyError: 'tea'", tried: str = "") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("error", nargs="?", default="KeyError: 'tea'")
+    parser.add_argument("tried", nargs="?", default="")
+    asyncio.run(main(**vars(parser.parse_args())))

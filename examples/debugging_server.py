@@ -4,6 +4,8 @@ Where a single question gets a single guess, turns that are there already make a
 to ask before it answers, and to look at one cause at a time.
 """
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     Context,
     GetPromptRequestParams,
@@ -62,4 +64,5 @@ class Debugger(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Debugger())

@@ -3,6 +3,7 @@
 Run it in a terminal: python examples/elicitation_client.py
 """
 
+import argparse
 import asyncio
 import sys
 import webbrowser
@@ -118,15 +119,17 @@ async def call(client: Client, person: Person, tool: str) -> CallToolResult | No
     return None
 
 
-async def main(*tools: str) -> None:
+async def main(tools: list[str]) -> None:
     person = Person()
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, handlers=person)
-        for tool in tools or ("tea", "cellar"):
+        for tool in tools:
             result = await call(client, person, tool)
             blocks = result.content if result else []
             print(f"{tool}:", *(block.text for block in blocks if isinstance(block, TextContent)))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tools", nargs="*", default=["tea", "cellar"])
+    asyncio.run(main(**vars(parser.parse_args())))

@@ -1,5 +1,6 @@
 """A server that asks people: in a form how they want their tea, and on a web page of its own for a secret."""
 
+import argparse
 import asyncio
 from html import escape
 from typing import Any
@@ -106,4 +107,5 @@ def _said(text: str, **more: Any) -> CallToolResult:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Kitchen())

@@ -3,6 +3,7 @@
 python examples/eras_client.py [legacy | modern]
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -62,5 +63,6 @@ async def main(era: Era) -> None:
 
 
 if __name__ == "__main__":
-    chosen: dict[str, Era] = {"legacy": "legacy", "modern": "modern"}
-    asyncio.run(main(chosen.get(sys.argv[-1], "auto")))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("era", nargs="?", choices=("auto", "legacy", "modern"), default="auto")
+    asyncio.run(main(**vars(parser.parse_args())))

@@ -3,6 +3,7 @@
 In 2025-11-25 the question is a request of the server's, in 2026-07-28 part of a result. The handlers read the same.
 """
 
+import argparse
 from typing import Any
 
 from mcp_bindings import v2025_11_25 as legacy
@@ -65,4 +66,5 @@ class Modern(modern.Server):
 SERVERS = (Legacy(), Modern())
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(*SERVERS)

@@ -3,6 +3,7 @@
 python examples/gateway_client.py [new]
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -57,4 +58,6 @@ async def main(*, is_new: bool) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(is_new=sys.argv[1:] == ["new"]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("direction", nargs="?", choices=("old", "new"), default="old")
+    asyncio.run(main(is_new=parser.parse_args().direction == "new"))

@@ -6,8 +6,8 @@ It is written once, for 2025-11-25. Both of its sides are bridged, so that a cli
 python examples/gateway_proxy.py COMMAND [ARGUMENT ...]        # the command that starts the server
 """
 
+import argparse
 import asyncio
-import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -97,14 +97,17 @@ def ask(
     return target.request(method, params, CallOptions(progress=progress) if wants else None)
 
 
-async def main(command: list[str]) -> None:
+async def main(command: str, arguments: list[str]) -> None:
     back = Upstream()
     abilities: dict[str, Any] = {"sampling": {}, "elicitation": {}, "roots": {"listChanged": True}}
     options = ClientOptions(name="gateway", capabilities=abilities)
-    async with connect_stdio(*command) as peer:
+    async with connect_stdio(command, *arguments) as peer:
         upstream = await Client.open(peer, handlers=back, options=options, bridge=True)
         await serve(StdioServerTransport(), bridge(Gateway(upstream, back)))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", help="the command that starts the server")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    asyncio.run(main(**vars(parser.parse_args())))

@@ -3,7 +3,7 @@
 Its results hold a member that no revision knows, and echo one of the request's.
 """
 
-import sys
+import argparse
 
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_runtime.server import ServerOptions
@@ -53,4 +53,6 @@ class Old(v2024_11_05.Server):
 
 
 if __name__ == "__main__":
-    serve_stdio(Old() if sys.argv[1:] == ["old"] else New())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("revision", nargs="?", choices=("old", "new"), default="new")
+    serve_stdio(Old() if parser.parse_args().revision == "old" else New())

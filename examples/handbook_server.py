@@ -3,7 +3,7 @@
 Run it: python examples/handbook_server.py FOLDER
 """
 
-import sys
+import argparse
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,12 @@ from mcp_runtime.app import Depends, ToolFailure
 
 
 def root() -> Path:
-    return Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder
+    if not folder.is_dir():
+        parser.error(f"{folder} is not a folder")
+    return folder
 
 
 app = App("handbook", version="1.0")

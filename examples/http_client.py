@@ -1,8 +1,8 @@
 """Calls the tool `sum` of a server over HTTP: `python http_client.py URL [CERTIFICATES]`."""
 
+import argparse
 import asyncio
 import ssl
-import sys
 
 import httpx2
 
@@ -20,4 +20,10 @@ async def main(url: str, certificates: str | None) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("certificates", nargs="?")
+    given = parser.parse_args()
+    if not given.url.startswith(("http://", "https://")):
+        parser.error(f"{given.url} is not a URL of HTTP")
+    asyncio.run(main(**vars(given)))

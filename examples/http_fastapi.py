@@ -1,5 +1,7 @@
 """An MCP endpoint inside a FastAPI application, next to its own pages: `uvicorn http_fastapi:api`."""
 
+import argparse
+
 from fastapi import FastAPI
 from sum_server import Calculator
 
@@ -14,3 +16,9 @@ api.mount("/mcp", mcp)
 @api.get("/")
 async def home() -> dict[str, int]:
     return {"sessions": len(mcp.sessions)}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(usage="uvicorn http_fastapi:api", description=__doc__)
+    parser.parse_args()
+    parser.error("an ASGI server runs this application")

@@ -4,10 +4,11 @@ It stands for what HAProxy, stunnel or a load balancer does: the server itself s
 The request stays as it is, so the server has to know the name that clients ask for (`hosts`).
 """
 
+import argparse
 import asyncio
 import ssl
-import sys
 from contextlib import suppress
+from pathlib import Path
 
 import uvicorn
 from sum_server import Calculator
@@ -45,4 +46,10 @@ async def main(certificate: str, key: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("certificate")
+    parser.add_argument("key")
+    given = parser.parse_args()
+    if not (Path(given.certificate).is_file() and Path(given.key).is_file()):
+        parser.error(f"{given.certificate} or {given.key} is not a file")
+    asyncio.run(main(**vars(given)))

@@ -3,6 +3,7 @@
 python examples/log_file_client.py LOGFILE LINE...     (it writes the lines itself, in place of another program)
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ async def read(client: Client, uri: str) -> list[str]:
     return contents.text.splitlines()
 
 
-async def main(path: str, *lines: str) -> None:
+async def main(path: str, lines: list[str]) -> None:
     async with connect_stdio(sys.executable, SERVER, path) as peer:
         client = await Client.open(peer, require=["resources.subscribe"])
         [resource] = [resource async for resource in client.iter_resources()]
@@ -40,4 +41,10 @@ async def main(path: str, *lines: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", metavar="LOGFILE")
+    parser.add_argument("lines", metavar="LINE", nargs="*")
+    given = parser.parse_args()
+    if not Path(given.path).is_file():
+        parser.error(f"{given.path} is not a file")
+    asyncio.run(main(**vars(given)))

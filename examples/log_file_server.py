@@ -1,7 +1,7 @@
 """A server with a log file as a resource: clients that subscribe to it are told when it grows."""
 
+import argparse
 import asyncio
-import sys
 from pathlib import Path
 
 from mcp_bindings.v2025_11_25 import (
@@ -65,4 +65,9 @@ class LogFile(Server):
 
 
 if __name__ == "__main__":
-    serve_stdio(LogFile(Path(sys.argv[1]).absolute()))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", metavar="LOGFILE", type=Path)
+    given = parser.parse_args()
+    if not given.path.is_file():
+        parser.error(f"{given.path} is not a file")
+    serve_stdio(LogFile(given.path.absolute()))

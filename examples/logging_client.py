@@ -3,6 +3,7 @@
 python examples/logging_client.py [legacy | modern]
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -34,7 +35,7 @@ def show(level: str, logger: str | None, data: Any) -> None:
     print(f"{level:>7} {logger}: {data}")
 
 
-async def main(era: Any = "auto") -> None:
+async def main(era: Any) -> None:
     options = ClientOptions(era=era)
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await open_any(peer, legacy.Client, modern.Client, handlers=[Show(), ModernShow()], options=options)
@@ -46,4 +47,6 @@ async def main(era: Any = "auto") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("era", nargs="?", choices=("auto", "legacy", "modern"), default="auto")
+    asyncio.run(main(**vars(parser.parse_args())))

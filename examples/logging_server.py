@@ -3,6 +3,7 @@
 In 2025-11-25 the client sets a level for the session, in 2026-07-28 each request says the level that it wants.
 """
 
+import argparse
 import asyncio
 import logging
 import time
@@ -54,6 +55,7 @@ class ModernBackup(modern.Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     servers = (Backup(), ModernBackup())
     logging.basicConfig(level=logging.DEBUG, handlers=[McpLogHandler(*servers)])
     serve_stdio(*servers)

@@ -1,5 +1,6 @@
 """A server with more resources than it lists at once: pages of ten, each with a cursor for the next one."""
 
+import argparse
 import base64
 import binascii
 
@@ -53,4 +54,5 @@ class Notes(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Notes())

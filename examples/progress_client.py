@@ -3,6 +3,7 @@
 python examples/progress_client.py
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -53,4 +54,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(main())

@@ -1,5 +1,6 @@
 """A server whose tool takes its time: it says how far it has come, and cleans up when nobody wants the answer."""
 
+import argparse
 import asyncio
 
 from mcp_bindings.v2025_11_25 import (
@@ -52,4 +53,5 @@ class Baker(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Baker())

@@ -3,6 +3,7 @@
 python examples/project_client.py FOLDER
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -40,4 +41,9 @@ async def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder")
+    given = parser.parse_args()
+    if not Path(given.folder).is_dir():
+        parser.error(f"{given.folder} is not a folder")
+    asyncio.run(main(**vars(given)))

@@ -3,7 +3,7 @@
 The model sees the files, and the client knows where each comes from and can read it again as a resource.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 from mcp_bindings.v2025_11_25 import (
@@ -71,4 +71,9 @@ class Project(Server):
 
 
 if __name__ == "__main__":
-    serve_stdio(Project(Path(sys.argv[1]).absolute()))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    if not given.folder.is_dir():
+        parser.error(f"{given.folder} is not a folder")
+    serve_stdio(Project(given.folder.absolute()))

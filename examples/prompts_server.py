@@ -1,5 +1,7 @@
 """A server with two prompts that a user picks from a menu: one writes a commit message, one explains code."""
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     Context,
     GetPromptRequestParams,
@@ -60,4 +62,5 @@ def explain(code: str, language: str | None) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Prompts())

@@ -1,5 +1,6 @@
 """A client that waits for as long as a server asks it to, and then tries again."""
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -33,4 +34,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(main())

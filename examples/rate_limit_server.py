@@ -1,5 +1,7 @@
 """A server that lets each client call its tools three times at once, and then five times per second."""
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -27,4 +29,5 @@ class Lookup(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Lookup())

@@ -3,6 +3,8 @@
 The oldest revision has tools that answer with text; the newest adds titles and structured content.
 """
 
+import argparse
+
 from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.transports.stdio import serve_stdio
@@ -51,4 +53,5 @@ class New(v2025_11_25.Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Old(), New())

@@ -3,6 +3,7 @@
 python examples/roots_client.py FRONTEND BACKEND PATH...
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ async def call(client: Client, tool: str, **arguments: str) -> None:
     print(" ".join([tool, *arguments.values()]), "->", "refused:" if result.is_error else "", said.text)
 
 
-async def main(frontend: str, backend: str, *paths: str) -> None:
+async def main(frontend: str, backend: str, paths: list[str]) -> None:
     front = Root(uri=Path(frontend).absolute().as_uri(), name="Front end")
     back = Root(uri=Path(backend).absolute().as_uri(), name="Back end")
     async with connect_stdio(sys.executable, SERVER) as peer:
@@ -36,4 +37,8 @@ async def main(frontend: str, backend: str, *paths: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("frontend")
+    parser.add_argument("backend")
+    parser.add_argument("paths", metavar="PATH", nargs="*")
+    asyncio.run(main(**vars(parser.parse_args())))

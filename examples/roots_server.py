@@ -1,5 +1,7 @@
 """A server that lists and reads files, but only inside the roots that the client gives it."""
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -52,4 +54,5 @@ def _said(text: str, *, is_error: bool = False) -> CallToolResult:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Files())

@@ -3,6 +3,7 @@
 Run it in a terminal: python examples/sampling_client.py osmosis
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -81,4 +82,6 @@ async def main(word: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("word")
+    asyncio.run(main(**vars(parser.parse_args())))

@@ -1,5 +1,7 @@
 """A server with one tool that has the client's model explain a word."""
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -43,4 +45,5 @@ class Explainer(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Explainer())

@@ -3,6 +3,7 @@
 python examples/sum_client.py 2 3.5
 """
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -19,14 +20,14 @@ def show(result: CallToolResult) -> None:
     print("failed:" if result.is_error else "result:", *texts, result.structured_content or "")
 
 
-async def main(a: str = "2", b: str = "3.5") -> None:
+async def main(a: float, b: float) -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, require=["tools"])
         print(client.connection.peer_info["name"], "says:", client.connection.instructions)
         async for tool in client.iter_tools():
             print(f"{tool.name}: {tool.description}")
-        show(await client.call_tool(name="sum", arguments={"a": float(a), "b": float(b)}))
-        show(await client.call_tool(name="sum", arguments={"a": float(a), "b": "many"}))
+        show(await client.call_tool(name="sum", arguments={"a": a, "b": b}))
+        show(await client.call_tool(name="sum", arguments={"a": a, "b": "many"}))
         try:
             await client.call_tool(name="product")
         except PeerError as error:
@@ -34,4 +35,7 @@ async def main(a: str = "2", b: str = "3.5") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("a", nargs="?", type=float, default=2.0)
+    parser.add_argument("b", nargs="?", type=float, default=3.5)
+    asyncio.run(main(**vars(parser.parse_args())))

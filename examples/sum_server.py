@@ -4,6 +4,8 @@ Bad arguments are the model's mistake, so it is told in a result that it can rea
 have them checked by the tool's schema. An unknown tool is the client's mistake, and an error of the protocol.
 """
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -46,4 +48,5 @@ class Calculator(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Calculator())

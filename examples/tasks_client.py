@@ -1,5 +1,6 @@
 """A client that has a tool work in the background, watches it, and calls off another one."""
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ def show(record: TaskRecord) -> None:
     print(f"  it is {record.status.value}")
 
 
-async def main(text: str = "to be or not to be") -> None:
+async def main(text: str) -> None:
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, require=["tasks.requests.tools.call"])
         count = CallToolRequestParams(name="count", arguments={"text": text})
@@ -39,4 +40,6 @@ async def main(text: str = "to be or not to be") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("text", nargs="?", default="to be or not to be")
+    asyncio.run(main(**vars(parser.parse_args())))

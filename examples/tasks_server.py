@@ -1,5 +1,6 @@
 """A server whose tool takes so long that it is called as a task: it counts the words of a text, one at a time."""
 
+import argparse
 import asyncio
 
 from mcp_bindings.v2025_11_25 import (
@@ -37,4 +38,5 @@ class Counter(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Counter())

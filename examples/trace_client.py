@@ -1,5 +1,6 @@
 """A client that shows every message of a conversation, with times, and without the secrets in it."""
 
+import argparse
 import asyncio
 import json
 import sys
@@ -27,4 +28,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(main())

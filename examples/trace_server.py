@@ -1,5 +1,7 @@
 """A server to look at; see trace_client.py."""
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -24,4 +26,5 @@ class Login(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Login())

@@ -1,5 +1,6 @@
 """A tracker of issues as decorated functions: tools, resources, a prompt, and questions to the user and the model."""
 
+import argparse
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -97,4 +98,5 @@ def triage(number: int, tone: Literal["short", "friendly"] = "short") -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     app.run()

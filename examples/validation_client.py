@@ -1,5 +1,6 @@
 """A client that checks the results of tools, and sees what a server says to arguments that are wrong."""
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -27,4 +28,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(main())

@@ -1,5 +1,7 @@
 """A server whose tool and prompt get valid arguments only, and whose results keep what its schemas promise."""
 
+import argparse
+
 from mcp_bindings.v2025_11_25 import (
     CallToolRequestParams,
     CallToolResult,
@@ -51,4 +53,5 @@ class Calculator(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Calculator())

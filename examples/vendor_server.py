@@ -1,5 +1,7 @@
 """A server with a request and a notification of its own, which no revision knows, and an experimental capability."""
 
+import argparse
+
 from pydantic import BaseModel
 
 from mcp_bindings.v2025_11_25 import Context, Server
@@ -35,4 +37,5 @@ class Kitchen(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Kitchen())

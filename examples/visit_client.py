@@ -3,6 +3,7 @@
 Run it in a terminal: python examples/visit_client.py
 """
 
+import argparse
 import asyncio
 import sys
 import webbrowser
@@ -50,4 +51,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(main())

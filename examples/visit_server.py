@@ -3,6 +3,7 @@
 It reads the same in both eras: in 2026-07-28 the question is part of a result, and the client sends its request again.
 """
 
+import argparse
 import asyncio
 from html import escape
 from urllib.parse import parse_qs
@@ -84,4 +85,5 @@ class Safe(Server):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     serve_stdio(Safe())

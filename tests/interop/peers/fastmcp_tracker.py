@@ -1,5 +1,6 @@
 """The server of examples/tracker_server.py, written for FastMCP of mcp 1.30.0."""
 
+import argparse
 from typing import Annotated, Literal
 
 from mcp.server.fastmcp import Context, FastMCP
@@ -100,4 +101,5 @@ def triage(number: int, tone: Literal["short", "friendly"] = "short") -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     mcp.run()

@@ -1,5 +1,6 @@
 """The server of examples/tracker_server.py, written for MCPServer of mcp 2.3.0."""
 
+import argparse
 from typing import Annotated, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -99,4 +100,5 @@ def triage(number: int, tone: Literal["short", "friendly"] = "short") -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     mcp.run()
