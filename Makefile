@@ -23,7 +23,7 @@ CASES ?= 10000
 # LONG=1 makes `make soak` and `make slow` run their long versions; SEED repeats a run of it.
 LONG ?=
 SEED ?=
-# Which tests `make test-lowest` and `make test-newest` run.
+# Which tests `make test-lowest`, `make test-newest` and `make release` run.
 TESTS ?= tests
 # Worker processes of `make test`.
 JOBS ?= 2
@@ -134,6 +134,10 @@ types: $(READY) ## Check types strictly with pyright and mypy, generated code in
 .PHONY: package
 package: $(READY) ## Build the distributions and use them in an empty environment.
 	$(BIN)/pytest -q -m packaging tests/packaging
+
+.PHONY: release
+release: $(READY) ## Build the sdist and the wheel of a release in dist/, check both, and run the tests on the wheel.
+	JOBS=$(JOBS) $(BIN)/python scripts/release.py $(TESTS)
 
 .PHONY: check
 check: test slow lint types verify-generated package ## Run everything that must pass before a change lands.

@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from support.scripts import script
+
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -148,6 +150,12 @@ def test_the_wheel_carries_the_licence_and_the_readme(distribution: Distribution
         licences = [archive.read(name) for name in archive.namelist() if name.endswith("/licenses/LICENSE")]
     assert text.endswith((REPOSITORY / "README.md").read_text("utf-8"))
     assert licences == [(REPOSITORY / "LICENSE").read_bytes()]
+
+
+def test_the_metadata_are_those_of_the_project(distribution: Distribution) -> None:
+    release = script("release")
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    assert release.problems_of_metadata(release.metadata_of(distribution.wheel), project) == []
 
 
 def test_the_sdist_holds_what_a_build_and_a_test_run_need(distribution: Distribution) -> None:

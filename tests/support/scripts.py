@@ -1,0 +1,15 @@
+"""The programs of scripts/, as modules."""
+
+import importlib.util
+from types import ModuleType
+
+from support.documents import ROOT
+
+
+def script(name: str) -> ModuleType:
+    """Return a program of scripts/ as a module, without running it."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
