@@ -1,23 +1,20 @@
 """The release as its users meet it: built from the sdist, installed where nothing of this tree is known."""
 
-import hashlib
 import json
-import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from support.distributions import Distribution, Environment, empty_environment, run
 from support.scripts import script
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-LOCK = REPOSITORY / "requirements" / "dev.txt"
 BINDINGS = REPOSITORY / "generated" / "mcp_bindings"
 REVISIONS = tuple(sorted(folder.name for folder in (REPOSITORY / "schema").iterdir() if folder.is_dir()))
 PACKAGES = ("mcp_bindgen", "mcp_runtime", "mcp_bindings")
@@ -36,13 +33,6 @@ def module_of(revision: str) -> str:
     return f"mcp_bindings.v{revision.replace('-', '_')}"
 
 
-def run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run a command and demand its exit status."""
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == expect, f"exit {done.returncode}, not {expect}: {command}\n{done.stdout}\n{done.stderr}"
-    return done
-
-
 def files_below(folder: Path) -> set[str]:
     """Return the paths of the files that belong to a folder, without what running it leaves behind."""
     return {
@@ -52,87 +42,21 @@ def files_below(folder: Path) -> set[str]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Distribution:
-    """The two files of one release; the wheel was built from the sdist, not from the working tree."""
-
-    sdist: Path
-    wheel: Path
-
-
-@dataclass(frozen=True, kw_only=True)
-class Environment:
-    """A virtual environment inside a folder that is the working directory of all that runs in it."""
-
-    folder: Path
-
-    @property
-    def python(self) -> Path:
-        return self.folder / "venv" / "bin" / "python"
-
-    def run(self, script: str, *arguments: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-        """Run a program of the environment."""
-        return run(self.python.parent / script, *arguments, cwd=self.folder, expect=expect)
-
-    def install(self, wheel: Path, extra: str = "", *more: str) -> None:
-        """Install the wheel, its dependencies and some more packages, at the locked versions and by hash."""
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        wanted = self.folder / "wanted.txt"
-        lines = [f"mcp-bindgen{extra} @ {wheel.as_uri()} --hash=sha256:{digest}", *more]
-        wanted.write_text("\n".join(lines) + "\n", "utf-8")
-        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", self.python)
-        run(*pip, "install", "-qq", "--require-hashes", "-r", wanted, "-c", LOCK, cwd=self.folder)
-        run(*pip, "check", cwd=self.folder)
-
-    def typed_program(self) -> Path:
-        """Write a program that uses every revision and says of each value which type a checker must see."""
-        lines = ["from typing import assert_type"]
-        for number, revision in enumerate(REVISIONS):
-            lines += [
-                f"import {module_of(revision)} as r{number}",
-                f'content{number} = r{number}.TextContent(text="x")',
-                f"assert_type(content{number}.text, str)",
-                f"tool{number} = r{number}.Tool.model_validate_json(b'{{}}')",
-                f"assert_type(tool{number}, r{number}.Tool)",
-                f"assert_type(tool{number}.name, str)",
-            ]
-        program = self.folder / "program.py"
-        program.write_text("\n".join(lines) + "\n", "utf-8")
-        return program
-
-
-@pytest.fixture(scope="module")
-def distribution(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
-    """Build the sdist, and the wheel from the sdist."""
-    out = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, REPOSITORY, cwd=out)
-    (sdist,) = out.glob("*.tar.gz")
-    (wheel,) = out.glob("*.whl")
-    return Distribution(sdist=sdist, wheel=wheel)
-
-
-def _environment(folder: Path) -> Environment:
-    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
-    return Environment(folder=folder)
-
-
-@pytest.fixture(scope="module")
-def bare(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment with the wheel and its base dependencies only."""
-    environment = _environment(tmp_path_factory.mktemp("bare"))
-    environment.install(distribution.wheel)
-    return environment
-
-
-@pytest.fixture(scope="module")
-def complete(distribution: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """An environment with the wheel, the extras for users, and what type checkers look for."""
-    environment = _environment(tmp_path_factory.mktemp("complete"))
-    # jsonschema has no types of its own: a type checker takes them from a package that nothing needs at run time.
-    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    extras = ",".join(sorted(declared.keys() - {"dev"}))
-    environment.install(distribution.wheel, f"[{extras}]", "types-jsonschema", "pytest")
-    return environment
+def typed_program(environment: Environment) -> Path:
+    """Write a program that uses every revision and says of each value which type a checker must see."""
+    lines = ["from typing import assert_type"]
+    for number, revision in enumerate(REVISIONS):
+        lines += [
+            f"import {module_of(revision)} as r{number}",
+            f'content{number} = r{number}.TextContent(text="x")',
+            f"assert_type(content{number}.text, str)",
+            f"tool{number} = r{number}.Tool.model_validate_json(b'{{}}')",
+            f"assert_type(tool{number}, r{number}.Tool)",
+            f"assert_type(tool{number}.name, str)",
+        ]
+    program = environment.folder / "program.py"
+    program.write_text("\n".join(lines) + "\n", "utf-8")
+    return program
 
 
 def test_the_wheel_holds_the_three_packages_and_nothing_else(distribution: Distribution) -> None:
@@ -196,7 +120,7 @@ def test_what_needs_another_extra_says_in_one_line_what_to_install(bare: Environ
 
 
 def test_sealed_states_need_one_extra(distribution: Distribution, tmp_path: Path) -> None:
-    environment = _environment(tmp_path)
+    environment = empty_environment(tmp_path)
     environment.install(distribution.wheel, "[sealed]")
     program = (
         "from mcp_runtime.features.inputs.sealing import Seal\n"
@@ -222,11 +146,11 @@ def test_the_installed_generator_writes_the_committed_bindings(complete: Environ
 
 def test_mypy_sees_the_types_of_the_installed_bindings(bare: Environment) -> None:
     mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", bare.python, "--cache-dir", "mypy-cache")
-    run(*mypy, bare.typed_program(), cwd=bare.folder)
+    run(*mypy, typed_program(bare), cwd=bare.folder)
 
 
 def test_pyright_sees_the_types_of_the_installed_bindings(bare: Environment) -> None:
-    program = bare.typed_program()
+    program = typed_program(bare)
     (bare.folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}\n', "utf-8")
     run(sys.executable, "-m", "pyright", "--pythonpath", bare.python, program, cwd=bare.folder)
 

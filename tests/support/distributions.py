@@ -1,0 +1,57 @@
+"""The distributions as their users meet them: installed where nothing of this tree is known."""
+
+import hashlib
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.documents import ROOT
+
+LOCK = ROOT / "requirements" / "dev.txt"
+
+
+def run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a command and demand its exit status."""
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == expect, f"exit {done.returncode}, not {expect}: {command}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """The two files of one release; the wheel was built from the sdist, not from the working tree."""
+
+    sdist: Path
+    wheel: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """A virtual environment inside a folder that is the working directory of all that runs in it."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "venv" / "bin" / "python"
+
+    def run(self, script: str, *arguments: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment."""
+        return run(self.python.parent / script, *arguments, cwd=self.folder, expect=expect)
+
+    def install(self, wheel: Path, extra: str = "", *more: str) -> None:
+        """Install the wheel, its dependencies and some more packages, at the locked versions and by hash."""
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        wanted = self.folder / "wanted.txt"
+        lines = [f"mcp-bindgen{extra} @ {wheel.as_uri()} --hash=sha256:{digest}", *more]
+        wanted.write_text("\n".join(lines) + "\n", "utf-8")
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", self.python)
+        run(*pip, "install", "-qq", "--require-hashes", "-r", wanted, "-c", LOCK, cwd=self.folder)
+        run(*pip, "check", cwd=self.folder)
+
+
+def empty_environment(folder: Path) -> Environment:
+    """Make an environment without any package."""
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", cwd=folder)
+    return Environment(folder=folder)
