@@ -1,0 +1,1 @@
+"""The documentation site: pages of docs/, and reference pages from docstrings, commands and examples."""

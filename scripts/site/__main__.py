@@ -1,0 +1,52 @@
+"""Builds the site: ``python -m scripts.site``; the exit status is 1 after a warning or a broken link."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts.site import pages, reference
+from scripts.site.links import broken_links
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
+BUILD = ROOT / "build" / "site"
+
+
+def main() -> int:
+    """Write the sources of all pages, let Sphinx build them, and check every link of the result."""
+    source, html = BUILD / "source", BUILD / "html"
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.rmtree(html, ignore_errors=True)
+    for page, text in _all_pages().items():
+        path = source / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    shutil.copytree(HERE / "_static", source / "_static")
+    command = ["sphinx", "-b", "html", "-c", str(HERE), "-j", "auto", "-E", "-q", "-W", "--keep-going"]
+    done = subprocess.run([sys.executable, "-m", *command, str(source), str(html)], check=False)
+    if done.returncode:
+        return 1
+    broken = broken_links(html)
+    for line in broken:
+        print(line, file=sys.stderr)
+    if not broken:
+        print(f"{len([*html.rglob('*.html')])} pages: {html.relative_to(ROOT) / 'index.html'}")
+    return 1 if broken else 0
+
+
+def _all_pages() -> dict[str, str]:
+    written = pages.handwritten(ROOT)
+    examples = reference.example_pages(ROOT / "examples")
+    runtime, bindings = reference.runtime_pages(), reference.binding_pages()
+    written[pages.INDEX] = pages.with_contents(written[pages.INDEX])
+    written["api.md"] += reference.contents_of(runtime)
+    written["bindings.md"] += reference.contents_of(page for page in bindings if page.endswith("/index.rst"))
+    written["commands.md"] += reference.command_page()
+    written["examples.md"] += reference.example_index(examples)
+    written["decisions.md"] += reference.decision_index(written)
+    return {**written, **examples, **runtime, **bindings}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Settings of Sphinx for the site."""
+
+from typing import Any
+
+from support.public_api import runtime_modules
+
+project = "mcp-bindgen"
+author = "mcp-bindgen contributors"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+
+html_theme = "furo"
+html_title = "mcp-bindgen"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_copyright = False
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"footer_icons": []}
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+
+# Headings of pages get the anchors that Git hosts give them, and links to them are checked.
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+suppress_warnings: list[str] = []
+
+# A name between single backticks in a docstring is a link to what it names, where the reference has it.
+default_role = "py:obj"
+add_module_names = False
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+# The tree of all pages is written into each page: without the names on them it takes a tenth of the time.
+toc_object_entries = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_class_signature = "mixed"
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+
+
+def setup(app: Any) -> None:
+    """Connect what Sphinx calls while it writes pages."""
+    # Napoleon looks at every attribute of a class here, for options that are off; pydantic then builds validators.
+    app.events.listeners["autodoc-skip-member"].clear()
+    app.connect("builder-inited", _find_public_names)
+    app.connect("html-page-context", _make_code_focusable)
+
+
+def _find_public_names(app: Any) -> None:
+    """Link names to what the reference has under just that name, or under one public name of the runtime.
+
+    Sphinx compares each name in an annotation with the ends of all others: that is slow, and finds `list` of a class.
+    """
+    domain = app.env.domains.python_domain
+    find = domain.find_obj
+    public: dict[str, set[str]] = {}
+    for module, names in runtime_modules().items():
+        for name in names:
+            public.setdefault(name, set()).add(f"{module}.{name}")
+
+    def find_exactly(env: Any, module: str, class_: str, name: str, kind: str, mode: int = 0) -> list[Any]:
+        found: list[Any] = find(env, module, class_, name, kind, 0)
+        homes = (find(env, None, None, home, kind, 0) for home in sorted(public.get(name, ())))
+        return found or next((found for found in homes if found), [])
+
+    domain.find_obj = find_exactly
+
+
+def _make_code_focusable(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Let people without a mouse scroll code that is wider than their screen."""
+    if "body" in context:
+        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
