@@ -1,1 +1,1 @@
-"""The generator of mcp-bindgen: reads the schema of one protocol revision and writes typed Python bindings for it."""
+"""The generator of mcp-bindgen: reads the schema of a protocol revision and writes typed Python bindings for it."""

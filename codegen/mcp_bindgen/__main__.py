@@ -1,4 +1,4 @@
-"""Entry point of the `mcp-bindgen` command: checks that what it needs is installed, then hands over."""
+"""Entry point of the `mcp-bindgen` command: checks that its dependencies are installed, then runs it."""
 
 import sys
 from importlib.util import find_spec
@@ -7,7 +7,7 @@ NEEDED = (
     *("typer", "rich", "jinja2", "jsonschema", "black", "tree_sitter", "tree_sitter_typescript", "httpx2"),
     "datamodel_code_generator",
 )
-"""Modules of the codegen extra; the bindings and the runtime work without them."""
+"""Modules of the codegen extra, which the bindings and the runtime do not need."""
 
 WITHOUT_EXTRA = (
     "the commands need an extra: pip install 'mcp-bindgen[codegen]'"
@@ -15,14 +15,14 @@ WITHOUT_EXTRA = (
 )
 HELP = f"""usage: mcp-bindgen COMMAND ...
 
-Compile the Model Context Protocol: typed bindings, what breaks between
-revisions, typed clients of the tools of a server.
+Compile the Model Context Protocol: typed bindings, breaking changes between revisions, typed clients for a
+server's tools.
 
 The bindings (mcp_bindings) and the runtime (mcp_runtime) are installed, and
 `mcp-bindgen run server.py` serves what a file defines; for the rest
 {WITHOUT_EXTRA}
 """
-"""What `--help` says where the commands are not installed."""
+"""The output of `--help` if the codegen extra is not installed."""
 
 
 def main() -> None:

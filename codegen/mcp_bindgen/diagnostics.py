@@ -1,4 +1,4 @@
-"""What the generator has to say about its input: collected while working, reported together at the end."""
+"""Diagnostics about the generator's input: collected during the run, reported together at the end."""
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A place in an input: a file (or a name such as ``schema/2024-11-05/schema.json``), and where inside it.
+    """A place in an input: a file (or a name such as ``schema/2024-11-05/schema.json``), and the position inside it.
 
     `pointer` is a JSON pointer (RFC 6901) in a JSON file; `line` and `column` count from 1 in a text file.
     """
@@ -27,7 +27,7 @@ class Location:
     column: int | None = None
 
     def child(self, *tokens: str | int) -> "Location":
-        """Return the location of a member below this one, its tokens escaped as RFC 6901 asks."""
+        """Return the location of a child of this one, its tokens escaped according to RFC 6901."""
         tail = "".join(f"/{escape_pointer(str(token))}" for token in tokens)
         return Location(source=self.source, pointer=self.pointer + tail, line=self.line, column=self.column)
 
@@ -38,9 +38,9 @@ class Location:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """One finding about the input: its level, its place, and a sentence that says what to do about it.
+    """One problem in the input: its level, its place, and a sentence that says what to do about it.
 
-    `lines` are what a program said that was run, such as a traceback.
+    `lines` are output of a program that was run, such as a traceback.
     """
 
     level: Level
@@ -55,45 +55,45 @@ class Diagnostic:
 
 @dataclass(slots=True)
 class Diagnostics:
-    """Collects diagnostics in the order in which they were found, the same one only once.
+    """Collects diagnostics in the order in which they were found, without duplicates.
 
-    `strict` makes an error of everything that the output cannot say as the input does (see `loose`).
+    With `strict`, everything that the output cannot express exactly is an error (see `loose`).
     """
 
     found: dict[Diagnostic, None] = field(default_factory=dict[Diagnostic, None])
     strict: bool = False
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Note a diagnostic."""
+        """Add a diagnostic."""
         self.found.setdefault(diagnostic)
 
     def error(self, where: Location, message: str) -> None:
-        """Note something that makes the input unusable."""
+        """Add an error: the input cannot be used."""
         self.found.setdefault(Diagnostic(level=Level.ERROR, where=where, message=message))
 
     def warning(self, where: Location, message: str) -> None:
-        """Note something that the output can live with, but that its reader should know."""
+        """Add a warning: the output is usable, but the user should know."""
         self.found.setdefault(Diagnostic(level=Level.WARNING, where=where, message=message))
 
     def loose(self, where: Location, message: str) -> None:
-        """Note something that the output takes more loosely than the input means it: an error if `strict`."""
+        """Add a warning that the output is looser than the input: an error if `strict`."""
         (self.error if self.strict else self.warning)(where, message)
 
     def note(self, where: Location, message: str) -> None:
-        """Note a decision that a reader may want to know."""
+        """Add a note on a decision that the user may want to know."""
         self.found.setdefault(Diagnostic(level=Level.NOTE, where=where, message=message))
 
     def extend(self, other: "Diagnostics") -> None:
-        """Add everything that another collection holds."""
+        """Add all diagnostics of another collection."""
         self.found.update(other.found)
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        """The errors alone, in order."""
+        """Only the errors, in order."""
         return tuple(d for d in self.found if d.level is Level.ERROR)
 
     def raise_errors(self) -> None:
-        """Raise `InputError` when at least one error was found."""
+        """Raise `InputError` if there is at least one error."""
         if self.errors:
             raise InputError(self)
 
@@ -110,7 +110,7 @@ class InputError(Exception):
 
     @classmethod
     def at(cls, where: Location, message: str, *, lines: Iterable[str] = ()) -> "InputError":
-        """Make an error of a single diagnostic."""
+        """Create an error with a single diagnostic."""
         diagnostics = Diagnostics()
         diagnostics.add(Diagnostic(level=Level.ERROR, where=where, message=message, lines=tuple(lines)))
         return cls(diagnostics)
@@ -118,11 +118,11 @@ class InputError(Exception):
 
 @contextmanager
 def refuse_endless_chains(source: str) -> Generator[None]:
-    """Raise `InputError` where the definitions of a source lead on and on: each refers to the next, for hundreds."""
+    """Raise `InputError` if the definitions of a source form a chain of hundreds of references."""
     try:
         yield
     except RecursionError:
-        message = "its definitions refer to each other in too long a chain to be followed; shorten it"
+        message = "its definitions form too long a chain of references; shorten it"
         raise InputError.at(Location(source=source), message) from None
 
 
@@ -132,7 +132,7 @@ def escape_pointer(token: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Make text that came from an input safe for a terminal: control and bidirectional characters become escapes."""
+    """Make text from an input safe for a terminal: escape control and bidirectional characters."""
     if text.replace("\n", "").isprintable():
         return text
     return "".join(ch if ch == "\n" or ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in text)

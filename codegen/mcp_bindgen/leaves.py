@@ -1,6 +1,6 @@
-"""The leaves of types: what a schema says of one value without naming another type.
+"""The leaves of types: what a schema says about one value without naming another type.
 
-Two algebras end in them: the shapes that the front ends read (`ingest.shapes`) and the types of the intermediate
+Two algebras share them: the shapes that the front ends read (`ingest.shapes`) and the types of the intermediate
 representation (`ir.nodes`).
 """
 
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The simple assertions of JSON Schema on one value; None where the schema asserts nothing."""
+    """The simple JSON Schema assertions on one value; None if the schema has no such assertion."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -48,7 +48,7 @@ UNBOUNDED = Bounds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opaque:
-    """Something that a schema says of a value and that no type here can express: its text, and where it stands."""
+    """A statement of a schema about a value that no type here can express: its text and its place."""
 
     text: str
     where: Location
@@ -56,10 +56,10 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Type:
-    """What every type has in common.
+    """The base of all types.
 
-    `opaque` is what the schema says beyond the type: the type alone accepts every value that the schema does. It is
-    ignored where types are compared.
+    `opaque` is what the schema says beyond the type: the type alone accepts every value that the schema accepts.
+    Comparisons of types ignore it.
     """
 
     opaque: Opaque | None = field(default=None, compare=False)
@@ -69,8 +69,8 @@ class Type:
 class Primitive(Type):
     """A scalar, or any value.
 
-    `format` is an annotation (uri, byte, ...). `known` lists the values that the schema names for an open string:
-    other strings are as valid.
+    `format` is an annotation (uri, byte, ...). `known` lists the values that the schema names for an open string: other
+    strings are valid too.
     """
 
     kind: Kind
@@ -81,7 +81,7 @@ class Primitive(Type):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Literal(Type):
-    """A closed set of constants, in the order of the schema; one value is a constant.
+    """A closed set of constants, in the order of the schema; a single value is a constant.
 
     As in JSON and unlike in Python, true is not equal to 1.
     """
@@ -107,7 +107,7 @@ class Ref(Type):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """A type that an object extends, and the properties that it does not take from it."""
+    """A type that an object extends, and the properties that it does not inherit."""
 
     name: str
     omitted: tuple[str, ...] = ()

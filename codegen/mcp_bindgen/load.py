@@ -1,7 +1,7 @@
 """Load one revision of the protocol: source files in, IR out.
 
-The two halves of a schema are merged when both are at hand. For a released revision the half that was not given is
-taken from the shipped structure, provided that it says the same.
+The two halves of a schema are merged if both are available. For a released revision, a half that was not given is taken
+from the shipped structure, provided that the two agree.
 """
 
 import re
@@ -39,16 +39,16 @@ from mcp_bindgen.paths import shipped
 
 REVISION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_ALIKE = 4
-"""At how many places a difference of one kind between schema.ts and schema.json is reported."""
+"""The number of places reported for each kind of difference between schema.ts and schema.json."""
 MAX_TEXT = 120
-"""How much of a type a warning quotes."""
+"""The number of characters of a type that a warning quotes."""
 MAX_MISSING = 5
-"""How many undocumented names a warning lists."""
+"""The number of undocumented names that a warning lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halves:
-    """What was read of one revision: its schema.json, its schema.ts, or both, and the files they came from."""
+    """The input of one revision: its schema.json, its schema.ts, or both, and their files."""
 
     schema: SchemaDocument | None
     typescript: TypeScriptDocument | None
@@ -56,7 +56,7 @@ class Halves:
 
     @property
     def where(self) -> str:
-        """The name of the file that diagnostics about the merged structure point to."""
+        """The name of the file that diagnostics about the merged structure refer to."""
         return self.schema.source if self.schema else self.sources[0].name
 
 
@@ -76,7 +76,7 @@ def load_released(revision: str) -> Protocol:
 
 
 def load_sources(sources: Sequence[SourceText], revision: str | None, diagnostics: Diagnostics) -> Protocol:
-    """Load a revision from a schema.json, a schema.ts, or both; `revision` overrides what the schema.ts says.
+    """Load a revision from a schema.json, a schema.ts, or both; `revision` overrides the one in schema.ts.
 
     Raises:
         InputError: the sources cannot be used; warnings and notes about usable ones go to `diagnostics`.
@@ -100,7 +100,7 @@ def _load_sources(sources: Sequence[SourceText], revision: str | None, diagnosti
 
 
 def _warn_of_differences(differences: Sequence[Difference], source: str, diagnostics: Diagnostics) -> None:
-    """Report what no rule expects: each place, or the first ones of many that differ in the same way."""
+    """Report differences that no rule expects: the first places of each kind."""
     counts = Counter(difference.rule for difference in differences)
     told: Counter[str] = Counter()
     for difference in differences:
@@ -108,7 +108,7 @@ def _warn_of_differences(differences: Sequence[Difference], source: str, diagnos
         left = counts[difference.rule] - told[difference.rule]
         if told[difference.rule] > MAX_ALIKE:
             continue
-        more = f"; so at {left} more places" if told[difference.rule] == MAX_ALIKE and left else ""
+        more = f"; the same at {left} more places" if told[difference.rule] == MAX_ALIKE and left else ""
         diagnostics.warning(
             Location(source=source, pointer=difference.pointer),
             f"schema.ts says {_cut(difference.left)}, schema.json {_cut(difference.right)}"
@@ -121,7 +121,7 @@ def _cut(text: str) -> str:
 
 
 def read_halves(sources: Sequence[SourceText], diagnostics: Diagnostics) -> Halves:
-    """Read each source as what it is, without merging them."""
+    """Read each source in its format, without merging them."""
     schema: SchemaDocument | None = None
     typescript: TypeScriptDocument | None = None
     for source in sources:
@@ -141,7 +141,7 @@ def _revision(halves: Halves, stated: str | None) -> str:
     where = Location(source=halves.where)
     if revision is None:
         raise InputError.at(
-            where, "nothing says which revision this is: name it before --schema, or give its schema.ts"
+            where, "the revision of this schema is unknown: name it before --schema, or give its schema.ts"
         )
     if not REVISION_NAME.fullmatch(revision):
         raise InputError.at(where, f"{revision!r} cannot name a revision: use letters, digits, dots and dashes")
@@ -206,14 +206,14 @@ def _protocol(
     if missing:
         more = f" and {len(missing) - MAX_MISSING} more" if len(missing) > MAX_MISSING else ""
         names = ", ".join(missing[:MAX_MISSING])
-        diagnostics.warning(Location(source=halves.where), f"nothing describes {names}{more}; they go undocumented")
+        diagnostics.warning(Location(source=halves.where), f"{names}{more} have no description")
     return protocol
 
 
 def _warn_of_opaque_facts(protocol: Protocol, diagnostics: Diagnostics) -> None:
     for fact in opaque_facts(protocol):
         if fact.opaque.text == NEVER:
-            message = f"{fact.name} must be absent, which no type says; any value is accepted"
+            message = f"{fact.name} must be absent, which no type expresses; any value is accepted"
         else:
             message = f"{fact.name}: no type expresses {_cut(fact.opaque.text)}; {fact.accepted} is accepted"
         diagnostics.loose(fact.opaque.where, message)
@@ -233,20 +233,21 @@ def _era(methods: Sequence[Method], source: str, diagnostics: Diagnostics) -> Er
     if not methods:
         raise InputError.at(
             where,
-            "no schema of MCP: not one message was found in it (an object that requires a constant `method` and whose"
-            " name, or a base of which, ends in Request or Notification)",
+            "not an MCP schema: no message was found in it (an object that "
+            "requires a constant `method` and whose name, or that of a base, ends in Request or Notification)",
         )
     if "server/discover" in names:
         return Era.MODERN
     if "initialize" not in names:
         diagnostics.warning(
-            where, "neither `initialize` (legacy) nor `server/discover` (modern) is a method; it is taken as legacy"
+            where,
+            "neither `initialize` (legacy) nor `server/discover` (modern) is a method; it is treated as legacy",
         )
     return Era.LEGACY
 
 
 def _senders(*, shipped_structure: bool = False) -> Senders:
-    """Return who sends what elsewhere; the shipped structure asks no other revision, so that none waits for itself."""
+    """Return the senders of messages in other revisions; none while loading shipped revisions, which would recurse."""
     others: list[str] = [] if shipped_structure else list(released())[::-1]
 
     def elsewhere(method: str) -> Direction | None:
@@ -258,7 +259,7 @@ def _senders(*, shipped_structure: bool = False) -> Senders:
 
 @cache
 def direction_rows() -> Mapping[str, Direction]:
-    """Return the shipped rows on who sends what no root union names (schema/directions.toml)."""
+    """Return the shipped rows on who sends messages that no root union names (schema/directions.toml)."""
     rows = read_directions((shipped("schema") / "directions.toml").read_text("utf-8"))
     return {method: Direction(direction) for method, direction in rows.items()}
 
@@ -271,12 +272,12 @@ def doc_book() -> DocBook:
 
 @cache
 def default_rows() -> Mapping[str, Scalar]:
-    """Return the shipped rows on what stands for required properties that are absent (schema/defaults.toml)."""
+    """Return the shipped defaults of required properties that are absent (schema/defaults.toml)."""
     return read_defaults((shipped("schema") / "defaults.toml").read_text("utf-8"))
 
 
 @cache
 def capability_book() -> CapabilityBook:
-    """Return the shipped rows on what must be declared (schema/capabilities.toml)."""
+    """Return the shipped rows on required capabilities (schema/capabilities.toml)."""
     tables = read_capabilities((shipped("schema") / "capabilities.toml").read_text("utf-8"))
     return CapabilityBook(methods=tables["methods"], members=tables["members"])

@@ -1,4 +1,4 @@
-"""The settings of a project: the table [tool.mcp-bindgen] of its pyproject.toml."""
+"""The settings of a project: [tool.mcp-bindgen] in its pyproject.toml."""
 
 import keyword
 import os
@@ -12,7 +12,7 @@ from mcp_bindgen.diagnostics import InputError, Location
 
 TABLE = "mcp-bindgen"
 REVISION_FIELD = "{revision}"
-"""What stands for the revision in the path of an extra file."""
+"""The placeholder for the revision in the path of an extra file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Extra:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a project says about its bindings; None or empty where it says nothing.
+    """The settings of a project's bindings; None or empty if not set.
 
     Paths in the file are relative to its folder; here they are joined with it.
     """
@@ -46,18 +46,19 @@ class Settings:
 
     @property
     def folder(self) -> Path:
-        """The folder of the project; the current one without a project."""
+        """The project's folder, or the current folder without a project."""
         return self.source.parent if self.source else Path()
 
 
 def find_settings(start: Path) -> Settings:
-    """Read the settings of the nearest pyproject.toml, from a folder upwards; without one, or without the table, none.
+    """Read the settings of the nearest pyproject.toml, searching from a folder upwards.
 
-    The search ends at the top of the repository; outside a repository at the home folder, or at `start` itself if that
-    is not below it. A file that another user owns is ignored: settings name templates, and templates are code.
+    Without a file or the table, the settings are empty. The search ends at the top of the repository; outside a
+    repository, at the home folder, or at `start` itself if that is not below it. A file that another user owns is
+    ignored: settings name templates, and templates are code.
 
     Raises:
-        InputError: the file is not TOML, or the table has an unknown key or a value of a wrong type.
+        InputError: the file is not TOML, or the table has an unknown key or a value of the wrong type.
     """
     for folder in _searched(start):
         path = folder / "pyproject.toml"
@@ -84,7 +85,7 @@ def _home() -> Path | None:
 
 
 def _is_trusted(path: Path) -> bool:
-    """Whether a file belongs to the user who runs us, where the system knows owners."""
+    """Whether a file belongs to the current user, on systems with file owners."""
     return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
@@ -92,7 +93,7 @@ def read_settings(path: Path) -> Settings:
     """Read the settings of one pyproject.toml.
 
     Raises:
-        InputError: as `find_settings` says.
+        InputError: as for `find_settings`.
     """
     where = Location(source=str(path))
     try:
@@ -110,12 +111,12 @@ def read_settings(path: Path) -> Settings:
 
 
 def is_package_name(text: str) -> bool:
-    """Whether a text can name a package: identifiers joined by dots, none of them a keyword of Python."""
+    """Whether a string is a valid package name: identifiers joined by dots, none of them a Python keyword."""
     return all(part.isidentifier() and not keyword.iskeyword(part) for part in text.split("."))
 
 
 class Table:
-    """Reads the values of one table of a pyproject.toml; `name` is that of the table, `keys` are those it may have."""
+    """Reads the values of the table `name` of a pyproject.toml; `keys` are the keys that it may have."""
 
     def __init__(self, name: str, values: object, path: Path, keys: Collection[str]) -> None:
         self.path = path
@@ -127,26 +128,26 @@ class Table:
             raise self.error(key, f"unknown key; the keys are {', '.join(keys)}")
 
     def error(self, key: str, message: str) -> InputError:
-        """Make an error of what is wrong with a key, or with the table."""
+        """Create an error about a key or about the table."""
         return InputError.at(Location(source=str(self.path)), f"[{self.name}] {key}: {message}".replace(" :", ":"))
 
     def text(self, key: str) -> str | None:
-        """Return a text, None if there is none."""
+        """Return a string, or None if the key is missing."""
         value: object = self.values.get(key)
         if value is None or (isinstance(value, str) and value):
             return value
-        raise self.error(key, "must be a string that is not empty")
+        raise self.error(key, "must be a non-empty string")
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts, or one text as a list."""
+        """Return a list of strings; a single string becomes a list."""
         value: object = self.values.get(key, [])
         values = [value] if isinstance(value, str) else value
         if isinstance(values, list) and all(isinstance(v, str) and v for v in cast(list[object], values)):
             return tuple(cast(list[str], values))
-        raise self.error(key, "must be a string or a list of strings, none of them empty")
+        raise self.error(key, "must be a non-empty string or a list of such strings")
 
     def file(self, key: str) -> Path | None:
-        """Return a path, which is relative to the folder of the file, None if there is none."""
+        """Return a path, relative to the file's folder, or None if the key is missing."""
         text = self.text(key)
         return self.path.parent / text if text else None
 
@@ -175,12 +176,12 @@ class _Settings(Table):
         found: list[Extra] = []
         for path, template in cast(dict[str, object], table).items():
             if not path or not isinstance(template, str) or not template:
-                raise self.error(f"extra.{path}", "is the path of a template, relative to this file")
+                raise self.error(f"extra.{path}", "must be the path of a template, relative to this file")
             found.append(Extra(path=path, template=self.path.parent / template))
         return tuple(found)
 
     def _servers(self) -> Mapping[str, Any]:
-        """Return the tables of servers as they are; `tool_clients.servers` reads them."""
+        """Return the server tables unparsed; `tool_clients.servers` reads them."""
         table: object = self.values.get("tools", {})
         if not isinstance(table, dict):
             raise self.error("tools", "must be a table of servers ([tool.mcp-bindgen.tools.NAME])")

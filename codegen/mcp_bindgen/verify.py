@@ -1,8 +1,8 @@
 """Compare the shipped structure of a revision with an official file.
 
-Like is compared with like: a schema.json with the shipped JSON half; a schema.ts with the shipped TypeScript half,
-both read with the shipped JSON half as the hint that lowering wants. What remains are real differences, but for the
-annotations, which the shipped structure keeps for itself.
+A schema.json is compared with the shipped JSON half; a schema.ts with the shipped TypeScript half, both lowered with
+the shipped JSON half as a hint. What remains are real differences, except in annotations, which the shipped structure
+does not take from the files.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,12 +19,12 @@ from mcp_bindgen.merge.compare import Comparison, Difference
 from mcp_bindgen.merge.lower import lower
 
 UNJUDGED = frozenset(("format",))
-"""Kinds of difference that change no message."""
+"""Kinds of differences that do not affect messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a comparison came to: `pinned` says whether the file is the very one the structure was taken from."""
+    """The result of a comparison: `pinned` says whether the structure was extracted from exactly this file."""
 
     revision: str
     source: SourceText
@@ -33,7 +33,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two say the same."""
+        """Whether the two are equivalent."""
         return not self.differences
 
 
@@ -93,7 +93,7 @@ def _constants(ours: TypeScriptDocument, theirs: TypeScriptDocument) -> Iterator
 
 
 def _bases(ours: Mapping[str, Declaration], theirs: Mapping[str, Declaration]) -> Iterator[Difference]:
-    """Compare what is inherited: `Comparison` looks through it."""
+    """Compare inherited properties: `Comparison` does not distinguish them."""
     for name, declaration in ours.items():
         sides = [declaration.type, theirs[name].type] if name in theirs else []
         bases = [side.bases if isinstance(side, Object) else () for side in sides]

@@ -157,7 +157,7 @@ def test_the_exit_status_follows_fail_on(cli: Cli) -> None:
     [
         ("2019-01-01", "neither a released revision"),
         ("missing/schema.json", "there is no such file"),
-        ("nowhere:schema.json", "git does not show it"),
+        ("nowhere:schema.json", "git cannot show it"),
         ("--upload-pack=x:y", "No such option"),
     ],
 )

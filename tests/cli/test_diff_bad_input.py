@@ -69,9 +69,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("side", "said"),
     [
-        ("nobody:schema.json", "git does not show it: invalid object name 'nobody'"),
-        ("HEAD:other.json", "git does not show it: path 'other.json' does not exist"),
-        ("HEAD~5:schema.json", "git does not show it"),
+        ("nobody:schema.json", "git cannot show it: invalid object name 'nobody'"),
+        ("HEAD:other.json", "git cannot show it: path 'other.json' does not exist"),
+        ("HEAD~5:schema.json", "git cannot show it"),
         ("HEAD:picture.json", "a binary file"),
         ("HEAD:", "git"),
         (".", "."),

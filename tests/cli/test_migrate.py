@@ -148,7 +148,7 @@ def test_names_of_the_bindings_are_python_names(cli: Cli) -> None:
 
 def test_advice_suits_the_role(cli: Cli) -> None:
     topics = section(cli("migrate", "2025-03-26", "2025-06-18").out, "## Topic by topic")
-    (line,) = [line for line in topics.splitlines() if line.startswith("- **client**: A request was added")]
+    (line,) = [line for line in topics.splitlines() if line.startswith("- **client**: A request, or a direction")]
     assert "Answer it" in line and "Send it only" not in line
 
 

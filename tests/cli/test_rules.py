@@ -34,7 +34,7 @@ def test_one_rule_for_people(cli: Cli) -> None:
     lines = cli("rules", "property-added-required").out.splitlines()
     assert lines[0] == "property-added-required (wire view, error)"
     assert "  client to server: breaks an old client" in lines
-    assert "  seen from the other side: property-removed-required" in lines
+    assert "  reverse change: property-removed-required" in lines
     everything = cli("rules").out
     assert all(f"\n{rule.id} (" in f"\n{everything}" for rule in CATALOGUE)
     assert cli("rules", "--quiet").out == ""

@@ -89,7 +89,7 @@ def test_a_defect_is_one_message_and_a_status_of_its_own(cli: Cli, monkeypatch: 
 
     monkeypatch.setattr(revisions, "load", broken)
     done = cli("list", expect=70)
-    assert "this is a defect of mcp-bindgen, please report it: ZeroDivisionError: bad\\x1b luck" in done.err
+    assert "this is a bug in mcp-bindgen, please report it: ZeroDivisionError: bad\\x1b luck" in done.err
     assert "Traceback" not in done.err
     monkeypatch.setenv("MCP_BINDGEN_TRACEBACK", "1")
     assert "Traceback" in cli("list", expect=70).err

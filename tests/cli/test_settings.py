@@ -51,13 +51,13 @@ baseline = "accepted.toml"
     [
         ("relases = []", "[tool.mcp-bindgen] relases: unknown key; the keys are revisions, schema, out"),
         ("out = 3", "out: must be a string"),
-        ("out = ''", "out: must be a string that is not empty"),
+        ("out = ''", "out: must be a non-empty string"),
         ("revisions = [1]", "revisions: must be a string or a list of strings"),
         ("schema = {}", "schema: must be a string or a list of strings"),
         ("package = 'a-b'", "package: 'a-b' cannot name a Python package"),
         ("x = ", "not valid TOML"),
         ("extra = 3", "extra: must be a table of paths and templates"),
-        ("extra = {'a.md' = ''}", "extra.a.md: is the path of a template, relative to this file"),
+        ("extra = {'a.md' = ''}", "extra.a.md: must be the path of a template, relative to this file"),
     ],
 )
 def test_mistakes_are_named_with_file_and_key(tmp_path: Path, table: str, said: str) -> None:

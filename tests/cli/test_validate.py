@@ -131,7 +131,7 @@ class TestBadInput:
     def test_a_file_without_messages(self, tmp_path: Path, cli: Cli) -> None:
         path = tmp_path / "x"
         path.write_text("hello\n")
-        assert cli("validate", path, expect=2).err == f"error: {path}: holds no message of the protocol\n"
+        assert cli("validate", path, expect=2).err == f"error: {path}: contains no protocol message\n"
 
     def test_a_file_that_is_not_there(self, cli: Cli) -> None:
         assert cli("validate", "nowhere", expect=2).err == "error: nowhere: cannot be read: No such file or directory\n"

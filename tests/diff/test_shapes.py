@@ -196,7 +196,7 @@ def test_an_optional_member_with_another_name_breaks_nobody_for_sure() -> None:
     (finding,) = map(testimony.testify, compare_messages(old, new))
     assert finding.rule.id == "property-renamed"
     assert not finding.proven
-    assert all("the receiver takes" in why for why in finding.why_unproven.values())
+    assert all("the receiver accepts" in why for why in finding.why_unproven.values())
 
 
 def test_names_that_are_not_alike_are_two_changes() -> None:

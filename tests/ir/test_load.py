@@ -166,7 +166,7 @@ class TestRevisionNames:
         assert load(typescript_source(text), revision=None)[0].revision == "DRAFT-2025-v3"
 
     def test_nothing_says_the_revision(self) -> None:
-        expected = ["error: : nothing says which revision this is: name it before --schema, or give its schema.ts"]
+        expected = ["error: : the revision of this schema is unknown: name it before --schema, or give its schema.ts"]
         assert refusal(json_source(HANDSHAKE), revision=None) == expected
         assert refusal(typescript_source(HANDSHAKE_TS), revision=None) == expected
         number = HANDSHAKE_TS + "const LATEST_PROTOCOL_VERSION = 5;"

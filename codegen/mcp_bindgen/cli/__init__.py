@@ -1,1 +1,1 @@
-"""The command line: arguments become one call, findings are printed, the outcome becomes an exit status."""
+"""The command line: parses arguments, calls the library, prints findings and sets the exit status."""

@@ -28,7 +28,7 @@ app = typer.Typer(
     help="Typed Python bindings, servers and clients for the Model Context Protocol.",
     epilog=more("mcp-bindgen generate 2025-11-25 --out src --package acme.mcp", "README.md"),
     no_args_is_help=True,
-    # Plain help and plain usage errors: what the user typed is not read as markup.
+    # Plain help and usage errors: text that the user typed is not interpreted as markup.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

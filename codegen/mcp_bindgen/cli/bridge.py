@@ -1,8 +1,9 @@
-"""`mcp-bindgen bridge`: how one implementation talks to peers of other revisions, and what is lost.
+"""`mcp-bindgen bridge`: how messages are translated for peers of other revisions, and what is lost.
 
-The JSON answer is a list with an object for each pair of neighbours on the way: ``old``, ``new``, ``entries`` (each has
-``rule``, ``place``, ``old``, ``new``, ``kind``, ``reason``, and ``down`` and ``up``, which say what a peer of the older
-and of the newer revision gets), and ``framing`` (``place``, ``rules``, ``says``), which the session sees to.
+The JSON output is a list with an object for each pair of adjacent revisions on the path: ``old``, ``new``, ``entries``
+(each has ``rule``, ``place``, ``old``, ``new``, ``kind``, ``reason``, and ``down`` and ``up``, which say what a peer of
+the older and of the newer revision receives), and ``framing`` (``place``, ``rules``, ``says``), which the session
+handles.
 """
 
 import json
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class BridgeFormat(StrEnum):
-    """Who reads the answer: a person, a program, or the project's documentation."""
+    """The output formats: text, JSON, and a page of the project's documentation."""
 
     TEXT = "text"
     JSON = "json"
@@ -35,13 +36,13 @@ def bridge(
     *,
     old: Annotated[str, typer.Argument(help="A released revision.", autocompletion=complete_revision)],
     new: Annotated[str, typer.Argument(help="Another one.", autocompletion=complete_revision)],
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, whole or not at all.")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")] = None,
     quiet: QuietOption = False,
-    format_: Annotated[BridgeFormat, typer.Option("--format", help="Who reads the answer.")] = BridgeFormat.TEXT,
+    format_: Annotated[BridgeFormat, typer.Option("--format", help="Output format.")] = BridgeFormat.TEXT,
 ) -> None:
     """Print how messages of one revision become messages of another, and what is lost in each direction.
 
-    Revisions that are not neighbours are bridged over those between them.
+    Revisions that are not adjacent are bridged through those between them.
     """
     from mcp_bindgen.bridge import report
 
@@ -60,14 +61,14 @@ def bridge(
 
 
 def _between(old: str, new: str) -> "Sequence[Bridge]":
-    """Return the bridges on the way between two revisions, in whatever order they were named."""
+    """Return the bridges between two revisions, named in either order."""
     from mcp_bindgen.bridge.emit import derive_all
     from mcp_bindgen.load import load_released
 
     known = tuple(released())
     for name in (old, new):
         if name not in known:
-            message = f"no released revision; those are {', '.join(known)}"
+            message = f"not a released revision; those are {', '.join(known)}"
             raise InputError.at(Location(source=name), message)
     if old == new:
         raise InputError.at(Location(source=old), "a revision needs no bridge to itself; name another one")

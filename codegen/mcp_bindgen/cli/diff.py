@@ -1,6 +1,6 @@
-"""`mcp-bindgen diff`: what breaks between two revisions, for whom, and a message that proves it.
+"""`mcp-bindgen diff`: what breaks between two revisions, for which programs, and messages that prove it.
 
-The JSON answer is described by diff.schema.json, beside `mcp_bindgen.diff.report.json`.
+The JSON output is described by diff.schema.json, next to `mcp_bindgen.diff.report.json`.
 """
 
 import re
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MIN_WIDTH = 60
-"""Columns that a page has at least, however narrow the terminal is."""
+"""The minimum width of a page, in columns, even on a narrower terminal."""
 
 
 _COLORS = {"error": 31, "warning": 33, "info": 34, "accepted": 32}
@@ -35,7 +35,7 @@ _HEADING = re.compile(r"^(error|warning|info|accepted) [a-z -]+(?=:)", re.MULTIL
 
 
 class FailOn(StrEnum):
-    """What makes the exit status 1: the least severity of a finding, or the verdict for schema authors."""
+    """What makes the exit status 1: a minimum severity, or the verdict for schema authors."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -45,7 +45,7 @@ class FailOn(StrEnum):
 
 
 class ReportFormat(StrEnum):
-    """The formats of a report; the name of each is that of the module in `mcp_bindgen.diff.report` that renders it."""
+    """The formats of a report, each named after the module in `mcp_bindgen.diff.report` that renders it."""
 
     TEXT = "text"
     JSON = "json"
@@ -57,7 +57,7 @@ class ReportFormat(StrEnum):
 
 
 class ViewOption(StrEnum):
-    """Which changes to show: those of messages, those that Python source may see, or all."""
+    """Which changes to show: in messages, in definitions and Python source, or all."""
 
     WIRE = "wire"
     SOURCE = "source"
@@ -74,35 +74,33 @@ def diff(
     ],
     new: Annotated[str, typer.Argument(help="The same, for the other side.", autocompletion=complete_revision)],
     everything: Annotated[
-        bool, typer.Option("--all", help="Show changes of no consequence too, and the messages that prove a break.")
+        bool, typer.Option("--all", help="Also show harmless changes, and messages that prove the breaks.")
     ] = False,
-    role: Annotated[Role | None, typer.Option(help="Show what breaks programs of this role only.")] = None,
+    role: Annotated[Role | None, typer.Option(help="Show only breaks of programs in this role.")] = None,
     peer: Annotated[
         Peer,
-        typer.Option(help="Which of the two revisions the other end speaks; your program is written for the other."),
+        typer.Option(help="Which of the two revisions the peer uses; your program uses the other."),
     ] = Peer.NEWER,
     view: Annotated[
-        ViewOption, typer.Option(help="Show changes of messages, changes that Python source may see, or all.")
+        ViewOption, typer.Option(help="Show changes in messages, changes in definitions and Python source, or all.")
     ] = ViewOption.ALL,
     assume_gates: Annotated[
-        bool, typer.Option("--assume-gates", help="Count a break behind a capability as a warning.")
+        bool, typer.Option("--assume-gates", help="Report breaks that need a declared capability as warnings.")
     ] = False,
     fail_on: Annotated[
         FailOn,
-        typer.Option(help="What makes the exit status 1: a finding that bad or worse, or a need of a new date."),
+        typer.Option(help="Exit with status 1 at this severity or worse, or if a new date is needed."),
     ] = FailOn.ERROR,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Accepted findings and severities of your own (TOML).")
+        Path | None, typer.Option(metavar="FILE", help="Baseline: accepted findings and overridden severities (TOML).")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report there, whole or not at all.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report to a file, atomically.")] = None,
     strict: StrictOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.TEXT,
 ) -> None:
-    """Say what breaks between two revisions, and for whom."""
+    """Show what breaks between two revisions, and for which programs."""
     diagnostics = Diagnostics(strict=strict)
     known = read_baseline_file(baseline)
     options = Options(
@@ -147,7 +145,7 @@ def _colored(heading: "re.Match[str]") -> str:
 
 
 def read_baseline_file(path: Path | None) -> "Baseline":
-    """Read the accepted findings that the user names, else those that the settings name, else none."""
+    """Read the baseline given by the user or, failing that, by the settings, if any."""
     from mcp_bindgen.diff.baseline import Baseline, read_baseline, today
     from mcp_bindgen.settings import find_settings
 
@@ -188,7 +186,7 @@ def _side(name: str, protocol: "Protocol") -> "Side":
 
 
 def _shown(path: str) -> str:
-    """Return a path as annotations want it: relative to the current folder where it lies below it."""
+    """Return a path for annotations: relative to the current folder if it is below that."""
     here = Path.cwd()
     whole = here / path
     return whole.relative_to(here).as_posix() if whole.is_relative_to(here) else path

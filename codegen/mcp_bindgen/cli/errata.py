@@ -1,6 +1,6 @@
-"""`mcp-bindgen errata`: where schema.json and schema.ts differ, and which rule settles it.
+"""`mcp-bindgen errata`: where schema.json and schema.ts differ, and which rule resolves it.
 
-The JSON answer is a list with one object for each revision: ``revision`` and ``errata``, each with ``rule``,
+The JSON output is a list with one object for each revision: ``revision`` and ``errata``, each with ``rule``,
 ``sentence``, ``contradiction``, ``pointer``, ``json`` and ``typescript``.
 """
 
@@ -18,15 +18,16 @@ from mcp_bindgen.ir.nodes import Erratum
 
 def errata(
     revision: Annotated[
-        str | None, typer.Argument(help="By default every released one, in short.", autocompletion=complete_revision)
+        str | None,
+        typer.Argument(help="By default, a summary of all.", autocompletion=complete_revision),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Print every place of every revision.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Print every difference in every revision.")] = False,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Say where the official schema.json and schema.ts differ.
+    """List the differences between the official schema.json and schema.ts.
 
-    A contradiction is a place where the two admit different messages; elsewhere the JSON only says less.
+    A contradiction is a difference in the valid messages; otherwise the JSON is only less detailed.
     """
     names = [revision] if revision else list(released())
     found = {name: sorted(load(name).errata, key=_order) for name in names}
@@ -42,7 +43,7 @@ def _order(erratum: Erratum) -> tuple[bool, str, str]:
 
 
 def _sentence(rule: str) -> str:
-    from mcp_bindgen.merge.reconcile import OVERRULED, RULES  # as `load` says
+    from mcp_bindgen.merge.reconcile import OVERRULED, RULES  # as in `load`
 
     return RULES.get(rule, OVERRULED)
 

@@ -1,9 +1,9 @@
-"""`mcp-bindgen generate`: write bindings, or with --check say how those on disk differ.
+"""`mcp-bindgen generate`: write bindings, or with --check compare them with those on disk.
 
-The JSON answer of a run that writes: ``revisions`` (each with ``revision``, ``folder``, ``files``), ``extra`` (the
-files of extra templates), ``written`` (the folders and extra files that changed, empty when all were up to date),
-``removed`` (files that do not belong there any more), ``warnings``. That of --check: ``up_to_date``, ``missing``,
-``changed``, ``orphaned``, ``warnings``. Paths are relative to the current folder where they lie below it.
+The JSON output of a run that writes: ``revisions`` (each with ``revision``, ``folder``, ``files``), ``extra`` (the
+files of extra templates), ``written`` (the folders and extra files that changed, empty if all were up to date),
+``removed`` (files that are no longer generated), ``warnings``. That of --check: ``up_to_date``, ``missing``,
+``changed``, ``orphaned``, ``warnings``. Paths below the current folder are relative to it.
 """
 
 import sys
@@ -44,19 +44,21 @@ def generate(
     revisions: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[REVISION]...", help="By default every released one.", autocompletion=complete_revision
+            metavar="[REVISION]...", help="Revisions; by default, all released ones.", autocompletion=complete_revision
         ),
     ] = None,
     schema: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE_OR_URL", help="A schema.json or a schema.ts to read; twice to give both."),
+        typer.Option(metavar="FILE_OR_URL", help="A schema.json or a schema.ts to read; repeat to give both."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder that the package goes into.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder to write the package to.")] = None,
     package: Annotated[str | None, typer.Option(metavar="NAME", help="The package to write, such as acme.mcp.")] = None,
     templates: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Templates that replace the shipped ones of the same name.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if files differ.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; show a diff and exit with 1 if files differ.")
+    ] = False,
     strict: StrictOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -64,8 +66,8 @@ def generate(
 ) -> None:
     """Write the bindings of revisions.
 
-    They go to generated/mcp_bindings/ below the current folder, or where --out, --package or the table
-    [tool.mcp-bindgen] of a pyproject.toml say. A folder is replaced only if everything in it was generated.
+    They are written to generated/mcp_bindings/ in the current folder, or as set by --out, --package or
+    [tool.mcp-bindgen] in pyproject.toml. A folder is replaced only if all its files were generated.
     """
     asked = Asked(
         revisions=tuple(revisions or ()), schema=tuple(schema or ()), out=out, package=package, templates=templates
@@ -89,7 +91,7 @@ def generate(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Result:
-    """What a run did; `packages` has the JSON of each revision, `extra` the files of extra templates."""
+    """What a run did; `packages` has the JSON output of each revision, `extra` the files of extra templates."""
 
     packages: Sequence[Mapping[str, Any]]
     extra: Sequence[str]
@@ -113,11 +115,11 @@ class _Result:
         for path in self.extra:
             yield f"{'wrote' if path in self.written else 'up to date:'} {path}"
         if self.removed:
-            yield f"removed {count(len(self.removed), 'file')} that nothing generates any more"
+            yield f"removed {count(len(self.removed), 'file')} that are no longer generated"
 
 
 def _plan(request: Request, sources: Sequence[SourceText], diagnostics: Diagnostics, *, quiet: bool) -> "Plan":
-    from mcp_bindgen.cli.plan import plan  # its imports take longer than a run that has nothing to do
+    from mcp_bindgen.cli.plan import plan  # importing it takes longer than a run with nothing to do
 
     with progress(max(1, len(request.revisions)), quiet=quiet) as step:
         return plan(request, sources, diagnostics, step)
@@ -181,7 +183,7 @@ def _check(
     verbose: bool,
     format_: Format,
 ) -> int:
-    """Say how what is on disk differs; return the exit status."""
+    """Print how the files on disk differ; return the exit status."""
     trees = _plan(request, sources, diagnostics, quiet=quiet).trees
     drifts = [(tree, compare(tree)) for tree in trees]
     drifted = any(drift.paths for _, drift in drifts)
@@ -205,6 +207,6 @@ def _check(
 
 
 def _shown(path: Path) -> str:
-    """Spell a path as the user would: from the current folder, if it lies below it."""
+    """Return a path relative to the current folder if it is below that."""
     here = Path.cwd()
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()

@@ -1,6 +1,6 @@
-"""`mcp-bindgen impact`: the lines of a user's own code that the differences between two revisions touch.
+"""`mcp-bindgen impact`: the lines of a user's code that are affected by the differences between two revisions.
 
-The JSON answer is that of `mcp_bindgen.impact.report.as_json`.
+The JSON output is that of `mcp_bindgen.impact.report.as_json`.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from mcp_bindgen.settings import Settings, find_settings, is_package_name
 
 
 class FailOn(StrEnum):
-    """The least severity of a change that touches a line at which the exit status is 1."""
+    """The minimum severity of a change affecting a line that makes the exit status 1."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,36 +29,34 @@ class FailOn(StrEnum):
 
 def impact(
     *,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Python files, or folders that hold them.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Python files or folders.")],
     old: Annotated[
         str,
         typer.Option(
             "--from",
-            help="What the code is written for: a revision, a schema file, or COMMIT:PATH in git.",
+            help="The version your code uses: a revision, a schema file, or COMMIT:PATH in git.",
             autocompletion=complete_revision,
         ),
     ],
     new: Annotated[
-        str, typer.Option("--to", help="What it is to move to, likewise.", autocompletion=complete_revision)
+        str, typer.Option("--to", help="The version to move to, given the same way.", autocompletion=complete_revision)
     ],
     package: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The package of the bindings, such as acme.mcp, if it is one of your own."),
+        typer.Option(metavar="NAME", help="The package of the bindings, such as acme.mcp, if you generated your own."),
     ] = None,
     fail_on: Annotated[
-        FailOn, typer.Option(help="The least severity of a change that makes the exit status 1.")
+        FailOn, typer.Option(help="Exit with status 1 for changes at this severity or worse.")
     ] = FailOn.INFO,
-    skip_unread: Annotated[
-        bool, typer.Option("--skip-unread", help="Do not fail because of files that cannot be read.")
-    ] = False,
+    skip_unread: Annotated[bool, typer.Option("--skip-unread", help="Do not fail if files cannot be read.")] = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """List the lines of your code that the differences between two revisions touch.
+    """List the lines of your code that are affected by the differences between two revisions.
 
-    The code uses the bindings of the old revision: those of mcp_bindings, or of the package that --package or the
-    table [tool.mcp-bindgen] of a pyproject.toml names. Nothing is imported or run.
+    The code uses bindings of the old revision: those in mcp_bindings, or in the package named by --package or by
+    [tool.mcp-bindgen] in pyproject.toml. Your code is not imported or run.
     """
     from mcp_bindgen.diff.compare import compare
     from mcp_bindgen.diff.inputs import load_side
@@ -74,7 +72,7 @@ def impact(
     found = find_impact(changes, paths, packages, diagnostics)
     if not found.imports:
         where = Location(source=", ".join(str(path) for path in paths))
-        diagnostics.warning(where, f"nothing in it uses {packages[0]}: are --from and --package right?")
+        diagnostics.warning(where, f"does not use {packages[0]}: check --from and --package")
     if format_ is Format.JSON:
         answer_json(as_json(found))
     elif not quiet:
@@ -90,14 +88,14 @@ def impact(
 def _packages(asked: str | None, settings: Settings, revision: str) -> Iterator[str]:
     """Iterate over the names under which code may import the bindings of a revision.
 
-    A package of the user's holds one revision itself, or several in a folder each.
+    A user's package contains one revision, or several in a folder each.
     """
     from mcp_bindgen.emit.python.package import revision_folder
 
     name = asked or settings.package or DEFAULT_PACKAGE
     if not is_package_name(name):
         where = Location(source="--package")
-        raise InputError.at(where, f"{name!r} is no package name: write identifiers joined by dots")
+        raise InputError.at(where, f"{name!r} is not a package name: write identifiers joined by dots")
     folder = f"{name}.{revision_folder(revision)}"
     holds_one = len(settings.revisions) == 1 or bool(settings.schema)
     if asked or (settings.package and holds_one):

@@ -1,8 +1,8 @@
-"""`mcp-bindgen inspect`: what a server is and offers, or what comes of one call.
+"""`mcp-bindgen inspect`: what a server offers, or the result of one call.
 
-The JSON answer has ``revision``, ``info``, ``capabilities``, ``instructions``, what it lists by wire names (``tools``,
-``resources``, ``resourceTemplates``, ``prompts``) and ``notes``, on what could not be listed. With --call, --read or
---prompt it is the result by wire names.
+The JSON output has ``revision``, ``info``, ``capabilities``, ``instructions``, what it lists with wire names
+(``tools``, ``resources``, ``resourceTemplates``, ``prompts``) and ``notes`` on what could not be listed. With --call,
+--read or --prompt it is the result with wire names.
 """
 
 import sys
@@ -33,7 +33,7 @@ def inspect(
         list[str] | None,
         typer.Argument(
             metavar="KEY=VALUE... | URL",
-            help="Arguments for --call or --prompt, and the URL of a server that is not started here.",
+            help="Arguments for --call or --prompt, and the URL of a remote server.",
         ),
     ] = None,
     call: Annotated[str | None, typer.Option(metavar="TOOL", help="Call a tool with the arguments KEY=VALUE.")] = None,
@@ -44,7 +44,7 @@ def inspect(
     trace: Annotated[bool, typer.Option("--trace", help="Print every message in both directions to stderr.")] = False,
     revision: Annotated[
         str | None,
-        typer.Option(help="The revision to speak; by default the newest one.", autocompletion=complete_revision),
+        typer.Option(help="The revision to use; by default the newest one.", autocompletion=complete_revision),
     ] = None,
     env: EnvOption = None,
     cwd: CwdOption = None,
@@ -60,12 +60,12 @@ def inspect(
 
     command, pairs = _parted(words or (), words_behind(context))
     if sum(wish is not None for wish in (call, read, prompt)) > 1:
-        raise InputError.at(_HERE, "one of --call, --read and --prompt at a time")
+        raise InputError.at(_HERE, "use only one of --call, --read and --prompt")
     if pairs and call is None and prompt is None:
-        raise InputError.at(Location(source=pairs[0]), "is no URL; a program stands behind --: inspect -- COMMAND...")
+        raise InputError.at(Location(source=pairs[0]), "is not a URL; give a program after --: inspect -- COMMAND...")
     server = described(command, None, env=env, cwd=cwd, header=header, by="inspect")
     if server is None:
-        raise InputError.at(_HERE, "give a server: a URL, or a program behind -- (inspect -- COMMAND...)")
+        raise InputError.at(_HERE, "give a server: a URL, or a program after -- (inspect -- COMMAND...)")
     complaints: list[str] = []
     masking = Mask.of(server.headers, server.env) if mask else Mask.off()
 
@@ -111,12 +111,12 @@ async def _visited(
 
 
 def _parted(words: Sequence[str], behind: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the server, as its URL or its command, and the arguments for it."""
+    """Return the server, as a URL or a command, and the arguments for the call."""
     from mcp_bindgen.tool_clients.servers import is_url
 
     urls = [word for word in words if is_url(word)]
     if len(urls) + bool(behind) > 1:
-        raise InputError.at(_HERE, "give one server: a URL, or a program behind --")
+        raise InputError.at(_HERE, "give one server: a URL, or a program after --")
     return [*urls, *behind], [word for word in words if not is_url(word)]
 
 

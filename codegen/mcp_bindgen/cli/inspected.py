@@ -1,4 +1,4 @@
-"""What `mcp-bindgen inspect` prints of a server: tables and contents, clipped."""
+"""The output of `mcp-bindgen inspect`: tables and contents, truncated."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,18 +8,18 @@ from mcp_bindgen.cli.output import count, table
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 MAX_ROWS = 200
-"""How many rows of a table are shown; the rest is counted."""
+"""The number of table rows shown; the rest is counted."""
 MAX_NAME = 80
 MAX_LINE = 160
-"""How many characters of a name, and of a description, are shown in a table."""
+"""The number of characters of a name or a description shown in a table."""
 MAX_TEXT = 20_000
-"""How many characters of one text are shown."""
+"""The number of characters of one text shown."""
 
 
 def shortened(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a value whose texts are no longer than twice what is shown, so that masking them takes no time.
+    """Return a value with its texts cut to twice the length that is shown, so that masking is fast.
 
-    A secret that is cut in two lies beyond what is shown.
+    A secret that is cut in two is beyond the part that is shown.
     """
     short: dict[str, Any] = _short(value)
     return short
@@ -34,7 +34,7 @@ def _short(value: Any) -> Any:
 
 
 def seen_text(seen: Mapping[str, Any]) -> str:
-    """Spell what a server is and offers."""
+    """Format what a server offers."""
     info: Mapping[str, Any] = seen["info"]
     title = f" ({_clip(info['title'], MAX_NAME)})" if isinstance(info.get("title"), str) else ""
     lines = [
@@ -58,7 +58,7 @@ def seen_text(seen: Mapping[str, Any]) -> str:
 
 
 def contents_text(result: Mapping[str, Any]) -> str:
-    """Spell the result of a call, of reading a resource, or of getting a prompt."""
+    """Format the result of a call, of reading a resource, or of getting a prompt."""
     return "\n".join(_parts(result)) or "(nothing)"
 
 
@@ -79,7 +79,7 @@ def _parts(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _block(block: Any) -> str:
-    """Spell one content block, or the contents of a resource: texts as they are, others by what they are."""
+    """Format one content block or the contents of a resource: text as it is, other content as a summary."""
     if not is_object(block):
         return _clip(json.dumps(block), MAX_TEXT)
     if isinstance(block.get("text"), str):
@@ -123,7 +123,7 @@ _NOUNS = {"tools": "tool", "resources": "resource", "resourceTemplates": "resour
 
 
 def _paths(capabilities: Mapping[str, Any]) -> Iterator[str]:
-    """Iterate over the capabilities that are declared, by their paths (``tools.listChanged``)."""
+    """Iterate over the declared capabilities by path (``tools.listChanged``)."""
     for name, value in list(capabilities.items())[:MAX_ROWS]:
         inner = [f"{name}.{flag}" for flag, on in value.items() if on not in (False, None)] if is_object(value) else []
         yield from (_clip(path, MAX_NAME) for path in [name, *inner[:MAX_ROWS]])

@@ -20,9 +20,7 @@ def migrate(
         ),
     ],
     new: Annotated[str, typer.Argument(help="The same, for the other side.", autocompletion=complete_revision)],
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the guide there, whole or not at all.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the guide to a file, atomically.")] = None,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:

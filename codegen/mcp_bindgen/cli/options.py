@@ -1,4 +1,4 @@
-"""The arguments that several commands take."""
+"""Options shared by several commands."""
 
 from typing import Annotated, TypeAlias
 
@@ -15,11 +15,11 @@ def complete_revision(incomplete: str) -> list[str]:
 
 
 FormatOption: TypeAlias = Annotated[Format, typer.Option("--format", help="text for people, json for programs.")]
-QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+QuietOption: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 VerboseOption: TypeAlias = Annotated[bool, typer.Option("--verbose", "-v", help="Print every warning and note.")]
 
 StrictOption: TypeAlias = Annotated[
-    bool, typer.Option("--strict", help="Stop at anything in a schema that would be taken loosely.")
+    bool, typer.Option("--strict", help="Treat schema constructs that cannot be expressed exactly as errors.")
 ]
 
 
@@ -29,7 +29,7 @@ def newest() -> str:
 
 
 def load(revision: str) -> Protocol:
-    """Load a released revision; what that imports is not for the commands that can do without.
+    """Load a released revision; imported here, so that commands that do not load one start faster.
 
     Raises:
         InputError: there is no such revision.

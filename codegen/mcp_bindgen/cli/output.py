@@ -1,6 +1,6 @@
-"""What the commands print: answers on stdout, diagnostics and progress on stderr.
+"""The output of commands: answers on stdout, diagnostics and progress on stderr.
 
-Much of it comes from files that nobody vouches for, so nothing here interprets markup or passes on control characters.
+Much of it comes from untrusted files, so markup is not interpreted and control characters are escaped.
 """
 
 import json
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MAX_ERRORS = 20
-"""How many errors are printed before the rest is only counted."""
+"""The number of errors printed before the rest is only counted."""
 PLAIN_WIDTH = 140
-"""Columns of a table that goes to no terminal, unless COLUMNS says otherwise."""
+"""The width of a table that is not written to a terminal, in columns, unless COLUMNS is set."""
 
 _DIFF_COLORS = {"+": "\x1b[32m", "-": "\x1b[31m", "@": "\x1b[36m"}
 _PLAIN = "\x1b[0m"
 
 
 class Format(StrEnum):
-    """Who reads the answer: a person, or a program."""
+    """The output formats: text for people, JSON for programs."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class ReaderLeft(Exception):
-    """Nobody reads stdout any more."""
+    """The reader of stdout closed it."""
 
 
 def answer(text: str) -> None:
@@ -46,20 +46,20 @@ def answer(text: str) -> None:
 
 
 def answer_verbatim(text: str) -> None:
-    """Print a document to stdout as it is; whoever wrote it has escaped what it holds."""
+    """Print a document to stdout unchanged; its renderer has escaped the content."""
     _print(text.removesuffix("\n"))
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file, whole or not at all.
+    """Write a file atomically.
 
     Raises:
-        InputError: it cannot be written, or what is there is no file (a folder, a device).
+        InputError: it cannot be written, or the path is not a regular file (a folder, a device).
     """
     where = Location(source=str(path))
-    path = path.resolve()  # A link stays a link.
+    path = path.resolve()  # Keep a symbolic link.
     if path.exists() and not path.is_file():
-        raise InputError.at(where, "cannot be written: what is there is no file")
+        raise InputError.at(where, "cannot be written: not a regular file")
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             try:
@@ -81,7 +81,7 @@ def answer_json(value: object) -> None:
 
 
 def report(diagnostics: Diagnostics, *, verbose: bool = False) -> None:
-    """Print diagnostics to stderr: the first errors, and all the rest with `verbose`, else a count of the warnings."""
+    """Print diagnostics to stderr: the first errors and a count of the warnings, or with `verbose` everything."""
     errors = diagnostics.errors
     for diagnostic in errors[: None if verbose else MAX_ERRORS]:
         _complain_of(diagnostic)
@@ -98,7 +98,7 @@ def report(diagnostics: Diagnostics, *, verbose: bool = False) -> None:
 
 
 def count(number: int, noun: str) -> str:
-    """Spell a number of things: ``1 file``, ``2 files``."""
+    """Format a number of things: ``1 file``, ``2 files``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -108,7 +108,7 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def diagnostic_from_json(value: Mapping[str, Any]) -> Diagnostic:
-    """Return the diagnostic that `diagnostic_json` made a value of."""
+    """Return a diagnostic from the value that `diagnostic_json` returned."""
     place = {name: value[name] for name in Location.__slots__}
     return Diagnostic(level=Level(value["level"]), where=Location(**place), message=value["message"])
 
@@ -132,7 +132,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def print_diff(lines: Iterable[str]) -> None:
-    """Print a unified diff to stdout, in color where it is a terminal."""
+    """Print a unified diff to stdout, in color on a terminal."""
     colored = in_color()
     for line in lines:
         color = _DIFF_COLORS.get(line[:1], "") if colored else ""
@@ -174,7 +174,7 @@ def _umask() -> int:
 def _print(text: str) -> None:
     try:
         print(text, flush=True)
-    except BrokenPipeError:  # typer would take it for a failure of its own
+    except BrokenPipeError:  # typer would handle it as its own failure
         raise ReaderLeft from None
 
 
@@ -184,7 +184,7 @@ def _complain_of(diagnostic: Diagnostic) -> None:
 
 
 def _complain(text: str) -> None:
-    """Print one line, whatever the text holds."""
+    """Print one line, with control characters escaped."""
     print(printable(text).replace("\n", "\\n"), file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""From a request to the trees that should stand on disk; everything happens in memory."""
+"""From a request to the file trees that should be on disk, all in memory."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from mcp_bindgen.load import load_released, load_sources
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """The bindings of one revision: where they belong, and their files by relative path."""
+    """The bindings of one revision: their folder, and their files by relative path."""
 
     revision: str
     folder: Path
@@ -30,7 +30,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a request comes to: the packages, the files of extra templates, and the trees that hold them all."""
+    """The result of a request: the packages, the files of extra templates, and the trees that contain them."""
 
     packages: tuple[Package, ...]
     extra: tuple[Path, ...]
@@ -40,7 +40,7 @@ class Plan:
 def plan(
     request: Request, sources: Sequence[SourceText], diagnostics: Diagnostics, step: Callable[[str], None]
 ) -> Plan:
-    """Generate everything that was asked for; `step` is told which revision comes next.
+    """Generate everything that was requested; `step` is called with the name of each revision.
 
     Raises:
         InputError: something cannot be generated.
@@ -111,7 +111,7 @@ class _Planner:
         yield Tree(folder=home, files=root, extent=Extent.TOP)
 
     def _bridged(self, folders: set[str]) -> list[Protocol]:
-        """Return the released revisions from the oldest to the newest package that is there, gaps included."""
+        """Return the released revisions from the oldest to the newest package present, including gaps."""
         there = [revision_folder(protocol.revision) in folders for protocol in self._released]
         if sum(there) < 2:
             return []
@@ -119,6 +119,6 @@ class _Planner:
 
 
 def _named(protocol: Protocol) -> Protocol:
-    """Give the sources names that do not tell on which machine the bindings were made."""
+    """Give the sources names that do not depend on the machine."""
     sources = tuple(Source(name=stable_name(s.name, Path.cwd()), sha256=s.sha256) for s in protocol.sources)
     return replace(protocol, sources=sources)

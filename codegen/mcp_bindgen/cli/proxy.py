@@ -1,4 +1,4 @@
-"""`mcp-bindgen proxy`: what a client and a server say to each other, judged as it passes.
+"""`mcp-bindgen proxy`: relays and validates the messages between a client and a server.
 
 The report has a line for each place at which a message breaks the protocol, and the beginning of the message. As JSON
 it has an object on a line for each message: ``at`` (seconds since 1970), ``sender``, ``revision``, ``method``, ``id``,
@@ -28,13 +28,13 @@ def proxy(
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the report to a file instead of standard error.")
     ] = None,
-    fail: Annotated[bool, typer.Option("--fail", help="Exit with 1 if a message breaks the protocol.")] = False,
+    fail: Annotated[bool, typer.Option("--fail", help="Exit with 1 if a message violates the protocol.")] = False,
     mask: Annotated[bool, typer.Option("--mask/--no-mask", help="Print *** in place of secrets.")] = True,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Pass on what a client and a server say over stdio, and report each message that breaks the protocol.
+    """Relay messages between a client and a server over stdio, and report each one that violates the protocol.
 
-    Put `mcp-bindgen proxy --` before the command of a server wherever a client starts it.
+    Put `mcp-bindgen proxy --` before the server's command in the client's configuration.
     """
     from mcp_bindgen.live.proxy import run_proxy
     from mcp_bindgen.live.report import Report
@@ -42,11 +42,9 @@ def proxy(
 
     words = words_behind(context)
     if not words:
-        raise InputError.at(Location(source="proxy"), "give the command of the server behind -- (proxy -- COMMAND...)")
+        raise InputError.at(Location(source="proxy"), "give the server's command after -- (proxy -- COMMAND...)")
     if is_url(words[0]):
-        raise InputError.at(
-            Location(source=words[0]), "is a URL; the proxy stands before a program that speaks over stdio"
-        )
+        raise InputError.at(Location(source=words[0]), "is a URL; the proxy starts a program that uses stdio")
     with _opened(log) as out:
         report = Report(out, mask=mask, as_json=format_ is Format.JSON)
         passed = run_proxy(words, report.tell)
@@ -60,11 +58,11 @@ def proxy(
 
 @contextmanager
 def _opened(log: Path | None) -> Generator[FileIO]:
-    """Open what takes the report, unbuffered: the process ends in good order though a thread still waits to write."""
+    """Open the report unbuffered, so that the process can exit while a thread is still waiting to write."""
     if log is None:
         try:
             out = FileIO(_STANDARD_ERROR, "w", closefd=False)
-        except OSError:  # whoever started this process closed it
+        except OSError:  # the parent process closed it
             out = FileIO(os.devnull, "w")
         yield out
         return

@@ -1,4 +1,4 @@
-"""What `generate` is asked to do: the command line, completed by the settings of the project."""
+"""The request to `generate`: the command line, completed by the project's settings."""
 
 import shlex
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to generate, from what, and where to.
+    """What to generate, from which sources, and to which place.
 
-    No revision together with a schema means the one that the schema states. `named` are those revisions that the user
-    named. `chosen_place` is true when the user chose where the package goes; then the whole package is ours. `partial`
-    is true when the package may also hold other revisions, which stay as they are. `extra` are the templates of the
-    project `project` beside those of the package.
+    With a schema and no revision, the revision is the one that the schema states. `named` are the revisions that the
+    user named. `chosen_place` is true if the user chose the package's place; then the whole package is generated.
+    `partial` is true if the package may also contain other revisions, which are kept. `extra` are templates of the
+    project `project` in addition to those of the package.
     """
 
     revisions: tuple[str, ...]
@@ -47,27 +47,27 @@ class Request:
     chosen_place: bool
     partial: bool
     options: tuple[str, ...]
-    """The options by which the same can be asked for again, wherever the project lies."""
+    """The options that repeat the request, independent of the project's location."""
 
     def command(self, revision: str) -> str:
-        """Spell the command that generates the package of a revision again.
+        """Return the command that regenerates a revision's package.
 
-        In its usual place it stands by itself; in a chosen one it comes and goes with its neighbours.
+        In the default place it covers one revision; in a chosen place, all revisions of the package.
         """
         revisions = self.named if self.chosen_place else (revision,)
         return " ".join(["mcp-bindgen generate", *map(shlex.quote, revisions), *self.options])
 
     @property
     def root_command(self) -> str:
-        """The command that generates the package around several revisions again."""
+        """The command that regenerates the package that contains several revisions."""
         return self.command("") if self.chosen_place else "mcp-bindgen generate"
 
 
 def settle(asked: Asked, settings: Settings) -> Request:
-    """Complete the arguments from the settings; the command line wins.
+    """Complete the arguments from the settings; the command line takes precedence.
 
     Raises:
-        InputError: the templates are not a directory, or an extra template cannot be rendered where it should.
+        InputError: the templates are not a directory, or an extra template's output path is invalid.
         typer.BadParameter: the arguments contradict each other.
     """
     schema = asked.schema or settings.schema
@@ -75,11 +75,11 @@ def settle(asked: Asked, settings: Settings) -> Request:
     revisions = tuple(dict.fromkeys(stated))
     if schema and len(revisions) > 1:
         origin = "--schema" if asked.schema else f"`schema` in {settings.source}"
-        raise typer.BadParameter(f"{origin} describes one revision, but {len(revisions)} are named")
+        raise typer.BadParameter(f"{origin} describes one revision, but {len(revisions)} were named")
     package = asked.package or settings.package
     if package is not None and not is_package_name(package):
         raise typer.BadParameter(
-            f"{package!r} is no package name: write identifiers joined by dots", param_hint="--package"
+            f"{package!r} is not a package name: write identifiers joined by dots", param_hint="--package"
         )
     templates = asked.templates or settings.templates
     if templates is not None and not templates.is_dir():
@@ -107,25 +107,23 @@ def settle(asked: Asked, settings: Settings) -> Request:
 
 
 def _refuse_misplaced(settings: Settings, revisions: int, home: Path) -> None:
-    """Refuse the output of an extra template where it cannot be written, or would be removed again."""
+    """Reject an output path of an extra template that cannot be written or would be removed again."""
     for extra in settings.extra:
         where = Location(source=str(settings.source))
         place = (settings.folder / extra.path).resolve()
         if not extra.template.is_file():
-            raise InputError.at(Location(source=str(extra.template)), "the template of an extra file is not there")
+            raise InputError.at(Location(source=str(extra.template)), "the template of an extra file does not exist")
         if not place.is_relative_to(settings.folder.resolve()):
             raise InputError.at(where, f"extra: {extra.path}: outside the project")
         if place.is_relative_to(home.resolve()):
-            raise InputError.at(where, f"extra: {extra.path}: inside {home}, which holds nothing but bindings")
+            raise InputError.at(where, f"extra: {extra.path}: inside {home}, which contains only bindings")
         if revisions > 1 and REVISION_FIELD not in extra.path:
-            message = (
-                f"extra: {extra.path}: written once per revision, so with several it must contain {REVISION_FIELD}"
-            )
+            message = f"extra: {extra.path}: with several revisions, the path must contain {REVISION_FIELD}"
             raise InputError.at(where, message)
 
 
 def stable_name(place: str, base: Path) -> str:
-    """Name a source in a way that is the same on every machine: relative to `base`, else without its folders."""
+    """Return a machine-independent name of a source: relative to `base`, or otherwise the file name."""
     if place.startswith(("http://", "https://")):
         return public_name(place)
     path = PurePath(place)
@@ -135,7 +133,7 @@ def stable_name(place: str, base: Path) -> str:
 
 
 def _options(asked: Asked) -> list[str]:
-    """An absolute folder is one of this machine, so no file says it."""
+    """Absolute paths are machine-specific, so they are left out of generated files."""
     options = [f"--schema {shlex.quote(stable_name(place, Path.cwd()))}" for place in asked.schema]
     if asked.out and not asked.out.is_absolute():
         options.append(f"--out {shlex.quote(asked.out.as_posix())}")

@@ -1,6 +1,6 @@
 """`mcp-bindgen list`: the released revisions.
 
-The JSON answer is a list, oldest revision first, of objects with ``revision``, ``era``, ``definitions``, ``requests``,
+The JSON output is a list, oldest revision first, of objects with ``revision``, ``era``, ``definitions``, ``requests``,
 ``notifications``, and the sha256 of the official files as ``schema_json_sha256`` and ``schema_ts_sha256``.
 """
 

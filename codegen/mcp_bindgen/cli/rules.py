@@ -1,9 +1,8 @@
 """`mcp-bindgen rules`: the catalogue of the changes that a comparison can find.
 
-The JSON answer is a list of objects, one for each rule, with ``id``, ``view``, ``severity`` (of a finding that nothing
-keeps from being met), ``change`` (``none``, ``narrows``, ``widens`` or ``both``), ``breaks`` (for each way that a value
-may go, the pairs of peers that break), ``breaks_source``, ``purpose``, ``advice``, ``mirror`` and ``unmirrored`` (null
-where the rule has the other).
+The JSON output is a list of objects, one for each rule, with ``id``, ``view``, ``severity`` (of a proven finding),
+``change`` (``none``, ``narrows``, ``widens`` or ``both``), ``breaks`` (for each direction, the pairs of peers that
+break), ``breaks_source``, ``purpose``, ``advice``, ``mirror`` and ``unmirrored`` (one of the two is null).
 """
 
 import json
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RulesFormat(StrEnum):
-    """The formats of the catalogue: for people, for programs, and for the project's documentation."""
+    """The formats of the catalogue: text, JSON, and a page of the project's documentation."""
 
     TEXT = "text"
     JSON = "json"
@@ -41,13 +40,14 @@ def complete_rule(incomplete: str) -> list[str]:
 def rules(
     *,
     id_: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="By default every rule.", autocompletion=complete_rule)
+        str | None,
+        typer.Argument(metavar="[ID]", help="By default, all rules.", autocompletion=complete_rule),
     ] = None,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, whole or not at all.")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")] = None,
     quiet: QuietOption = False,
     format_: Annotated[RulesFormat, typer.Option("--format", help="Output format.")] = RulesFormat.TEXT,
 ) -> None:
-    """List the rules of `diff`: what each finds, who breaks, and what to do."""
+    """List the rules of `diff`: what each finds, which programs break, and what to do."""
     from mcp_bindgen.diff.report import catalogue as spell
     from mcp_bindgen.diff.rules import CATALOGUE
 
@@ -71,6 +71,6 @@ def _chosen(id_: str | None, catalogue: "Sequence[Rule]") -> "Sequence[Rule]":
     found = [rule for rule in catalogue if rule.id == id_]
     if not found:
         close = get_close_matches(id_, [rule.id for rule in catalogue], 3)
-        hint = f"close to it: {', '.join(close)}" if close else "`mcp-bindgen rules` lists them"
+        hint = f"did you mean {' or '.join(close)}?" if close else "`mcp-bindgen rules` lists all rules"
         raise InputError.at(Location(source=id_), f"there is no such rule; {hint}")
     return found

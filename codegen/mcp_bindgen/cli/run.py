@@ -1,7 +1,7 @@
-"""Run the command line, and turn every way in which it can end into a message and an exit status.
+"""Run the command line, and turn every outcome into a message and an exit status.
 
-0: done. 1: findings, or drift. 2: wrong usage, or input that cannot be used. 70: a defect of this program.
-130: interrupted. 141: nobody reads the output any more.
+0: success. 1: findings, or drift. 2: usage error, or unusable input. 70: a defect of this program. 130: interrupted.
+141: the reader of the output closed it.
 """
 
 import io
@@ -28,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command; return its exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 still shows something
+            stream.reconfigure(errors="backslashreplace")  # show something even on terminals without UTF-8
     try:
         status = _run(arguments)
         sys.stdout.flush()
@@ -61,12 +61,12 @@ def _run(arguments: Sequence[str]) -> int:
         if os.environ.get(TRACEBACK_VARIABLE):
             traceback.print_exc()
         what = printable(f"{type(error).__name__}: {error}").replace("\n", " ")
-        print(f"mcp-bindgen: this is a defect of mcp-bindgen, please report it: {what}", file=sys.stderr)
+        print(f"mcp-bindgen: this is a bug in mcp-bindgen, please report it: {what}", file=sys.stderr)
         print(f"  ({TRACEBACK_VARIABLE}=1 shows where it happened)", file=sys.stderr)
         return DEFECT
 
 
 def _silence_stdout() -> None:
-    """Keep the interpreter from complaining, at its end, about output that nobody reads."""
+    """Prevent the interpreter from reporting a closed stdout on exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

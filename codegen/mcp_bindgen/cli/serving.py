@@ -1,4 +1,4 @@
-"""`mcp-bindgen run`, among the other commands; see `mcp_bindgen.live.serving`."""
+"""Registers `mcp-bindgen run` with the other commands; see `mcp_bindgen.live.serving`."""
 
 import typer
 

@@ -1,6 +1,6 @@
 """`mcp-bindgen show`: one method or one definition, as a table.
 
-The JSON answer has ``kind``, ``name``, ``revision``, ``revisions`` (all that have the name),
+The JSON output has ``kind``, ``name``, ``revision``, ``revisions`` (all with that name),
 ``doc`` and ``deprecated``. A ``struct`` adds ``bases`` and
 ``members``, each with ``name``, ``type``, ``required``, ``bounds``, ``doc``, ``deprecated`` and ``inherited``; an
 ``alias`` adds ``type`` and ``bounds``; a ``method`` adds ``direction``, ``message``, ``params``, ``params_required``,
@@ -22,7 +22,7 @@ from mcp_bindgen.ir.spell import spell, spell_bounds
 from mcp_bindgen.settings import find_settings
 
 MAX_CLOSE = 5
-"""How many names an unknown one is answered with."""
+"""The number of suggestions for an unknown name."""
 _FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "payload")
 
 
@@ -30,7 +30,7 @@ def show(
     name: Annotated[str, typer.Argument(help="A method such as tools/call, or a definition such as Tool.")],
     revision: Annotated[
         str | None,
-        typer.Option(help="By default that of the project, else the newest one.", autocompletion=complete_revision),
+        typer.Option(help="By default the project's revision, or the newest.", autocompletion=complete_revision),
     ] = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
@@ -54,7 +54,7 @@ def show(
 
 
 def _of_project() -> str | None:
-    """Return the revision whose bindings the project has, the newest of several; None if it names none."""
+    """Return the newest revision whose bindings the project has; None if it names none."""
     named = [name for name in find_settings(Path.cwd()).revisions if name in released()]
     return max(named, default=None)
 
@@ -66,9 +66,9 @@ def _knows(protocol: Protocol, name: str) -> bool:
 def _unknown(name: str, protocol: Protocol, having: list[str]) -> InputError:
     known = {known.lower(): known for known in (*protocol.definitions, *(method.name for method in protocol.methods))}
     close = [known[match] for match in difflib.get_close_matches(name.lower(), known, n=MAX_CLOSE)]
-    hint = f"; close to it: {', '.join(close)}" if close else ""
-    hint = f"; it is in {', '.join(having)}" if having else hint
-    return InputError.at(Location(source=name), f"{protocol.revision} has no method or definition of this name{hint}")
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    hint = f"; it exists in {', '.join(having)}" if having else hint
+    return InputError.at(Location(source=name), f"{protocol.revision} has no method or definition of that name{hint}")
 
 
 def _method_facts(method: Method, protocol: Protocol) -> dict[str, Any]:

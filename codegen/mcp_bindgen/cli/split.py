@@ -1,4 +1,4 @@
-"""Commands that start another one: what stands behind ``--`` is that command, whatever it looks like."""
+"""Commands that start another one, which is everything after ``--``."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _KEY = "mcp_bindgen.command"
 
 
 class StartsCommand(TyperCommand):
-    """A command that keeps the words behind the first ``--`` apart from its own arguments."""
+    """A command that separates the words after the first ``--`` from its own arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words before the first ``--``."""
@@ -18,11 +18,11 @@ class StartsCommand(TyperCommand):
         return super().parse_args(ctx, args[:place])
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the parts of the line on usage."""
+        """Return the parts of the usage line."""
         return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
 
 
 def words_behind(context: typer.Context) -> tuple[str, ...]:
-    """Return the words behind ``--``; none if there is none."""
+    """Return the words after ``--``, if any."""
     found: tuple[str, ...] = context.meta.get(_KEY, ())
     return found

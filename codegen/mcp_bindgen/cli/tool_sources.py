@@ -1,4 +1,4 @@
-"""Which servers a command of `mcp-bindgen tools` is about, and what they list."""
+"""The servers of a `mcp-bindgen tools` command, and the tools that they list."""
 
 import os
 import re
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CommandArgument: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(metavar="URL | -- COMMAND...", help="The server: a URL, or a program that speaks over stdio."),
+    typer.Argument(metavar="URL | -- COMMAND...", help="The server: a URL, or a program that uses stdio."),
 ]
 FromOption: TypeAlias = Annotated[
     Path | None,
@@ -25,7 +25,7 @@ FromOption: TypeAlias = Annotated[
 ]
 ServerOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--server", metavar="NAME", help="A server of [tool.mcp-bindgen.tools]; by default all of them."),
+    typer.Option("--server", metavar="NAME", help="A server from [tool.mcp-bindgen.tools]; by default all."),
 ]
 EnvOption: TypeAlias = Annotated[
     list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="An environment variable for the server.")
@@ -57,16 +57,16 @@ def described(
     header: Sequence[str] | None = None,
     by: str = "tools",
 ) -> "Server | None":
-    """Return the server that the command line describes, None if it describes none.
+    """Return the server given on the command line, or None.
 
     Raises:
-        InputError: it describes two, or says how to start one without naming it.
+        InputError: it gives two, or options for starting a server without a server.
     """
     from mcp_bindgen.tool_clients.servers import Server, is_url
 
     where = Location(source=by)
     if from_ is not None and command:
-        raise InputError.at(where, f"{_ONE_OF}, only one of them")
+        raise InputError.at(where, f"{_ONE_OF}, but only one of these")
     url = command[0] if command and is_url(command[0]) else ""
     if header and not url:
         raise InputError.at(where, "--header is for a server with a URL")
@@ -82,10 +82,10 @@ def described(
 
 
 def of_project(names: Sequence[str] | None) -> tuple["Server", ...]:
-    """Return the servers of the project, or those of some names.
+    """Return the servers of the project, or those with the given names.
 
     Raises:
-        InputError: the project has none, or none of a name.
+        InputError: the project has none, or none with a given name.
     """
     from mcp_bindgen.settings import find_settings
     from mcp_bindgen.tool_clients.servers import read_servers
@@ -97,7 +97,7 @@ def of_project(names: Sequence[str] | None) -> tuple["Server", ...]:
     known = {server.name: server for server in servers}
     for name in names or ():
         if name not in known:
-            message = f"{name!r} is not a server of this project; there are {', '.join(known)}"
+            message = f"{name!r} is not a server of this project; its servers are {', '.join(known)}"
             raise InputError.at(Location(source="--server"), message)
     return tuple(known[name] for name in dict.fromkeys(names or known))
 
@@ -128,7 +128,7 @@ def read(server: "Server", timeout: float, diagnostics: Diagnostics, *, find_gat
 
 
 def target_of(server: "Server") -> "Target":
-    """Return how a server that is live is reached."""
+    """Return how to reach a live server."""
     from mcp_bindgen.live.target import Command, Endpoint
 
     if server.url:
@@ -137,7 +137,7 @@ def target_of(server: "Server") -> "Target":
 
 
 def _headers(given: Sequence[str]) -> dict[str, str]:
-    """Read headers from the environment: what stands on a command line is seen by every user of the machine."""
+    """Read headers from the environment: command lines are visible to every user of the machine."""
     found: dict[str, str] = {}
     for text in given:
         name, _, source = text.partition("=")
@@ -148,7 +148,7 @@ def _headers(given: Sequence[str]) -> dict[str, str]:
         if not value:
             raise InputError.at(Location(source="--header"), f"the environment variable {variable} is not set")
         if not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise InputError.at(Location(source="--header"), f"{name} from {variable} is not a header")
+            raise InputError.at(Location(source="--header"), f"{name} from {variable} is not a valid header")
         found[name] = value
     return found
 

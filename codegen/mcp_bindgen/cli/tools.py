@@ -1,6 +1,6 @@
-"""`mcp-bindgen tools`: typed clients for the tools of servers, and what a change of them breaks.
+"""`mcp-bindgen tools`: typed clients for servers' tools, and what changes to the tools break.
 
-The JSON answer of ``tools generate``: ``module``, ``lock`` (their paths), ``client`` (the class), ``tools`` (each with
+The JSON output of ``tools generate``: ``module``, ``lock`` (their paths), ``client`` (the class), ``tools`` (each with
 ``name``, ``method``), ``written`` (the paths that changed), ``warnings``; with --check ``up_to_date``, ``changed`` and
 ``warnings``. For the servers of a project it is a list of these, each with ``server``. That of ``tools list`` is a list
 of tools as the server lists them. That of ``tools check`` is that of ``mcp-bindgen diff``.
@@ -52,7 +52,7 @@ _PAGE = "docs/tools.md"
 tools = typer.Typer(
     cls=CommandGroup,
     epilog=more("mcp-bindgen tools list -- python server.py", _PAGE),
-    help="Write typed clients for the tools of servers, and say what a change of them breaks.",
+    help="Generate typed clients for servers' tools, and check what changes to the tools break.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -68,27 +68,29 @@ def generate(
     header: HeaderOption = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE_OR_DIR", help="The module to write (x.py), or the folder of a package."),
+        typer.Option(metavar="FILE_OR_DIR", help="The module to write (x.py), or a package folder."),
     ] = None,
     lock: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The lock file; by default tools.lock.json beside the module.")
+        Path | None, typer.Option(metavar="FILE", help="The lock file; by default tools.lock.json next to the module.")
     ] = None,
     client: Annotated[
-        str | None, typer.Option("--class", metavar="NAME", help="The client class; by default after the server.")
+        str | None, typer.Option("--class", metavar="NAME", help="The client class; by default named after the server.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 with a diff if files differ.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; show a diff and exit with 1 if files differ.")
+    ] = False,
     timeout: TimeoutOption = 60,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Write a typed client for the tools of a server, and the lock file with their contract."""
+    """Write a typed client for a server's tools, and the lock file with their contract."""
     from mcp_bindgen.tool_clients.servers import LOCK, module_path
 
     one = described(command, from_, env=env, cwd=cwd, header=header)
     if one is not None:
         if out is None:
-            raise InputError.at(Location(source="--out"), "say which module to write")
+            raise InputError.at(Location(source="--out"), "give the module to write")
         path = module_path(out, Location(source="--out"))
         servers: tuple[Server, ...] = (replace(one, module=path, lock=lock or path.with_name(LOCK), client=client),)
     else:
@@ -151,23 +153,21 @@ def check(
         Path | None, typer.Option(metavar="FILE", help="The lock file with the contract; by default tools.lock.json.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show changes of no consequence too, and the messages that prove a break.")
+        bool, typer.Option("--all", help="Also show harmless changes, and messages that prove the breaks.")
     ] = False,
     fail_on: Annotated[
-        FailOn, typer.Option(help="What makes the exit status 1; what is not known for sure is a warning.")
+        FailOn, typer.Option(help="What makes the exit status 1; unproven breaks are warnings.")
     ] = FailOn.WARNING,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Accepted findings and severities of your own (TOML).")
+        Path | None, typer.Option(metavar="FILE", help="Baseline: accepted findings and overridden severities (TOML).")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report there, whole or not at all.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report to a file, atomically.")] = None,
     timeout: TimeoutOption = 60,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.TEXT,
 ) -> None:
-    """Say how servers differ from their lock files, and whether that breaks callers."""
+    """Compare servers with their lock files, and show what breaks callers."""
     from mcp_bindgen.tool_clients.contract import read_contract
     from mcp_bindgen.tool_clients.report import make
 
@@ -176,7 +176,7 @@ def check(
     if one is None:
         _refuse_options(lock=lock)
     if len(servers) > 1 and (output or format_ not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
-        raise InputError.at(Location(source="--format"), "this report is about one server; choose it with --server")
+        raise InputError.at(Location(source="--format"), "this format reports on one server; choose it with --server")
     diagnostics = Diagnostics()
     known = read_baseline_file(baseline)
     severity = Severity(fail_on.value) if fail_on.value in [*Severity] else None
@@ -251,10 +251,10 @@ class _Made:
 
 
 def _make(server: "Server", timeout: float, diagnostics: Diagnostics, *, keep_lock: bool) -> _Made:
-    """Generate the files of a server; what is on disk is looked at before the work.
+    """Generate the files of a server, after checking what is on disk.
 
     Raises:
-        InputError: the module was not generated, or the lock file is that of another server.
+        InputError: the module was not generated, or the lock file belongs to another server.
     """
     from mcp_bindgen.tool_clients.module import module
     from mcp_bindgen.tool_clients.names import client_name, is_class_name
@@ -274,18 +274,18 @@ def _make(server: "Server", timeout: float, diagnostics: Diagnostics, *, keep_lo
 
 
 def _refuse_options(**given: object) -> None:
-    """Refuse what only makes sense for one server that the command line describes."""
+    """Reject options that only make sense for a server given on the command line."""
     for name, value in given.items():
         if value is not None:
             option = "class" if name == "client" else name
             message = (
-                "is for one server (-- COMMAND... or --from FILE); for those of the project it is in pyproject.toml"
+                "is for one server (-- COMMAND... or --from FILE); for servers of the project, set it in pyproject.toml"
             )
             raise InputError.at(Location(source=f"--{option}"), message)
 
 
 def _old(path: Path) -> str | None:
-    """Return what a file holds, None if there is none.
+    """Return the content of a file, None if it does not exist.
 
     Raises:
         InputError: it cannot be read.
@@ -306,20 +306,20 @@ def _refuse_foreign(path: Path, old: str | None) -> None:
 
 
 def _refuse_other_contract(path: Path, old: str | None, server: str) -> None:
-    """Keep the contract of another server, whose module is in the same folder."""
+    """Refuse to overwrite the contract of another server, whose module is in the same folder."""
     from mcp_bindgen.tool_clients.contract import read_contract
 
     if old is None:
         return
     found = read_contract(path, Diagnostics()).server
     if found != server:
-        message = f"holds the contract of {found}, not of {server}; name another lock file with --lock"
+        message = f"contains the contract of {found}, not of {server}; choose another lock file with --lock"
         raise InputError.at(Location(source=str(path)), message)
 
 
 def _refuse_other_server(path: Path, old: "Contract", new: "Contract") -> None:
-    """Refuse to compare servers that have nothing in common but the command line."""
+    """Refuse to compare servers whose contracts have no tool in common."""
     names = {tool.name for tool in old.tools} & {tool.name for tool in new.tools}
     if old.server != new.server and old.tools and new.tools and not names:
-        message = f"holds the contract of {old.server}, not of {new.server}: they have no tool in common"
+        message = f"contains the contract of {old.server}, not of {new.server}: they have no tool in common"
         raise InputError.at(Location(source=str(path)), message)

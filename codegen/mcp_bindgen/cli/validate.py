@@ -1,7 +1,7 @@
-"""`mcp-bindgen validate`: which revisions accept a message, as what, and why the others refuse it.
+"""`mcp-bindgen validate`: which revisions accept a message, as what type, and why the others reject it.
 
-The JSON answer has one object on a line for each message: ``source``, ``line``, ``kind``, ``method``, ``id``,
-``asked_on`` (the line of the request that it answers), ``revision`` (that it has to be of, as far as the log says it),
+The JSON output has one object per line for each message: ``source``, ``line``, ``kind``, ``method``, ``id``,
+``asked_on`` (the line of the request that it answers), ``revision`` (the one that it must conform to, if known),
 ``valid``, ``accepted`` (revision -> type) and ``refused`` (revision -> a list of ``pointer`` and ``reason``).
 """
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from mcp_bindgen.live.readings import Reading
 
 MAX_REASONS = 3
-"""How many reasons of one revision are shown."""
+"""The number of reasons shown per revision."""
 MAX_SHOWN = 100
-"""How many characters of a name from a message are shown."""
+"""The number of characters of a name from a message that are shown."""
 
 
 def validate(
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="A message, or a log with one on each line.")],
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="A file with one message, or a log with one per line.")],
     revision: Annotated[
         str | None,
-        typer.Option(help="The revision that all messages are of.", autocompletion=complete_revision),
+        typer.Option(help="The revision of all messages.", autocompletion=complete_revision),
     ] = None,
     quiet: QuietOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Say which revisions accept messages, as what, and why the others refuse them."""
+    """Show which revisions accept messages, as what types, and why the others reject them."""
     from mcp_bindgen.live.bindings import revisions
     from mcp_bindgen.live.logs import read_log
     from mcp_bindgen.live.readings import Reader
@@ -56,10 +56,10 @@ def validate(
                 elif not (quiet and reading.is_valid):
                     answer("\n".join(_lines(file, logged.line, reading)))
     if not messages and not too_long:
-        raise InputError.at(Location(source=file), "holds no message of the protocol")
+        raise InputError.at(Location(source=file), "contains no protocol message")
     if format_ is Format.TEXT and not quiet:
         left = f"; {count(empty, 'line')} without one" if empty else ""
-        left += f"; {count(too_long, 'line')} too large to be judged" if too_long else ""
+        left += f"; {count(too_long, 'line')} too large to validate" if too_long else ""
         answer(f"\n{count(messages, 'message')}, {invalid} invalid{left}")
     if invalid or too_long:
         raise typer.Exit(1)
@@ -78,7 +78,7 @@ def _opened(file: str) -> Generator[BinaryIO]:
 
 
 def _lines(file: str, line: int, reading: "Reading") -> Iterator[str]:
-    """Iterate over the lines that tell of a message; revisions that say the same share theirs."""
+    """Iterate over the lines about a message; revisions with the same verdict share a line."""
     mark = "" if reading.is_valid else "INVALID "
     yield f"{file}:{line}: {mark}{_title(reading)}"
     for what, revisions in _grouped(reading.accepted):
@@ -86,7 +86,7 @@ def _lines(file: str, line: int, reading: "Reading") -> Iterator[str]:
     told = {revision: tuple(broken) for revision, broken in reading.refused.items()}
     for broken, revisions in _grouped(told):
         reasons = [f"{place.pointer or '/'}: {place.reason}" for place in broken]
-        yield f"  refused by {_span(revisions, reading)}: {reasons[0]}"
+        yield f"    refused by {_span(revisions, reading)}: {reasons[0]}"
         yield from (f"    {reason}" for reason in reasons[1:MAX_REASONS])
 
 
@@ -99,13 +99,13 @@ def _title(reading: "Reading") -> str:
     if reading.asked_on is not None:
         words.append(f"to line {reading.asked_on}")
     elif reading.kind == "result":
-        words.append("to no request in the log")
+        words.append("to a request that is not in the log")
     of = f", in a session of {_clipped(reading.revision)}" if reading.revision else ""
     return " ".join(words) + of
 
 
 def _grouped(told: Mapping[str, Any]) -> list[tuple[Any, list[str]]]:
-    """Return what is told of revisions, each with all that it is told of."""
+    """Group revisions by verdict."""
     found: dict[Any, list[str]] = {}
     for revision, what in told.items():
         found.setdefault(what, []).append(revision)
@@ -113,7 +113,7 @@ def _grouped(told: Mapping[str, Any]) -> list[tuple[Any, list[str]]]:
 
 
 def _span(revisions: list[str], reading: "Reading") -> str:
-    """Spell revisions: those that follow each other as a range."""
+    """Format revisions, consecutive ones as a range."""
     judged = sorted({*reading.accepted, *reading.refused})
     first = judged.index(revisions[0])
     if len(revisions) > 2 and judged[first : first + len(revisions)] == revisions:

@@ -1,7 +1,7 @@
-"""`mcp-bindgen verify`: the shipped structure of a revision against an official file.
+"""`mcp-bindgen verify`: compares the shipped structure of a revision with an official file.
 
-The JSON answer has ``revision``, ``source``, ``sha256``, ``pinned`` (whether it is the very file that the structure was
-taken from), ``agrees`` and ``differences``, each with ``rule``, ``pointer``, ``shipped``, ``given`` and
+The JSON output has ``revision``, ``source``, ``sha256``, ``pinned`` (whether it is exactly the file that the structure
+was extracted from), ``agrees`` and ``differences``, each with ``rule``, ``pointer``, ``shipped``, ``given`` and
 ``contradiction``.
 """
 
@@ -25,7 +25,7 @@ def verify(
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
 ) -> None:
-    """Compare the shipped structure of a revision with an official file; exit 1 if they differ."""
+    """Compare the shipped structure of a revision with an official file; exit with status 1 if they differ."""
     from mcp_bindgen import verify as verification
 
     diagnostics = Diagnostics()
@@ -65,7 +65,7 @@ def _print(verdict: "Verdict") -> None:
     which = "is the pinned file" if verdict.pinned else "is not the pinned file"
     answer(f"{verdict.source.name} {which} of {verdict.revision} (sha256 {verdict.source.sha256})")
     if verdict.agrees:
-        answer("the shipped structure says the same")
+        answer("the shipped structure is equivalent")
         return
     number = len(verdict.differences)
     answer(f"the shipped structure differs in {count(number, 'place')}:")
