@@ -206,7 +206,7 @@ def _protocol(
     if missing:
         more = f" and {len(missing) - MAX_MISSING} more" if len(missing) > MAX_MISSING else ""
         names = ", ".join(missing[:MAX_MISSING])
-        diagnostics.warning(Location(source=halves.where), f"{names}{more} have no description")
+        diagnostics.warning(Location(source=halves.where), f"no description for {names}{more}")
     return protocol
 
 

@@ -40,7 +40,7 @@ def test_it_is_written_to_a_file(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("2024-11-05", "moon"), "moon: no released revision; those are 2024-11-05, 2025-03-26"),
+        (("2024-11-05", "moon"), "moon: not a released revision; those are 2024-11-05, 2025-03-26"),
         (("2024-11-05", "2024-11-05"), "2024-11-05: a revision needs no bridge to itself"),
     ],
 )

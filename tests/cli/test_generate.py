@@ -121,7 +121,7 @@ class TestSources:
         short = cli("generate", "2099-01-01", "--schema", schema)
         assert "(--verbose shows" in short.err
         again = cli("generate", "2099-01-01", "--schema", schema, "--verbose")
-        assert "warning: schema.json: nothing describes" in again.err
+        assert "warning: schema.json: no description for" in again.err
         assert "up to date" in again.out
         found = cli("generate", "2099-01-01", "--schema", schema, "--format", "json").json["warnings"]
         assert {"level", "source", "pointer", "line", "column", "message"} == found[0].keys()
@@ -146,7 +146,7 @@ class TestSources:
         Path("mine").mkdir()
         Path("mine/clas.py.j2").write_text("", "utf-8")
         done = cli("generate", "2099-01-01", "--schema", schema, "--templates", "mine", expect=2)
-        assert done.err.startswith("error: mine/clas.py.j2: replaces no template; there are ")
+        assert done.err.startswith("error: mine/clas.py.j2: not the name of a template; the templates are ")
         assert " class.py.j2, class_doc.py.j2, client.py.j2, " in done.err
         assert not USUAL.exists()
 

@@ -95,7 +95,7 @@ def test_nothing_changes_between_a_revision_and_itself(cli: Cli) -> None:
 def test_code_that_uses_no_bindings_is_told_so(cli: Cli, app: Path) -> None:
     (app / "src" / "app.py").write_text("print(1)\n")
     outcome = cli("impact", "src", *REVISIONS)
-    assert "nothing in it uses mcp_bindings.v2025_11_25: are --from and --package right?" in outcome.err
+    assert "does not use mcp_bindings.v2025_11_25: check --from and --package" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_stub_that_demands_a_new_argument(cli: Cli, app: Path) -> None:
     [
         (("missing", *REVISIONS), "there is no such file or folder"),
         (("src", "--from", "2019-01-01", "--to", "2026-07-28"), "neither a released revision"),
-        (("src", *REVISIONS, "--package", "no package"), "is no package name"),
+        (("src", *REVISIONS, "--package", "no package"), "is not a package name"),
         (("src", "--from", "2025-11-25"), "Missing option"),
     ],
 )

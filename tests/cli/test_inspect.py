@@ -199,10 +199,10 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
-            ((), "error: inspect: give a server: a URL, or a program behind --"),
-            (("python", "server.py"), "error: python: is no URL; a program stands behind --"),
+            ((), "error: inspect: give a server: a URL, or a program after --"),
+            (("python", "server.py"), "error: python: is not a URL; give a program after --"),
             (("http://localhost/mcp", "--", "x"), "error: inspect: give one server"),
-            (("--call", "a", "--read", "b", *SUM), "error: inspect: one of --call, --read and --prompt"),
+            (("--call", "a", "--read", "b", *SUM), "error: inspect: use only one of --call, --read and --prompt"),
             (("--header", "A=env:B", *SUM), "error: inspect: --header is for a server with a URL"),
             (("--revision", "2020-01-01", *SUM), "error: --revision: '2020-01-01' is not a released revision"),
             (("--", "no-such-program"), "error: no-such-program: inspecting the server failed: cannot start"),

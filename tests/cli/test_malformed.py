@@ -89,8 +89,8 @@ ODD: dict[str, tuple[str, str, str, bool]] = {
         False,
     ),
     "a name in colors": ("s.json", schema(**{"[red]x\x1b[31m": {"$ref": "#"}}), r"[red]x\x1b[31m", False),
-    "a name that is code": ("s.json", schema(**{'"""\nimport os\n': STRING}), "is called ImportOs in Python", False),
-    "a name that is a path": ("s.json", schema(**{"../../etc/passwd": FIELD}), "is called EtcPasswd in Python", False),
+    "a name that is code": ("s.json", schema(**{'"""\nimport os\n': STRING}), "is named ImportOs in Python", False),
+    "a name that is a path": ("s.json", schema(**{"../../etc/passwd": FIELD}), "is named EtcPasswd in Python", False),
 }
 """Schemas that say what no type or name of Python does: what is said of it, and whether --strict refuses it."""
 NAMELESS = ("a revision that is a path",)

@@ -193,7 +193,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
-            ((), "error: proxy: give the command of the server behind --"),
+            ((), "error: proxy: give the server's command after --"),
             (("--", "no-such-program"), "error: no-such-program: cannot start no-such-program: no such command"),
             (("--log", "/no/such/folder/x", "--", "cat"), "error: /no/such/folder/x: cannot be written"),
             (("cat",), "unexpected extra argument"),

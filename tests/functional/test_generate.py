@@ -72,7 +72,7 @@ class TestTemplates:
             ("{{ package.methods / 2 }}", "TypeError"),
             ("{{ 1 / 0 }}", "ZeroDivisionError"),
             ("{% include 'gone.j2' %}", "TemplateNotFound"),
-            ("def (", "what it renders is not Python"),
+            ("def (", "its output is not valid Python"),
         ],
     )
     def test_a_broken_one_is_named(self, text: str, message: str, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def _lines(file: str, line: int, reading: "Reading") -> Iterator[str]:
     told = {revision: tuple(broken) for revision, broken in reading.refused.items()}
     for broken, revisions in _grouped(told):
         reasons = [f"{place.pointer or '/'}: {place.reason}" for place in broken]
-        yield f"    refused by {_span(revisions, reading)}: {reasons[0]}"
+        yield f"  refused by {_span(revisions, reading)}: {reasons[0]}"
         yield from (f"    {reason}" for reason in reasons[1:MAX_REASONS])
 
 

@@ -1,1 +1,1 @@
-"""Emission: the intermediate representation becomes views, the views become Python source files."""
+"""Emission: turns the intermediate representation into views, and views into Python source files."""

@@ -1,4 +1,4 @@
-"""End work that computes for too long."""
+"""Limit the CPU time of a piece of work."""
 
 import signal
 import threading
@@ -13,9 +13,9 @@ class TimeIsUp(Exception):
 
 @contextmanager
 def limited_time(seconds: float) -> Generator[None]:
-    """Raise `TimeIsUp` where the process has computed for so many seconds.
+    """Raise `TimeIsUp` once the process has used so many seconds of CPU time.
 
-    It works where signals do: on POSIX, in the main thread; elsewhere the work may take as long as it takes.
+    It needs signals: POSIX, and the main thread. Elsewhere there is no limit.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
@@ -24,7 +24,7 @@ def limited_time(seconds: float) -> Generator[None]:
     def expire(number: int, frame: FrameType | None) -> None:
         raise TimeIsUp
 
-    # The timer of the process's own computing, so that nobody else's timer is replaced.
+    # The virtual timer (CPU time), so that a real-time timer of other code is not replaced.
     before = signal.signal(signal.SIGVTALRM, expire)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:

@@ -1,7 +1,7 @@
-"""Remember what was generated from what, so that a run whose inputs and outputs are unchanged has nothing to do.
+"""Cache which output was generated from which input, so that an unchanged run has nothing to do.
 
-One file for each output folder, below $XDG_CACHE_HOME or ~/.cache. It only ever saves work: when it is absent, damaged,
-or cannot be written, everything is generated.
+There is one file per output folder, below $XDG_CACHE_HOME or ~/.cache. If it is missing, damaged, or cannot be written,
+everything is generated.
 """
 
 import hashlib
@@ -18,13 +18,13 @@ from mcp_bindgen.emit.tree import Extent, Tree, files_in
 from mcp_bindgen.paths import shipped
 
 FORMAT = 2
-"""The format of the cache files; another one counts as no cache."""
+"""The format of the cache files; files in another format are ignored."""
 _TOOLS = ("mcp-bindgen", "black", "jinja2", "pydantic", "tree-sitter", "tree-sitter-typescript")
-"""The distributions whose version can change the output; pydantic's, since no field may be named as a method of it."""
+"""Distributions whose version can change the output; pydantic, since its methods reserve field names."""
 
 
 def digest_inputs(options: object, sources: Iterable[bytes], templates: Path | None) -> str:
-    """Return a digest of all that decides what is generated: options (as JSON), sources, templates, this program."""
+    """Return a digest of everything that affects the output: options (as JSON), sources, templates, this program."""
     digest = hashlib.sha256()
     _add(
         digest.update, json.dumps([FORMAT, options, sys.version_info[:2], [version(tool) for tool in _TOOLS]]).encode()
@@ -51,7 +51,7 @@ def digest_files(files: Mapping[str, Path]) -> str:
 
 
 def recall(home: Path, inputs: str) -> dict[str, Any] | None:
-    """Return the answer of the last run into the folder `home`, if its inputs and all that it wrote are the same."""
+    """Return the result of the last run for the folder `home`, if its inputs and outputs are unchanged."""
     try:
         stored: Any = json.loads(_file(home).read_text("utf-8"))
         if stored["inputs"] != inputs:
@@ -68,7 +68,7 @@ def recall(home: Path, inputs: str) -> dict[str, Any] | None:
 
 
 def remember(home: Path, *, inputs: str, trees: Iterable[Tree], answer: Mapping[str, Any]) -> None:
-    """Keep what a run into the folder `home` wrote and answered, if the cache can be written."""
+    """Store the output and result of a run for the folder `home`, if the cache can be written."""
     try:
         written = [
             {
@@ -84,7 +84,7 @@ def remember(home: Path, *, inputs: str, trees: Iterable[Tree], answer: Mapping[
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh.write_text(json.dumps({"inputs": inputs, "trees": written, "answer": answer}), "utf-8")
         fresh.replace(path)
-    except (OSError, RuntimeError):  # RuntimeError: nobody knows where the home folder is
+    except (OSError, RuntimeError):  # RuntimeError: the home folder is unknown
         return
 
 
@@ -94,6 +94,6 @@ def _file(home: Path) -> Path:
 
 
 def _add(update: Callable[[bytes], None], data: bytes) -> None:
-    """Add a part to a digest; its length goes first, so that no two lists of parts look the same."""
+    """Add a part to a digest, preceded by its length, so that different lists of parts differ."""
     update(len(data).to_bytes(8, "big"))
     update(data)

@@ -1,7 +1,6 @@
-"""Write the IR as a JSON Schema document (draft 2020-12): what schema.json would say if it were not lossy.
+"""Write the IR as a JSON Schema document (draft 2020-12): schema.json without its losses.
 
-Every definition is in ``$defs``, those that the schema has inline included. The document carries structure only, no
-documentation.
+Every definition is in ``$defs``, including inline ones. The document contains only structure, no documentation.
 """
 
 from typing import Any
@@ -34,7 +33,7 @@ def json_schema(protocol: Protocol) -> dict[str, Any]:
 
 
 def reference(name: str) -> str:
-    """Spell the place of a definition in the document, as a URI fragment."""
+    """Return a reference to a definition in the document, as a URI fragment."""
     return f"#/$defs/{quote(escape_pointer(name))}"
 
 
@@ -71,7 +70,7 @@ def _schema(type_: TypeRef) -> dict[str, Any]:
 
 
 def _members(keyword: str, type_: TypeRef | None) -> dict[str, Any]:
-    """Say of what type the members that have no name are: nothing if of any, false if there are none."""
+    """Return the schema of undeclared properties: empty for any type, false if there are none."""
     if type_ is None:
         return {keyword: False}
     return {} if is_any(type_) else {keyword: _schema(type_)}

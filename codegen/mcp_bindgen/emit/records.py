@@ -1,7 +1,7 @@
-"""Remember which files we wrote that cannot say so themselves, since their type has no comments.
+"""Record which files without a header we generated, since their type has no comments.
 
-One record per file, below $XDG_CACHE_HOME or ~/.cache: the sha256 of what was written. A file that has changed since,
-or whose record is lost, counts as not ours, and is not replaced.
+There is one record per file, below $XDG_CACHE_HOME or ~/.cache: the sha256 of its content. A file that has changed
+since, or whose record is lost, does not count as generated and is not replaced.
 """
 
 import hashlib
@@ -11,16 +11,16 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the folder that our caches are in.
+    """Return the folder of our caches.
 
     Raises:
-        RuntimeError: nothing says where the home folder is.
+        RuntimeError: the home folder is unknown.
     """
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "mcp-bindgen"
 
 
 def put_on_record(path: Path, text: str) -> None:
-    """Remember that we wrote a file, if the record can be written."""
+    """Record that we generated a file, if the record can be written."""
     with suppress(OSError, RuntimeError):
         record = _record(path)
         record.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def put_on_record(path: Path, text: str) -> None:
 
 
 def is_on_record(path: Path) -> bool:
-    """Whether a file holds what we last wrote to it.
+    """Whether a file still has the content that we last wrote to it.
 
     Raises:
         OSError: the file cannot be read.

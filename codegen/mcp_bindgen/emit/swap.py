@@ -1,6 +1,6 @@
-"""Put generated trees on disk, so that a reader sees the old tree or the new one and never half of one.
+"""Write generated trees to disk atomically: readers see the old tree or the new one, never a mixture.
 
-Each tree is written beside its folder and then exchanged with it in one step. Where the system cannot exchange two
+Each tree is written next to its folder and then exchanged with it in one step. If the system cannot exchange two
 folders, the old one is moved aside first, and the next run moves it back if this one dies between the two steps.
 """
 
@@ -25,12 +25,12 @@ _RENAME_EXCHANGE = 2
 
 
 def write_trees(trees: Sequence[Tree], home: Path) -> tuple[Tree, ...]:
-    """Make every folder what its tree says, all of them or none; return the trees that were not as they should be.
+    """Write all trees to their folders, or none of them; return the trees that differed.
 
-    `home` is the folder beside which other runs are kept waiting.
+    `home` is the folder that is locked against other runs.
 
     Raises:
-        InputError: a folder is not ours to replace, or cannot be written; everything is as it was.
+        InputError: a folder is not ours to replace, or cannot be written; nothing was changed.
     """
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def _replace_all(trees: Sequence[Tree]) -> tuple[Tree, ...]:
         for tree in stale:
             _discard(tree)
         raise
-    with suppress(OSError):  # what remains of the old tree can wait for the next run
+    with suppress(OSError):  # the next run removes what remains of the old tree
         for tree in stale:
             _discard(tree)
     for tree in stale:
@@ -71,7 +71,7 @@ def _replace_all(trees: Sequence[Tree]) -> tuple[Tree, ...]:
 
 
 def _stage(tree: Tree) -> None:
-    """Write the tree beside its folder; one that does not own all of it file by file, inside the folder."""
+    """Stage a tree next to its folder; a tree that owns only part of the folder is staged file by file inside it."""
     is_whole = tree.extent is Extent.ALL
     if not is_whole:
         tree.folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def _stage(tree: Tree) -> None:
 
 
 def _install(tree: Tree, undo: list[Undo]) -> None:
-    """Put a staged tree in place; `undo` gets what takes it back."""
+    """Move a staged tree into place; its reversal is added to `undo`."""
     if tree.extent is Extent.ALL:
         _swap(_sibling(tree.folder, "new"), tree.folder, undo)
         return
@@ -96,7 +96,7 @@ def _install(tree: Tree, undo: list[Undo]) -> None:
 
 
 def _swap(new: Path, place: Path, undo: list[Undo]) -> None:
-    """Exchange what is staged with what is in place, so that the old one remains under the staged name."""
+    """Exchange the staged path with the one in place, so that the old one remains under the staged name."""
     if not place.exists():
         new.rename(place)
         undo.append(_moving(place, new))
@@ -111,7 +111,7 @@ def _swap(new: Path, place: Path, undo: list[Undo]) -> None:
 
 
 def _raise_lost(place: Path) -> None:
-    raise OSError(errno.EIO, "could not be put back", str(place))
+    raise OSError(errno.EIO, "could not be restored", str(place))
 
 
 def _moving(source: Path, target: Path) -> Undo:
@@ -123,7 +123,7 @@ def _moving(source: Path, target: Path) -> Undo:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two paths in one step; False where the system or the file system cannot."""
+    """Exchange two paths in one step; False if the system or the file system does not support it."""
     if sys.platform != "linux":
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -136,7 +136,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def _clean_up(tree: Tree) -> None:
-    """Remove what an earlier run left that died; put back what it had moved aside and not yet replaced."""
+    """Remove what an interrupted run left behind, and restore what it had moved aside but not replaced."""
     held = _sibling(tree.folder, "old")
     if held.is_dir() and not tree.folder.exists():
         held.rename(tree.folder)
@@ -161,7 +161,7 @@ def _sibling(path: Path, word: str) -> Path:
 
 @contextmanager
 def _alone(folder: Path) -> Generator[None]:
-    """Keep other runs out of a folder; the system ends that when this process ends, however it ends."""
+    """Lock a folder against other runs; the system releases the lock when this process ends."""
     if sys.platform == "win32":
         yield
         return

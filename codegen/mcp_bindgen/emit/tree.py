@@ -1,4 +1,4 @@
-"""Compare a generated tree with what is on disk, and know which folders are ours to replace."""
+"""Compare a generated tree with the files on disk, and decide which folders are ours to replace."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,11 +11,11 @@ from mcp_bindgen.emit.header import MARK, comment_of
 from mcp_bindgen.emit.records import is_on_record
 
 STAGING = ".mcp-bindgen-"
-"""What the names of our temporary siblings have before their last word; they begin with a dot."""
+"""The infix of the names of our temporary siblings, which begin with a dot."""
 
 
 class Extent(StrEnum):
-    """How much of its folder a tree owns: all of it, the files directly in it, or the files that it lists."""
+    """How much of its folder a tree owns: everything, the files directly in it, or only the files that it lists."""
 
     ALL = "all"
     TOP = "top"
@@ -24,7 +24,7 @@ class Extent(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """One folder as it should be: the text of every file that the tree owns by its relative path."""
+    """The intended content of one folder: the text of every file that the tree owns, by relative path."""
 
     folder: Path
     files: Mapping[str, str]
@@ -57,7 +57,7 @@ class Drift:
 
 
 def files_in(folder: Path, *, shallow: bool = False) -> dict[str, Path]:
-    """Return the files of a folder by relative path, sorted; what Python caches and what we stage is no part of it.
+    """Return the files of a folder by relative path, sorted, without Python's caches and our staged files.
 
     Symbolic links are not followed: each counts as a file.
 
@@ -93,7 +93,7 @@ def is_ours(path: Path) -> bool:
 
 
 def packages_in(folder: Path) -> tuple[str, ...]:
-    """Return the names of the folders beside each other that hold bindings of a revision, sorted."""
+    """Return the names of the subfolders that contain bindings of a revision, sorted."""
     found = folder.glob("v*/__init__.py") if folder.is_dir() else ()
     return tuple(sorted(path.parent.name for path in found if is_ours(path)))
 
@@ -103,7 +103,7 @@ def refuse_foreign(trees: Iterable[Tree]) -> None:
     for tree in trees:
         where = Location(source=str(tree.folder))
         if tree.folder.is_symlink():
-            raise InputError.at(where, "this is a symbolic link; name the folder that it leads to")
+            raise InputError.at(where, "this is a symbolic link; name its target instead")
         if tree.folder.exists() and not tree.folder.is_dir():
             raise InputError.at(where, "not a directory; nothing was written")
         try:
@@ -117,7 +117,7 @@ def refuse_foreign(trees: Iterable[Tree]) -> None:
 
 
 def _may_replace(tree: Tree, name: str, path: Path) -> bool:
-    """Whether a file is ours, or is as it should be anyway."""
+    """Whether a file is ours, or already has the intended content."""
     return is_ours(path) or (name in tree.files and _holds(path, tree.files[name]))
 
 
@@ -125,7 +125,7 @@ def compare(tree: Tree) -> Drift:
     """Report every path that differs from what would be generated, orphans included.
 
     Raises:
-        InputError: something there cannot be read.
+        InputError: a file cannot be read.
     """
     try:
         on_disk = tree.on_disk()
@@ -150,7 +150,7 @@ def diff(tree: Tree, drift: Drift, shown: str) -> Iterator[str]:
         old = [] if name in drift.missing else _lines(tree.folder / name)
         new = [] if name in drift.orphaned else _split(tree.files[name])
         body = list(difflib.unified_diff(old, new, before, after, lineterm=""))
-        # A difference that no line shows: an empty file, or line ends.
+        # A difference that no line shows: an empty file, or line endings.
         yield from body or (f"--- {before}", f"+++ {after}")
 
 
@@ -166,7 +166,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Split at line ends alone; a last line without one says so, as in any unified diff."""
+    """Split at line ends only; a missing newline at the end is marked as in any unified diff."""
     lines = text.split("\n")
     last = lines.pop()
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

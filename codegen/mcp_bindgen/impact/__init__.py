@@ -1,1 +1,1 @@
-"""Which lines of a user's own Python code the differences between two revisions touch."""
+"""Find the lines of a user's Python code that are affected by the differences between two revisions."""

@@ -1,4 +1,4 @@
-"""Read annotations: the syntax of a type in, what the scanner knows of its values out."""
+"""Read annotations: turn the syntax of a type into the scanner's type of its values."""
 
 import ast
 from collections.abc import Callable
@@ -36,7 +36,7 @@ _GUARDS = frozenset(("TypeGuard", "TypeIs"))
 _SAME = frozenset("Optional Annotated Final ClassVar Required NotRequired ReadOnly".split())
 
 Resolve = Callable[[ast.expr], Type]
-"""What a name, or a dotted one, stands for; `UNKNOWN` if nothing is known of it."""
+"""Resolves a name or a dotted name; returns `UNKNOWN` if it cannot."""
 
 
 def read_annotation(node: ast.expr, resolve: Resolve) -> Type:
@@ -58,7 +58,7 @@ def read_annotation(node: ast.expr, resolve: Resolve) -> Type:
 
 
 def parse_quoted(text: str, node: ast.expr) -> ast.expr | None:
-    """Parse an annotation in quotes; its names get the place of the quotes. None if it is no expression."""
+    """Parse a quoted annotation; its names are located at the quotes. None if it is not an expression."""
     try:
         body = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError):
@@ -84,7 +84,7 @@ def _named(node: ast.expr, resolve: Resolve) -> Type:
 
 
 def _plain(name: str) -> Type:
-    """A type that is not ours and says nothing of what it holds."""
+    """A foreign type without type arguments of interest."""
     if name in _MANY or name == "tuple":
         return Many(UNKNOWN)
     if name in _TABLES:
@@ -93,7 +93,7 @@ def _plain(name: str) -> Type:
 
 
 def is_generic(name: str) -> bool:
-    """Whether a name is that of a type of Python's own that takes types in brackets."""
+    """Whether a name is that of a generic type of the standard library."""
     return name in _MANY | _TABLES | _COMING | _SAME | _GUARDS | {
         "tuple",
         "Tuple",

@@ -1,4 +1,4 @@
-"""What an attribute of a value is."""
+"""Resolve attributes of values."""
 
 import ast
 
@@ -46,21 +46,21 @@ TABLES = frozenset(
         "SERVER_NOTIFICATIONS",
     )
 )
-"""The names of the tables of methods."""
+"""The names of the method tables."""
 
 
 HELPERS = {"ask_form": "elicitation/create"}
-"""Functions of the runtime that send a request of the protocol to the client: a test looks for each."""
+"""Functions of the runtime that send a protocol request to the client; a test checks that each exists."""
 
 
 def attribute(frame: Frame, receiver: Type, name: str, node: ast.AST) -> Type:
-    """Return the type of an attribute of a value, and note what is used by that."""
+    """Return the type of an attribute of a value, and record the uses."""
     real = [member for member in members(receiver) if not isinstance(member, Nothing)]
     return either(_of(frame, member, name, node) for member in real) if real else FOREIGN
 
 
 def exported(frame: Frame, name: str, node: ast.AST) -> Type:
-    """Return what the bindings export by a name, and note that it is used."""
+    """Return what the bindings export under a name, and record its use."""
     surface = frame.project.surface
     known = Constant(name) if name in surface.constants else surface.exported.get(name)
     if known is not None:
@@ -98,7 +98,7 @@ def _of(frame: Frame, receiver: Type, name: str, node: ast.AST) -> Type:
         case Many() | Table() | Row() | Dump() | Records() | TypeForm():
             return BoundMethod(receiver, name)
         case Unknown():
-            frame.unresolved(name, "the type of what it is taken from is not known", node)
+            frame.unresolved(name, "the type of the object is not known", node)
             return UNKNOWN
         case Either():
             return attribute(frame, receiver, name, node)
@@ -127,7 +127,7 @@ def _of_class(frame: Frame, cls: str, name: str, node: ast.AST) -> Type:
 
 
 def imported(frame: Frame, name: str, node: ast.AST) -> Type:
-    """Return what a dotted name of a package stands for."""
+    """Resolve a dotted name of a package."""
     project = frame.project
     if name in project.packages:
         return Bindings()
@@ -152,14 +152,14 @@ def imported(frame: Frame, name: str, node: ast.AST) -> Type:
 
 
 def variable(frame: Frame, module: str, name: str, node: ast.AST) -> Type:
-    """Return what a module of the user's calls by a name; what comes from the bindings is noted."""
+    """Return the value of a name in a user's module; uses of the bindings are recorded."""
     found = frame.project.facts.variables.get((module, name), UNKNOWN)
     note_name(frame, found, node)
     return found
 
 
 def note_name(frame: Frame, type_: Type, node: ast.AST) -> None:
-    """Note that the code names something of the bindings."""
+    """Record that the code names something from the bindings."""
     match type_:
         case ClassObject(name=name) | TypeForm(name=name) | Constant(name=name) if name:
             frame.use(UseKind.NAME, PythonName(name), node)
@@ -187,13 +187,13 @@ def _of_user(frame: Frame, class_: UserClass, name: str, node: ast.AST, *, bound
             if key in table:
                 return _described(frame, table[key])
     if frame.project.is_open(class_):
-        frame.unresolved(name, "its class inherits something that is not known", node)
+        frame.unresolved(name, "its class has an unknown base", node)
         return UNKNOWN
     return FOREIGN
 
 
 def _described(frame: Frame, type_: Type) -> Type:
-    """Return what an attribute is: what its `__get__` gives, if its value is a descriptor."""
+    """Return the type of an attribute: the result of `__get__` if its value is a descriptor."""
     found: list[Type] = []
     for member in members(type_):
         key = (member.module, f"{member.name}.__get__") if isinstance(member, UserInstance) else ("", "")
@@ -210,7 +210,7 @@ def _method(frame: Frame, key: tuple[str, str], *, bound: bool) -> Type:
 
 
 def returned(frame: Frame, key: tuple[str, str]) -> Type:
-    """Return what a function of the user's gives back, before anything is awaited."""
+    """Return what a user's function returns, without awaiting it."""
     function = frame.project.facts.functions[key]
     if function.returns is not None:
         return function.returns
@@ -233,7 +233,7 @@ def _of_super(frame: Frame, class_: UserClass, name: str, node: ast.AST) -> Type
 
 
 def assigned(frame: Frame, receiver: Type, name: str, value: Type, node: ast.expr) -> None:
-    """Note what assigning to an attribute passes, or learn it of a class of the user's."""
+    """Record what an assignment to an attribute passes, or learn the attribute of a user's class."""
     facts = frame.project.facts
     for member in members(receiver):
         match member:
@@ -248,7 +248,7 @@ def assigned(frame: Frame, receiver: Type, name: str, value: Type, node: ast.exp
                     frame.passes(known.name, node, value)
                 facts.learn(facts.attributes, (module, f"{cls}.{name}"), value)
             case Unknown():
-                frame.unresolved(name, "the type of what it is set on is not known", node)
+                frame.unresolved(name, "the type of the object it is set on is not known", node)
             case _:
                 continue
 

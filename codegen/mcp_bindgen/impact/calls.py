@@ -1,4 +1,4 @@
-"""What a call gives, and what it passes."""
+"""The results of calls, and the arguments that they pass."""
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
@@ -47,18 +47,18 @@ BUILTINS = (
     | _ITEM
     | frozenset("enumerate zip map dict getattr setattr hasattr super vars isinstance issubclass type".split())
 )
-"""The functions of Python's own whose results are of interest."""
+"""Built-in functions whose results matter."""
 _HOLDERS = frozenset(
     "defaultdict deque OrderedDict ChainMap Queue LifoQueue PriorityQueue SimpleQueue JoinableQueue ContextVar"
     " WeakKeyDictionary WeakValueDictionary SimpleNamespace local Future".split()
 )
-"""Classes of the standard library whose objects give back what they were given, which is not followed."""
+"""Classes of the standard library whose objects return what they were given, which is not tracked."""
 _ASYNC = frozenset("wait_for shield create_task ensure_future".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """The arguments of a call, read: `spread` says that some come from ``**``."""
+    """The types of a call's arguments; `spread` says that some come from ``**``."""
 
     node: ast.Call
     positional: tuple[Type, ...]
@@ -72,7 +72,7 @@ class Arguments:
 
 
 def call(expressions: ExpressionReader, node: ast.Call) -> Type:
-    """Return what a call gives."""
+    """Return the type of a call's result."""
     callee = expressions.type_of(node.func)
     arguments = _read(expressions, node, callee)
     _grow(expressions, node, arguments)
@@ -137,16 +137,16 @@ def _result(expressions: ExpressionReader, callee: Type, arguments: Arguments) -
 
 
 def _something(frame: Frame, callee: Type, arguments: Arguments) -> Type:
-    """Read a call of what is not ours, or not known: what it is given, it may give back."""
+    """Read a call of something foreign or unknown: it may return its arguments."""
     if isinstance(callee, Unknown):
         for keyword, _ in arguments.keywords.values():
-            frame.unresolved(keyword.arg or "", "what is called is not known", keyword)
+            frame.unresolved(keyword.arg or "", "the function called is not known", keyword)
         return UNKNOWN
     return UNKNOWN if any(concerns_protocol(type_) for type_ in arguments.every) else FOREIGN
 
 
 def build(frame: Frame, cls: str, arguments: Arguments) -> None:
-    """Note that a model is built, and what it gets."""
+    """Record that a model is constructed, and its arguments."""
     surface = frame.project.surface
     passed: set[str] = set()
     for name, (keyword, type_) in arguments.keywords.items():
@@ -233,7 +233,7 @@ def _method(frame: Frame, receiver: Type, name: str, arguments: Arguments) -> Ty
 
 
 def _keys(frame: Frame, cls: str, name: str, arguments: Arguments) -> None:
-    """Note the members that stand as keys in a mapping: of `model_validate`, or the update of `model_copy`."""
+    """Record the properties used as keys in a mapping: for `model_validate`, or the update of `model_copy`."""
     update = arguments.keywords.get("update")
     first: ast.expr | None = arguments.node.args[0] if arguments.node.args else None
     if name == "model_validate" and isinstance(first, ast.Dict):
@@ -282,7 +282,7 @@ def _builtin(frame: Frame, name: str, arguments: Arguments) -> Type:
 
 
 def _by_name(frame: Frame, name: str, arguments: Arguments) -> Type:
-    """Read `getattr` and its kin: the attribute is a constant, or nobody knows it."""
+    """Read `getattr` and similar functions: the attribute is a constant or unknown."""
     if len(arguments.node.args) < 2:
         return UNKNOWN
     receiver, (node, chosen) = arguments.positional[0], arguments.node.args[:2]
@@ -300,7 +300,7 @@ def _by_name(frame: Frame, name: str, arguments: Arguments) -> Type:
 
 
 def _package(expressions: ExpressionReader, name: str, arguments: Arguments) -> Type:
-    """What functions of the standard library give that hand their arguments on."""
+    """The results of standard library functions that pass their arguments on."""
     last = name.rpartition(".")[2]
     positional = arguments.positional
     if last == "gather" and positional:
@@ -318,13 +318,13 @@ def _package(expressions: ExpressionReader, name: str, arguments: Arguments) -> 
     if last == "attrgetter":
         for node in arguments.node.args:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                expressions.frame.unresolved(node.value, "the attribute is read by its name", node)
+                expressions.frame.unresolved(node.value, "the attribute is accessed by name", node)
         return UNKNOWN
     return UNKNOWN if any(concerns_protocol(type_) for type_ in arguments.every) else FOREIGN
 
 
 def _grow(expressions: ExpressionReader, node: ast.Call, arguments: Arguments) -> None:
-    """Remember what a list or set gets that a name stands for."""
+    """Learn what is added to a list or set that has a name."""
     function = node.func
     if not isinstance(function, ast.Attribute) or not arguments.positional:
         return
@@ -342,14 +342,14 @@ def _grow(expressions: ExpressionReader, node: ast.Call, arguments: Arguments) -
         return
     known = expressions.type_of(function.value)
     if known == FOREIGN and any(concerns_protocol(type_) and type_ != UNKNOWN for type_ in arguments.every):
-        store(expressions, function.value, UNKNOWN)  # what it was given, it may give back
+        store(expressions, function.value, UNKNOWN)  # it may return its arguments
     elif isinstance(known, Many) and function.attr in take:
         grown = Many(either((known.item, take[function.attr]())))
         store(expressions, function.value, grown)
 
 
 def store(expressions: ExpressionReader, target: ast.expr, value: Type) -> None:
-    """Remember what a name or an attribute of a class of the user's now holds."""
+    """Learn the new value of a name or of an attribute of a user's class."""
     frame = expressions.frame
     if isinstance(target, ast.Name):
         frame.env.types[target.id] = value

@@ -1,4 +1,4 @@
-"""Read functions and classes of the user's: what they say of their parameters, and what they override."""
+"""Read the user's functions and classes: their parameters, and what they override."""
 
 import ast
 from collections.abc import Iterator
@@ -69,12 +69,12 @@ def define_function(statements: StatementReader, node: Definition) -> None:
         facts = frame.project.facts
         result = Many(either(inner.yielded)) if inner.yielded else either(inner.returned) if inner.returned else FOREIGN
         if node.returns is not None and result == FOREIGN:
-            result = UNKNOWN  # it says of which type the result is, in words that are not understood
+            result = UNKNOWN  # the annotation of its result is not understood
         facts.learn(facts.returns, key, result)
 
 
 def _is_transparent(node: Definition) -> bool:
-    """Whether the decorators leave the function what it is, as far as its result goes."""
+    """Whether the decorators leave the function's result unchanged."""
     return all(name in _TRANSPARENT for name in _decorators(node))
 
 

@@ -1,4 +1,4 @@
-"""What the value of an expression is; on the way every use of the bindings in it is noted."""
+"""Infer the types of expressions, and record every use of the bindings in them."""
 
 import ast
 
@@ -47,7 +47,7 @@ class Expressions:
         self.frame = frame
 
     def type_of(self, node: ast.expr) -> Type:
-        """Return what is known of the value of an expression."""
+        """Return the type of an expression."""
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -122,14 +122,14 @@ class Expressions:
             case ast.YieldFrom(value=value):
                 self.frame.yielded.append(iterated(self.frame, self.type_of(value)))
                 return UNKNOWN
-            case _:  # f-strings and slices hold expressions, but what they are is nothing of ours
+            case _:  # f-strings and slices contain expressions, but their values are foreign
                 for inner in ast.iter_child_nodes(node):
                     if isinstance(inner, ast.expr):
                         self.type_of(inner)
                 return FOREIGN
 
     def annotation(self, node: ast.expr) -> Type:
-        """Return the type of the values that an annotation describes, and note what it names."""
+        """Return the type that an annotation describes, and record the names in it."""
         with self.frame.take():
             return read_annotation(node, self._named)
 
@@ -139,7 +139,7 @@ class Expressions:
         return self.type_of(node)
 
     def lambda_result(self, node: ast.Lambda, arguments: tuple[Type, ...]) -> Type:
-        """Read a function that is called with arguments of those types."""
+        """Read a lambda as called with arguments of those types."""
         env = self.frame.env.copy()
         names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
         for i, name in enumerate(names):
@@ -220,7 +220,7 @@ class Expressions:
                 return FOREIGN
 
     def _error(self, node: ast.Subscript) -> None:
-        """Note a use of the table of errors, by the code if it shows."""
+        """Record a use of the error table, with the code if it is a constant."""
         code = _number(node.slice)
         name = self.frame.project.surface.codes.get(code) if code is not None else None
         if name is not None:
@@ -250,7 +250,7 @@ class Expressions:
             self.frame.env = narrow(self.frame, value, self.type_of, holds=isinstance(node.op, ast.And))
         bound = self.frame.env
         self.frame.env = kept
-        for inner in ast.walk(node):  # what := binds outlives the condition
+        for inner in ast.walk(node):  # names bound by := outlive the condition
             if isinstance(inner, ast.NamedExpr) and inner.target.id in bound.types:
                 kept.types[inner.target.id] = bound.types[inner.target.id]
         return either(found)
@@ -281,7 +281,7 @@ class Expressions:
             self.frame.env = kept
 
     def bind(self, target: ast.expr, value: Type) -> None:
-        """Bind plain names and rows of them; other targets are for the statements."""
+        """Bind names and tuples of names; statements handle other targets."""
         match target:
             case ast.Name(id=name):
                 self.frame.env.bind(name, value)
@@ -295,7 +295,7 @@ class Expressions:
 
 
 def _number(node: ast.expr) -> int | None:
-    """Return the integer that an expression spells, None if it is another one."""
+    """Return the value of an integer literal, None for any other expression."""
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -304,7 +304,7 @@ def _number(node: ast.expr) -> int | None:
 
 
 def is_about_methods(node: ast.expr) -> bool:
-    """Whether an expression says that its value is the name of a method: ``method``, ``message["method"]``."""
+    """Whether an expression is likely the name of a protocol method: ``method``, ``message["method"]``."""
     return any(
         "method" in name.lower()
         for inner in ast.walk(node)
@@ -314,7 +314,7 @@ def is_about_methods(node: ast.expr) -> bool:
 
 
 def part_of(value: Type, index: int, length: int) -> Type:
-    """Return one part of a value that is unpacked into so many."""
+    """Return one part of a value that is unpacked into several."""
     rows = [member for member in members(value) if isinstance(member, Row) and len(member.items) == length]
     if rows and len(rows) == len(list(members(value))):
         return either(row.items[index] for row in rows)

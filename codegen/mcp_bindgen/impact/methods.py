@@ -1,4 +1,4 @@
-"""What the methods of models, lists and mappings give."""
+"""The results of methods of models, lists and mappings."""
 
 import ast
 
@@ -29,7 +29,7 @@ _COPIED = frozenset("model_copy copy __copy__ __deepcopy__".split())
 def method_result(
     frame: Frame, receiver: Type, name: str, first: tuple[object, ast.AST], arguments: tuple[Type, ...]
 ) -> Type:
-    """Return what a method of a value gives.
+    """Return the result of a method of a value.
 
     Args:
         frame: where the call is.

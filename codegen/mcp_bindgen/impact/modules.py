@@ -1,4 +1,4 @@
-"""Find the Python files of a user, and which of them an import means."""
+"""Find the user's Python files, and resolve imports between them."""
 
 import ast
 import os
@@ -11,13 +11,13 @@ from mcp_bindgen.emit.header import HEADER_MARK
 from mcp_bindgen.impact.uses import Source
 
 MAX_BYTES = 4_000_000
-"""The longest file that is read, in bytes."""
+"""The maximum size of a file that is read, in bytes."""
 _SKIPPED = frozenset(("__pycache__", "node_modules", "site-packages"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
-    """One file: `name` is how it would be imported, with its package; `id` tells it from all others."""
+    """One file: `name` is its import name, with its package; `id` is unique."""
 
     id: str
     name: str
@@ -26,7 +26,7 @@ class Module:
     tree: ast.Module
 
     def absolute(self, module: str | None, level: int) -> str:
-        """Return the full name of what a relative import in this module means."""
+        """Return the absolute name of a relative import in this module."""
         if not level:
             return module or ""
         parts = self.name.split(".")
@@ -56,7 +56,7 @@ class Modules:
         seen: set[Path] = set()
         for root in paths:
             if not root.exists():
-                raise InputError.at(Location(source=str(root)), "there is no such file or folder")
+                raise InputError.at(Location(source=str(root)), "no such file or folder")
             modules._roots.append(root.resolve() if root.is_dir() else root.resolve().parent)
             for path in _python_files(root):
                 if path.resolve() not in seen:
@@ -64,11 +64,11 @@ class Modules:
                     modules._add(path, diagnostics)
         if not seen:
             shown = ", ".join(str(path) for path in paths)
-            raise InputError.at(Location(source=shown), "there is no Python file in it")
+            raise InputError.at(Location(source=shown), "contains no Python file")
         return modules
 
     def find(self, name: str, importer: Module) -> Module | None:
-        """Return the module that an absolute import means: of a package, beside the importer, or below a root."""
+        """Resolve an absolute import: in a package, next to the importer, or below a root."""
         if name in self._by_name:
             return self._by_name[name]
         key = (name, Path(importer.id).parent)
@@ -91,7 +91,7 @@ class Modules:
             data = path.read_bytes()
             if len(data) > MAX_BYTES:
                 self.unread.append(path)
-                diagnostics.warning(where, f"is left out: it has more than {MAX_BYTES} bytes")
+                diagnostics.warning(where, f"skipped: larger than {MAX_BYTES} bytes")
                 return
             if data.startswith(HEADER_MARK.encode()):
                 return
@@ -99,13 +99,13 @@ class Modules:
             text = data.decode("utf-8", "replace")
         except OSError as error:
             self.unread.append(path)
-            diagnostics.warning(where, f"is left out: {error.strerror}")
+            diagnostics.warning(where, f"skipped: {error.strerror}")
             return
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.unread.append(path)
             reason = error.msg if isinstance(error, SyntaxError) else "it cannot be parsed"
             line = error.lineno if isinstance(error, SyntaxError) else None
-            diagnostics.warning(Location(source=str(path), line=line), f"is left out, it is not valid Python: {reason}")
+            diagnostics.warning(Location(source=str(path), line=line), f"skipped: not valid Python: {reason}")
             return
         resolved = path.resolve()
         name = _module_name(resolved)
@@ -133,7 +133,7 @@ def _python_files(root: Path) -> Iterator[Path]:
 
 
 def _module_name(path: Path) -> str:
-    """Name a module from the topmost folder around it that is a package."""
+    """Name a module relative to its topmost package."""
     parts = [] if path.name == "__init__.py" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").is_file() and folder.name:

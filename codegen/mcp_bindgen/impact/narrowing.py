@@ -1,4 +1,4 @@
-"""What a condition or a pattern says of the types of names."""
+"""Narrow the types of names by conditions and patterns."""
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +32,7 @@ TypeOf = Callable[[ast.expr], Type]
 
 
 def narrow(frame: Frame, test: ast.expr, type_of: TypeOf, *, holds: bool) -> Environment:
-    """Return the environment in which a condition holds, or does not; nothing is noted, the condition is read apart."""
+    """Return the environment in which a condition is true or false; uses in it are recorded elsewhere."""
     env = frame.env.copy()
     _narrow(frame, env, test, type_of, holds=holds)
     return env
@@ -69,7 +69,7 @@ def _keep(env: Environment, key: str, type_: Type, wanted: Callable[[Type], bool
 
 
 def _guarded(frame: Frame, env: Environment, test: ast.Call, subject: ast.expr, type_of: TypeOf) -> None:
-    """Take a function of the user's at its word that says which type its argument is of."""
+    """Narrow by a user's function that returns `TypeGuard` or `TypeIs`."""
     callee = type_of(test.func) if isinstance(test.func, ast.Name | ast.Attribute) else FOREIGN
     key = dotted(subject)
     if isinstance(callee, UserFunction) and key is not None:
@@ -88,7 +88,7 @@ def _isinstance(env: Environment, subject: ast.expr, classes: ast.expr, type_of:
 
 
 def instances(classes: Type) -> Type:
-    """Return the type of the objects of one or several classes, as `isinstance` takes them."""
+    """Return the type of instances of one or several classes, given as for `isinstance`."""
     found: list[Type] = []
     for member in members(classes):
         match member:
@@ -108,10 +108,10 @@ def instances(classes: Type) -> Type:
 
 
 def narrowed(type_: Type, wanted: Type) -> Type:
-    """Return what is left of a type if a value is an instance of one of the wanted types."""
+    """Return the part of a type that remains if a value is an instance of one of the given types."""
     kept: list[Type] = []
     for want in members(wanted):
-        if want == FOREIGN:  # a class that is not ours: str, dict, ...
+        if want == FOREIGN:  # a foreign class: str, dict, ...
             kept += [m for m in members(type_) if not isinstance(m, Instance | Nothing)] or [FOREIGN]
         else:
             kept.append(want)
@@ -119,7 +119,7 @@ def narrowed(type_: Type, wanted: Type) -> Type:
 
 
 def without(type_: Type, unwanted: Type) -> Type:
-    """Return what is left of a type if a value is no instance of the unwanted types."""
+    """Return the part of a type that remains if a value is not an instance of the given types."""
     left = [member for member in members(type_) if member not in members(unwanted) or isinstance(member, Unknown)]
     if FOREIGN in members(unwanted):
         left = [m for m in left if not isinstance(m, Scalar | Foreign)] or left
@@ -150,7 +150,7 @@ def _compare(
 
 
 def _may_have(frame: Frame, member: Type, attribute: str, value: object, *, equal: bool) -> bool:
-    """Whether an object may have that value in an attribute; the constants of a union's members tell them apart."""
+    """Whether an attribute of an object may have that value; constants discriminate the members of a union."""
     if not isinstance(member, Instance):
         return not (isinstance(member, Nothing) and equal)
     known = frame.project.surface.attributes.get(member.cls, {}).get(attribute)
@@ -160,7 +160,7 @@ def _may_have(frame: Frame, member: Type, attribute: str, value: object, *, equa
 
 
 def terminates(body: Iterable[ast.stmt]) -> bool:
-    """Whether the code after some statements is never reached from them."""
+    """Whether some statements never continue to the code after them."""
     return any(_ends(statement) for statement in body)
 
 
@@ -177,12 +177,12 @@ def _ends(statement: ast.stmt) -> bool:
 
 
 def is_name_of_type(type_: Type) -> bool:
-    """Whether a value may stand in a union of types that is written with ``|``."""
+    """Whether a value may be an operand of a type union written with ``|``."""
     return isinstance(type_, ClassObject | TypeForm | UserClass | Package | Bindings)
 
 
 def constants(node: ast.expr) -> Iterator[ast.Constant]:
-    """Iterate over the constants that an expression consists of: one, or several in a display."""
+    """Iterate over the constants in an expression: a single one, or the items of a display."""
     if isinstance(node, ast.Constant):
         yield node
     elif isinstance(node, ast.Tuple | ast.List | ast.Set):

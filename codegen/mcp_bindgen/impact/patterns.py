@@ -1,4 +1,4 @@
-"""What the patterns of a `match` statement read and bind."""
+"""Read the patterns of `match` statements: what they match and bind."""
 
 import ast
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from mcp_bindgen.impact.types import (
 
 
 def match_pattern(expressions: Expressions, pattern: ast.pattern, subject: Type) -> Type:
-    """Note what a pattern reads, bind its names, and return the type of a value that it matches."""
+    """Record what a pattern reads, bind its names, and return the type of the values that it matches."""
     match pattern:
         case ast.MatchValue(value=value):
             expressions.type_of(value)
@@ -61,7 +61,7 @@ def _sequence(expressions: Expressions, pattern: ast.MatchSequence, subject: Typ
 
 
 def left_over(expressions: Expressions, pattern: ast.pattern, subject: Type) -> Type:
-    """Return the type of the values that a pattern surely lets pass: what the cases after it may get."""
+    """Return the type of the values that a pattern may not match: those that later cases receive."""
     match pattern:
         case ast.MatchClass(cls=cls, patterns=[], kwd_patterns=[]):
             return without(subject, instances(expressions.type_of(cls)))
@@ -103,7 +103,7 @@ def _mapping(expressions: Expressions, pattern: ast.MatchMapping, subject: Type)
 
 
 def texts(pattern: ast.pattern) -> Iterator[tuple[str, ast.AST]]:
-    """Iterate over the texts that a pattern compares its whole subject with, each with where it stands."""
+    """Iterate over the strings that a pattern compares its subject with, each with its place."""
     match pattern:
         case ast.MatchValue(value=ast.Constant(value=str() as text)):
             yield text, pattern

@@ -1,4 +1,4 @@
-"""What a scan knows of the user's code as a whole: its modules, and what was learned of them so far."""
+"""The state of a scan: the user's modules, and what was learned about them so far."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from mcp_bindgen.impact.uses import Uses
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """A function of the user's: its parameters in order, and what it returns if it says so."""
+    """A user's function: its parameters in order, and its declared return type, if any."""
 
     parameters: tuple[str, ...]
     is_async: bool
@@ -21,7 +21,7 @@ class Function:
 
 @dataclass(slots=True)
 class Facts:
-    """What was learned of the user's code; each pass over it may add something."""
+    """What was learned about the user's code; each pass may add to it."""
 
     variables: dict[tuple[str, str], Type] = field(default_factory=dict[tuple[str, str], Type])
     returns: dict[tuple[str, str], Type] = field(default_factory=dict[tuple[str, str], Type])
@@ -36,7 +36,7 @@ class Facts:
     )
 
     def learn(self, table: dict[tuple[str, str], Type], key: tuple[str, str], type_: Type) -> None:
-        """Add what a value may be."""
+        """Add a possible type of a value."""
         known = table.get(key)
         joined = limited(type_ if known is None else either((known, type_)))
         if joined != known:
@@ -44,7 +44,7 @@ class Facts:
             self.changed = True
 
     def learn_bases(self, key: tuple[str, str], bases: tuple[Type, ...]) -> None:
-        """Take down what a class inherits; two classes of one name may take turns."""
+        """Record the bases of a class; a name may be bound to different classes in turn."""
         self.bases[key] = bases
         if (key, bases) not in self._seen:
             self._seen.add((key, bases))
@@ -53,7 +53,7 @@ class Facts:
 
 @dataclass(slots=True, kw_only=True)
 class Project:
-    """A scan: the bindings that the code is written for, its modules, and what is known and found so far."""
+    """A scan: the bindings that the code uses, its modules, and what is known and found so far."""
 
     surface: Surface
     packages: frozenset[str]
@@ -62,15 +62,15 @@ class Project:
     uses: Uses = field(default_factory=Uses)
 
     def is_bindings(self, name: str) -> bool:
-        """Whether a dotted name is that of the bindings, or of one of their modules."""
+        """Whether a dotted name is the bindings package or one of its modules."""
         return any(name == package or name.startswith(f"{package}.") for package in self.packages)
 
     def leads_to_bindings(self, name: str) -> bool:
-        """Whether a dotted name is that of a package around the bindings."""
+        """Whether a dotted name is a parent package of the bindings."""
         return any(package.startswith(f"{name}.") for package in self.packages)
 
     def lineage(self, class_: UserClass) -> Iterator[UserClass | ClassObject]:
-        """Iterate over a class and what it inherits, nearest first; generated classes end a line."""
+        """Iterate over a class and its bases, nearest first, up to generated classes."""
         seen: set[Type] = set()
         pending: list[Type] = [class_]
         while pending:
@@ -86,7 +86,7 @@ class Project:
                 yield current
 
     def is_open(self, class_: UserClass) -> bool:
-        """Whether a class inherits something that nobody knows."""
+        """Whether a class has an unknown base."""
         return any(
             UNKNOWN in members(base)
             for known in self.lineage(class_)
@@ -95,12 +95,12 @@ class Project:
         )
 
     def generated_base(self, class_: UserClass) -> str | None:
-        """Return the model that a class of the user's inherits, None if there is none."""
+        """Return the model that a user's class inherits, or None."""
         found = (known.cls for known in self.lineage(class_) if isinstance(known, ClassObject))
         return next((cls for cls in found if cls not in (*CALLERS, *HANDLERS, *CONTEXTS)), None)
 
     def handler(self, class_: UserClass, name: str) -> StubMethod | None:
-        """Return the handler of a generated class that a method of a class of the user's overrides."""
+        """Return the handler of a generated class that a method of a user's class overrides."""
         for known in self.lineage(class_):
             if isinstance(known, ClassObject) and known.cls in HANDLERS and name in self.surface.stubs[known.cls]:
                 return self.surface.stubs[known.cls][name]

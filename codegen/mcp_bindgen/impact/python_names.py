@@ -1,6 +1,6 @@
-"""What a finding is called in the generated bindings: the Python names of the side that the user's code is written for.
+"""The Python names of findings in the generated bindings that the user's code uses.
 
-A name is a class, alias or constant of the package (``Tool``), or a member of one: an attribute
+A name is a class, alias or constant of the package (``Tool``), or an attribute of one: an attribute
 (``Tool.annotations``), a method of a stub (``Client.ping``), a handler (``Server.ping``), or a record in the table of
 methods (``METHODS.ping``).
 """
@@ -17,9 +17,9 @@ from mcp_bindgen.emit.python.names import Names
 from mcp_bindgen.ir.nodes import Direction, Protocol, Struct
 
 RECORDS = "METHODS"
-"""The owner of the names of records."""
+"""The owner of the names of method records."""
 EXTRA = "model_extra"
-"""The attribute that holds the members which a class does not declare."""
+"""The attribute that contains the properties that a class does not declare."""
 
 _STUBS = {Travel.TO_SERVER: "Client", Travel.TO_CLIENT: "ConnectedClient"}
 _HANDLERS = {Travel.TO_SERVER: "Server", Travel.TO_CLIENT: "ClientHandlers"}
@@ -31,7 +31,7 @@ _SENT = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class PythonName:
-    """A name of the package, or a member of one."""
+    """A name of the package, or an attribute of one."""
 
     owner: str
     member: str = ""
@@ -49,11 +49,11 @@ class PythonNames:
         self._methods = {method.name: method for method in protocol.methods}
 
     def of_finding(self, finding: Finding, new: "PythonNames") -> Iterator[PythonName]:
-        """Iterate over what a finding means in the bindings of this side, the old one.
+        """Iterate over the Python names of a finding in the bindings of this side, the old one.
 
         Args:
             finding: the change.
-            new: the names of the other side; what it still has is not gone.
+            new: the names of the other side; names that still exist there were not removed.
         """
         if finding.rule is METHOD_RENAMED:
             yield PythonName(RECORDS, finding.old)
@@ -69,24 +69,24 @@ class PythonNames:
             yield from self._of_place(finding)
 
     def stub(self, carrier: Carrier) -> PythonName:
-        """Return the method of the stub by which the request or notification of a carrier is sent."""
+        """Return the stub method that sends the request or notification of a carrier."""
         method = self._methods[carrier.method]
         prefix = "" if method.is_request else "notify_"
         return PythonName(_STUBS[_asked(carrier)], f"{prefix}{self._names.stubs[method.name]}")
 
     def handler(self, carrier: Carrier) -> PythonName:
-        """Return the handler that takes the request or notification of a carrier."""
+        """Return the handler of the request or notification of a carrier."""
         method = self._methods[carrier.method]
         prefix = "" if method.is_request else "on_"
         return PythonName(_HANDLERS[_asked(carrier)], f"{prefix}{self._names.stubs[method.name]}")
 
     def sends(self, method: str, travel: Travel) -> bool:
-        """Whether this side's revision has a method that is sent that way."""
+        """Whether this side's revision has a method in that direction."""
         known = self._methods.get(method)
         return known is not None and known.direction in _SENT[travel]
 
     def answers(self, method: str, travel: Travel) -> bool:
-        """Whether this side's revision has a handler for a method that comes that way, embedded ones included."""
+        """Whether this side's revision has a handler for a method in that direction, including embedded requests."""
         embedded = travel is Travel.TO_CLIENT and self._is(method, Direction.EMBEDDED)
         return embedded or self.sends(method, travel)
 
@@ -95,7 +95,7 @@ class PythonNames:
         return method in self._methods
 
     def attribute(self, definition: str, wire_name: str) -> PythonName | None:
-        """Return the attribute that holds a member of a definition, None if there is no such member."""
+        """Return the attribute of a property of a definition, None if there is no such property."""
         struct = self._struct(definition)
         if struct is None or struct.field(wire_name) is None:
             return None
@@ -144,9 +144,9 @@ class PythonNames:
                     yield self.handler(Carrier(method.name, "params", travel))
 
     def _peers(self, finding: Finding) -> Iterator[PythonName]:
-        """The methods of stubs and handlers that a change of whole params or a whole result concerns.
+        """The stub methods and handlers that a change of whole params or a whole result affects.
 
-        What narrows concerns the sender, what widens the receiver.
+        A narrowing affects the sender, a widening the receiver.
         """
         for carrier in finding.carriers:
             if carrier.method not in self._methods:
@@ -161,7 +161,7 @@ class PythonNames:
                 yield self.handler(carrier) if handler else self.stub(carrier)
 
     def subject(self, finding: Finding) -> Subject:
-        """Return the definition and the member that a finding is about, as this side calls them."""
+        """Return the definition and the property of a finding, by their names on this side."""
         if finding.before is not None:
             return finding.before
         definition, dot, member = finding.place.partition(".")
@@ -175,7 +175,7 @@ class PythonNames:
 
 
 def _asked(carrier: Carrier) -> Travel:
-    """The way that the request of a carrier goes: a result comes the other way."""
+    """The direction of the carrier's request: a result has the opposite direction."""
     if carrier.part == "params":
         return carrier.travel
     return Travel.TO_CLIENT if carrier.travel is Travel.TO_SERVER else Travel.TO_SERVER

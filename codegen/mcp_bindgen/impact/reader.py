@@ -1,4 +1,4 @@
-"""What the parts of the scanner ask of each other: to read an expression, or a block of statements."""
+"""The interfaces between parts of the scanner: reading an expression, or a block of statements."""
 
 import ast
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ class ExpressionReader(Protocol):
     frame: Frame
 
     def type_of(self, node: ast.expr) -> Type:
-        """Return what is known of the value of an expression."""
+        """Return the type of an expression."""
         ...
 
     def annotation(self, node: ast.expr) -> Type:
-        """Return the type of the values that an annotation describes."""
+        """Return the type that an annotation describes."""
         ...
 
     def lambda_result(self, node: ast.Lambda, arguments: tuple[Type, ...]) -> Type:
-        """Return what a lambda gives for arguments of those types."""
+        """Return the type that a lambda returns for arguments of those types."""
         ...
 
 

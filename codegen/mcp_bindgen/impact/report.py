@@ -1,4 +1,4 @@
-"""The answer of `mcp-bindgen impact`: for people by file and line, for programs as JSON."""
+"""The output of `mcp-bindgen impact`: text by file and line, or JSON."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from mcp_bindgen.impact.touch import Touched
 from mcp_bindgen.impact.uses import Source, Unresolved
 
 MAX_UNRESOLVED = 20
-"""How many unresolved uses the page lists unless it is asked for all."""
+"""The number of unresolved uses that the page lists by default."""
 MAX_CODE = 100
-"""How many characters of a line of code the page shows."""
+"""The number of characters of a line of code that the page shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impact:
-    """What the differences between two revisions mean for a user's code.
+    """How the differences between two revisions affect a user's code.
 
-    `files` counts the files that were read, `imports` all uses of the bindings in them, touched or not. `unread` are
-    the files that could not be read.
+    `files` is the number of files read, `imports` the number of all uses of the bindings in them. `unread` are the
+    files that could not be read.
     """
 
     old: str
@@ -36,17 +36,17 @@ class Impact:
 
     @property
     def lines(self) -> int:
-        """How many lines are touched."""
+        """The number of affected lines."""
         return len({(touched.use.spot.path, touched.use.spot.line) for touched in self.touched})
 
 
 def render(impact: Impact, *, verbose: bool) -> str:
-    """Return the page: every touched line below its file, with what changed and what to do about it."""
+    """Return the page: every affected line below its file, with what changed and what to do about it."""
     return "\n".join(_page(impact, verbose)) + "\n"
 
 
 def _page(impact: Impact, verbose: bool) -> Iterator[str]:
-    yield f"{impact.old} to {impact.new}: {_count(impact.lines, 'line')} of {_count(impact.files, 'file')} touched"
+    yield f"{impact.old} to {impact.new}: {_count(impact.lines, 'line')} of {_count(impact.files, 'file')} affected"
     for path, in_file in groupby(impact.touched, key=lambda touched: touched.use.spot.path):
         yield ""
         yield str(path)
@@ -73,7 +73,7 @@ def _unresolved(impact: Impact, verbose: bool) -> Iterator[str]:
         return
     number = len(impact.unresolved)
     yield ""
-    yield f"{_count(number, 'use')} could not be resolved and may be touched too"
+    yield f"{_count(number, 'use')} could not be resolved and may be affected too"
     shown = impact.unresolved if verbose else impact.unresolved[:MAX_UNRESOLVED]
     for unresolved in shown:
         spot = unresolved.spot
@@ -83,16 +83,16 @@ def _unresolved(impact: Impact, verbose: bool) -> Iterator[str]:
 
 
 def what(finding: Finding) -> str:
-    """Say in a few words what changed and where."""
+    """Return in a few words what changed and where."""
     sides = [side for side in (finding.old, finding.new) if side != "-"]
     reading = " -> ".join(dict.fromkeys(sides))
     return reading if finding.place in sides else f"{finding.place}: {reading}"
 
 
 def as_json(impact: Impact) -> dict[str, Any]:
-    """Return the answer as JSON: ``old``, ``new``, ``files``, ``touched``, ``unresolved``, ``unread`` (files).
+    """Return the report as JSON: ``old``, ``new``, ``files``, ``touched``, ``unresolved``, ``unread`` (files).
 
-    Each touched use has ``file``, ``line``, ``column``, ``code``, ``use``, ``name``, and of the finding ``rule``,
+    Each affected use has ``file``, ``line``, ``column``, ``code``, ``use``, ``name``, and of the finding ``rule``,
     ``severity``, ``fingerprint``, ``place``, ``old``, ``new``, ``purpose``, ``advice``.
     """
     return {
@@ -140,7 +140,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def worst(touched: Sequence[Touched]) -> str | None:
-    """Return the worst severity of what is touched, None if nothing is."""
+    """Return the worst severity of the affected uses, None if there are none."""
     order = ("error", "warning", "info")
     found = {t.finding.severity.value for t in touched}
     return next((severity for severity in order if severity in found), None)

@@ -1,4 +1,4 @@
-"""From two revisions and some folders to the lines that their differences touch."""
+"""From two revisions and some folders to the lines that the differences affect."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,18 +14,18 @@ from mcp_bindgen.ir.nodes import Protocol
 
 
 def touches(findings: Sequence[Finding], old: Protocol, new: Protocol) -> Touches:
-    """Return what tells which uses of the old bindings the findings touch."""
+    """Return the test for which uses of the old bindings the findings affect."""
     return Touches(findings, (Surface(old), PythonNames(old)), (Surface(new), PythonNames(new)))
 
 
 def impact(found: Touches, paths: Sequence[Path], packages: Sequence[str], diagnostics: Diagnostics) -> Impact:
-    """Return what the differences between two revisions mean for Python code.
+    """Return how the differences between two revisions affect Python code.
 
     Args:
-        found: what they touch.
+        found: the test for affected uses.
         paths: files and folders of the code.
-        packages: the dotted names under which it imports the bindings of the old revision.
-        diagnostics: takes the files that cannot be read.
+        packages: the dotted names under which the code imports the bindings of the old revision.
+        diagnostics: receives the files that cannot be read.
 
     Raises:
         InputError: a path does not exist, or there is no Python file.

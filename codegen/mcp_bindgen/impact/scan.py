@@ -14,7 +14,7 @@ from mcp_bindgen.impact.types import Environment
 from mcp_bindgen.impact.uses import Uses
 
 MAX_PASSES = 8
-"""How often the code is read at most: each pass carries what is known one step further."""
+"""The maximum number of passes: each pass propagates what is known one step further."""
 
 
 def scan(
@@ -30,8 +30,8 @@ def scan(
         surface: the bindings that the code is written for.
         paths: files and folders.
         packages: the dotted names under which the code may import the bindings.
-        watched: attributes and keywords that are worth a note where nothing is known of a value.
-        diagnostics: takes the files that cannot be read.
+        watched: attributes and keywords to record even if the type of a value is unknown.
+        diagnostics: receives the files that cannot be read.
 
     Raises:
         InputError: a path does not exist, or there is no Python file.
@@ -49,16 +49,16 @@ def scan(
                 related.remove(module)
                 modules.unread.append(module.source.path)
                 where = Location(source=str(module.source.path))
-                diagnostics.warning(where, "is left out: its expressions are nested too deeply")
+                diagnostics.warning(where, "skipped: its expressions are nested too deeply")
         if not project.facts.changed:
             break
     return project.uses, modules
 
 
 def _related(project: Project) -> list[Module]:
-    """Return the modules that have anything to do with the bindings, be it by importing one that has, or by its import.
+    """Return the modules that are connected to the bindings by imports, in either direction.
 
-    Whatever is of the protocol gets around by imports, so the rest need not be read.
+    Protocol objects only reach other modules through imports, so the rest need not be read.
     """
     ways: dict[str, set[str]] = {module.id: set() for module in project.modules.listed}
     needs: dict[str, list[Module]] = {module.id: [] for module in project.modules.listed}
@@ -82,7 +82,7 @@ def _related(project: Project) -> list[Module]:
 
 
 def _in_order(modules: Sequence[Module], needs: Mapping[str, Sequence[Module]]) -> Iterator[Module]:
-    """Iterate over modules, those that others import first, so that little is left to learn in a second pass."""
+    """Iterate over modules in dependency order, so that the second pass has little left to learn."""
     done: set[str] = set()
     pending: list[tuple[Module, bool]] = [(module, False) for module in reversed(modules)]
     while pending:

@@ -1,6 +1,6 @@
-"""What Python's operators give for objects of a user's own classes: iteration, subscripts, calls, arithmetic.
+"""The results of Python's operators on objects of a user's classes: iteration, subscripts, calls, arithmetic.
 
-Whatever cannot be told is unknown, never foreign, so that a use of it is counted.
+A result that cannot be inferred is unknown, not foreign, so that its uses are counted.
 """
 
 import ast
@@ -43,9 +43,9 @@ _BINARY: Mapping[type[ast.AST], str] = {
 
 
 def special(frame: Frame, instance: UserInstance, *names: str) -> Type | None:
-    """Return what the first of some methods gives that a class of the user's has; None if it has none of them.
+    """Return the result of the first of some methods that a user's class has; None if it has none of them.
 
-    A class that inherits something unknown may have any.
+    A class with an unknown base may have any.
     """
     class_ = UserClass(instance.module, instance.name)
     facts = frame.project.facts
@@ -61,7 +61,7 @@ def special(frame: Frame, instance: UserInstance, *names: str) -> Type | None:
 
 
 def iterated(frame: Frame, type_: Type) -> Type:
-    """Return what a loop over a value gives."""
+    """Return the type of the items of a loop over a value."""
     found: list[Type] = []
     for member in members(type_):
         if not isinstance(member, UserInstance):
@@ -81,7 +81,7 @@ def iterated(frame: Frame, type_: Type) -> Type:
 
 
 def subscripted(frame: Frame, instance: UserInstance, index: object) -> Type:
-    """Return what a subscript of an object gives: of a TypedDict by its key, of a NamedTuple by its number."""
+    """Return the result of subscripting an object: a TypedDict by key, a NamedTuple by index."""
     fields = declared(frame, instance)
     if isinstance(index, str) and index in fields:
         return fields[index]
@@ -112,7 +112,7 @@ def is_named_tuple(frame: Frame, instance: UserInstance) -> bool:
 
 
 def as_row(frame: Frame, type_: Type) -> Type:
-    """Return a value as the row that it is if it is a named tuple, so that it can be unpacked."""
+    """Convert a named tuple to a row, so that it can be unpacked."""
     found: list[Type] = []
     for member in members(type_):
         is_row = isinstance(member, UserInstance) and is_named_tuple(frame, member)
@@ -126,12 +126,12 @@ def as_row(frame: Frame, type_: Type) -> Type:
 
 
 def called(frame: Frame, instance: UserInstance) -> Type:
-    """Return what calling an object gives."""
+    """Return the result of calling an object."""
     return special(frame, instance, "__call__") or UNKNOWN
 
 
 def operated(frame: Frame, operator: ast.operator | ast.unaryop, *operands: Type) -> Type:
-    """Return what an operator gives for operands of which one may be an object of the user's, else what is foreign."""
+    """Return the result of an operator if an operand may be an object of a user's class, otherwise `foreign`."""
     names: list[str] = []
     if isinstance(operator, ast.unaryop):
         names = [_UNARY[type(operator)]] if type(operator) in _UNARY else []

@@ -1,4 +1,4 @@
-"""Read statements one after the other: what names stand for, and what they use of the bindings."""
+"""Read statements in order: bind names, and record uses of the bindings."""
 
 import ast
 from collections.abc import Sequence
@@ -102,7 +102,7 @@ class Statements:
                 self.frame.env = self._when(test, holds=True)
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 self.frame.shared.update(names)
-            case _:  # raise, delete and what else holds nothing but expressions
+            case _:  # raise, delete and other statements that contain only expressions
                 for inner in ast.iter_child_nodes(node):
                     if isinstance(inner, ast.expr):
                         self.expressions.type_of(inner)
@@ -111,7 +111,7 @@ class Statements:
         return narrow(self.frame, test, self.expressions.type_of, holds=holds)
 
     def _branches(self, ways: Sequence[tuple[Environment, Sequence[ast.stmt]]]) -> None:
-        """Read several ways through the code; what holds after them is what any of those that come to an end left."""
+        """Read several branches; the types after them are the union over the branches that complete."""
         ends: list[Environment] = []
         for env, body in ways:
             self.frame.env = env
@@ -173,7 +173,7 @@ class Statements:
             self._bind(target, type_, value)
 
     def _exports(self, value: ast.expr) -> None:
-        """A name in ``__all__`` is used like any other."""
+        """Record a use for each name in ``__all__``."""
         if isinstance(value, ast.List | ast.Tuple):
             for item in value.elts:
                 if isinstance(item, ast.Constant) and isinstance(item.value, str):

@@ -1,6 +1,6 @@
-"""What the bindings of one revision offer to the code that uses them: classes with their attributes, stubs, handlers.
+"""The API of one revision's bindings: classes with their attributes, stubs, handlers.
 
-The classes come from the IR, the stubs from the views that the emitter makes of it.
+The classes come from the IR, the stubs from the emitter's views.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,16 +44,16 @@ from mcp_bindgen.ir.nodes import (
 CALLERS = ("Client", "ConnectedClient")
 """The classes whose methods call the peer."""
 HANDLERS = ("Server", "ClientHandlers")
-"""The classes whose methods answer the peer."""
+"""The classes whose methods handle the peer's messages."""
 CONTEXTS = {"Context": "client", "ClientContext": "server"}
-"""The classes of what a handler knows of a message, and what they call the peer."""
+"""The classes of handler contexts, and their attribute for the peer."""
 RESULT_TYPE = "result_type"
-"""The argument by which a caller says what it expects, where the protocol does not."""
+"""The argument for the expected result type, where the protocol leaves it open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
-    """An attribute of a model: `must_be_passed` says that its constructor demands it."""
+    """An attribute of a model: `must_be_passed` says that the constructor requires it."""
 
     name: PythonName
     wire_name: str
@@ -63,10 +63,10 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """One way to call a method of a stub, or to be called as a handler.
+    """One overload of a stub method or a handler.
 
-    `passes` maps each argument to the members of the params that it ends up in; `never` names the arguments that may
-    not be passed.
+    `passes` maps each argument to the properties of the params that it sets; `never` names the arguments that must not
+    be passed.
     """
 
     parameters: Mapping[str, Type]
@@ -79,14 +79,14 @@ class Signature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StubMethod:
-    """A method of a stub or a handler with its overloads, and the method of the protocol that it stands for."""
+    """A stub method or a handler with its overloads, and its protocol method."""
 
     name: PythonName
     method: str
     signatures: tuple[Signature, ...]
 
     def chosen(self, passed: frozenset[str]) -> Signature:
-        """Return the way of calling that fits the arguments by name, the first if none does."""
+        """Return the first overload that accepts the argument names, or the first one of all."""
         fitting = (s for s in self.signatures if s.required <= passed <= s.parameters.keys() - s.never)
         return next(fitting, self.signatures[0])
 
@@ -125,25 +125,25 @@ class Surface:
             yield from self.ancestors(self._names.classes[base])
 
     def alike(self, name: PythonName) -> Iterator[PythonName]:
-        """Iterate over the methods of a stub that send the same as one of them does: itself, and its iterator."""
+        """Iterate over the stub methods that send the same request: a method, and its iterator."""
         known = self.stubs.get(name.owner, {})
         if name.member in known:
             yield from (stub.name for stub in known.values() if stub.method == known[name.member].method)
 
     def attribute(self, cls: str, name: str) -> Attribute | None:
-        """Return the attribute of a model by its Python name or its name on the wire: constructors take both."""
+        """Return the attribute of a model by its Python name or its wire name: constructors accept both."""
         known = self.attributes.get(cls, {})
         if name in known:
             return known[name]
         return next((a for a in known.values() if a.wire_name == name), None)
 
     def convert(self, type_: TypeRef, origin: PythonName | None = None, within: frozenset[str] = frozenset()) -> Type:
-        """Return what is known of the values of a type of the protocol that was read from a member.
+        """Return the scanner's type for values of a protocol type.
 
         Args:
             type_: the type.
-            origin: the member, if there is one.
-            within: the aliases that led here; one that holds itself is any JSON value, which is nothing of ours.
+            origin: the property that they were read from, if any.
+            within: the aliases on the path; a recursive one is any JSON value, which is foreign.
         """
         match type_:
             case Ref(name=name):
@@ -198,7 +198,7 @@ class Surface:
             yield name, ClassObject(name, name)
 
     def _read_stubs(self) -> None:
-        # The modules of definitions are of no matter here: a stub is known by its names.
+        # The modules of definitions do not matter here: a stub refers to them by name.
         speller = Speller(self._protocol, self._names, dict.fromkeys(self._protocol.definitions, ""))
         stubs = StubViews(self._protocol, self._names, speller)
         client, server = stubs.client(), stubs.server()
@@ -246,9 +246,9 @@ class Surface:
         return type_ if parameter.default is None else either((type_, NOTHING))
 
     def _passes(self, function: views.Function, way: views.Signature) -> dict[str, tuple[PythonName, ...]]:
-        """The fields of the params that the arguments of one way to call a stub fill.
+        """The fields of the params that the arguments of one overload set.
 
-        Params that are a union have one way per member: the one that knows all of its arguments.
+        Params that are a union have one overload per member: the member that has all of its arguments.
         """
         fields = {p.name: p.field for p in way.parameters if p.field}
         method = next(m for m in self._protocol.methods if m.name == function.method)

@@ -1,4 +1,4 @@
-"""Which uses of a name a change touches: one row per rule, and the test of every use against the findings."""
+"""Which uses of a name a change affects: one row per rule, and the test of every use against the findings."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,14 +33,14 @@ _TAKES = frozenset((UseKind.TAKE,))
 _OMITS = frozenset((UseKind.BUILD,))
 _VALUES = frozenset((UseKind.VALUE,))
 _PEERS = frozenset((UseKind.CALL, UseKind.HANDLE))
-"""What a change of whole params or of a whole result touches; which of the two, its names say."""
+"""The uses that a change of whole params or of a whole result affects; its names say which of the two."""
 _METHODS = frozenset((UseKind.CALL, UseKind.HANDLE, UseKind.DELEGATE, UseKind.LOOKUP))
 
 TOUCHES: Mapping[Rule, frozenset[UseKind]] = {
     messages.METHOD_RENAMED: frozenset((UseKind.LOOKUP,)),
     messages.REQUEST_METHOD_REMOVED: _METHODS,
     messages.NOTIFICATION_METHOD_REMOVED: _METHODS,
-    # Stubs hide other results from those who do not ask for them; who calls a handler himself sees them.
+    # Stubs hide other results from callers that do not request them; direct callers of a handler see them.
     messages.RESULT_ALTERNATIVE_ADDED: frozenset((UseKind.DELEGATE,)),
     messages.RESULT_ALTERNATIVE_REMOVED: _NAMES,
     messages.JSONRPC_MESSAGE_FORM_ADDED: _NAMES,
@@ -82,7 +82,7 @@ TOUCHES: Mapping[Rule, frozenset[UseKind]] = {
     definitions.DEFINITION_SPLIT: _NAMES,
     definitions.DEFINITION_MERGED: _NAMES,
     definitions.DEFINITION_NAME_REUSED: _NAMES,
-    # What the base stands for is smaller now, for those that take any of its kind.
+    # The base covers fewer classes now, which affects code that accepts any of them.
     definitions.BASE_REMOVED: _TAKES,
     definitions.REF_RETARGETED: _READS | _PASSES | frozenset((UseKind.HANDLE,)),
     definitions.TYPE_INLINED: _READS | _PASSES | frozenset((UseKind.HANDLE,)),
@@ -96,10 +96,10 @@ TOUCHES: Mapping[Rule, frozenset[UseKind]] = {
     definitions.MEMBER_TYPE_CHANGED: _READS | _PASSES,
     definitions.ALIAS_CHANGED: _NAMES,
     annotations.CONSTANT_REMOVED: _NAMES,
-    # Code that uses it by its name follows.
+    # Code that uses it by name is unaffected.
     annotations.CONSTANT_CHANGED: frozenset(),
 }
-"""Rule -> the kinds of use that it touches; BUILD stands for building something without the member."""
+"""Rule -> the kinds of use that it affects; BUILD means constructing something without the property."""
 
 _BY_VALUE = (values.ENUM_VALUE_REMOVED, values.CONST_CHANGED, values.UNION_DISCRIMINATOR_CHANGED)
 _SCALARS = ("string", "integer", "number", "boolean")
@@ -107,7 +107,7 @@ _SCALARS = ("string", "integer", "number", "boolean")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """A use that a change touches."""
+    """A use that a change affects."""
 
     use: Use
     finding: Finding
@@ -120,7 +120,7 @@ class _Row:
 
 
 class Touches:
-    """Tells which uses the findings between two revisions touch."""
+    """Decides which uses the findings between two revisions affect."""
 
     def __init__(self, findings: Sequence[Finding], old: tuple[Surface, PythonNames], new: tuple[Surface, PythonNames]):
         self.old, self._names = old
@@ -137,7 +137,7 @@ class Touches:
 
     @property
     def names(self) -> Iterator[tuple[Finding, PythonName]]:
-        """Iterate over what the changes touch; what has to be passed now is a member of what it is passed to."""
+        """Iterate over the names that the changes affect; a new required argument belongs to what it is passed to."""
         for owner, rows in self._omitted.items():
             for row in rows:
                 yield row.finding, PythonName(str(owner), row.name.member)
@@ -160,7 +160,7 @@ class Touches:
         )
 
     def of(self, uses: Sequence[Use]) -> Iterator[Touched]:
-        """Iterate over what is touched, each line once per change, in the order of the files."""
+        """Iterate over the affected uses, each line once per change, in the order of the files."""
         seen: set[tuple[object, int, str]] = set()
         for use in sorted(uses, key=lambda use: use.spot):
             for finding in self._touching(use):
@@ -170,7 +170,7 @@ class Touches:
                     yield Touched(use=use, finding=finding)
 
     def _is_real(self, name: PythonName, finding: Finding) -> bool:
-        """Whether the bindings show the change: a Python class inherits less than its definition extends."""
+        """Whether the change is visible in the bindings: a Python class inherits less than its definition extends."""
         before = self._names.subject(finding)
         if finding.rule is definitions.BASE_REMOVED:
             return self.old.inherits(before.definition, finding.old)
@@ -178,13 +178,13 @@ class Touches:
             return not self._keeps_type(finding)
         if not before.member or name.owner in (RECORDS, *HANDLERS, *CALLERS):
             return True
-        # Another definition stands there now, but the class is still what it was.
+        # The reference names a different definition now, but the class is unchanged.
         heir = self._heirs.get(before.definition, before.definition)
         kept = self._new_names.attribute(heir, before.member) is not None
         return not kept or (finding.after is not None and finding.after.definition == heir)
 
     def _keeps_type(self, finding: Finding) -> bool:
-        """Whether the class of a member is called the same, although the schema no longer names it."""
+        """Whether the class of a property keeps its name although the schema no longer names it."""
         before, after = self._names.subject(finding), finding.after
         old = self._names.attribute(before.definition, before.member)
         new = self._new_names.attribute(after.definition, after.member) if after else None
@@ -199,7 +199,7 @@ class Touches:
         self._by_name.setdefault(name, []).append(finding)
 
     def _add_omitted(self, name: PythonName, finding: Finding) -> None:
-        """Note what has to be passed from now on: to the constructor, and to the stubs that take it as an argument."""
+        """Record newly required arguments: of the constructor, and of the stubs that have it as an argument."""
         after = finding.after or self._new_names.subject(finding)
         attribute = self._new_names.attribute(after.definition, after.member)
         if attribute is None or name.owner in (*CALLERS, *HANDLERS):
@@ -235,7 +235,7 @@ class Touches:
                     yield finding
 
     def _inherited(self, name: PythonName) -> Iterator[PythonName]:
-        """Iterate over the names by which a member is declared: that of its class, and those of its bases."""
+        """Iterate over the names under which a property is declared: in its class, and in its bases."""
         yield name
         for base in self.old.ancestors(name.owner) if name.member else ():
             if name.member in self.old.attributes.get(base, {}):
@@ -243,7 +243,7 @@ class Touches:
 
 
 def _fits(use: Use, finding: Finding) -> bool:
-    """Whether a use of a value is one of the value that the change is about."""
+    """Whether a use of a value concerns the value that changed."""
     if finding.rule in _BY_VALUE:
         value = use.value
         return isinstance(value, str | int | float | bool) and spell(Literal(values=(value,))) == finding.old
@@ -253,7 +253,7 @@ def _fits(use: Use, finding: Finding) -> bool:
 
 
 def _inside(given: Type, place: str) -> Type:
-    """Return the part of a value that a place speaks of: of its items, or of the values of a mapping."""
+    """Return the part of a value that a place names: its items, or the values of a mapping."""
     for mark in re.findall(r"\[\]|\{\}", place):
         if mark == "[]":
             given = item_of(given)
@@ -263,7 +263,7 @@ def _inside(given: Type, place: str) -> Type:
 
 
 def _may_be(member: Type, form: str) -> bool:
-    """Whether a value may have the form that is gone, by what the schema calls it."""
+    """Whether a value may have the removed form, by its name in the schema."""
     match member:
         case Instance(cls=cls):
             return cls == form

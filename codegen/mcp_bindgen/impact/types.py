@@ -1,4 +1,4 @@
-"""What the scanner knows of a value: a small algebra of Python types."""
+"""The scanner's types of values: a small algebra of Python types."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from mcp_bindgen.impact.python_names import PythonName
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that may be anything, a part of the protocol included."""
+    """A value that may be anything, including a protocol object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A text, number or truth value: the members it was read from, and its values if they are listed."""
+    """A string, number or boolean: the properties it was read from, and its values if they are listed."""
 
     origins: frozenset[PythonName]
     values: tuple[object, ...] = ()
@@ -39,7 +39,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class ClassObject:
-    """A generated class itself; `name` is what the code called it, which may be an alias of the class."""
+    """A generated class itself; `name` is its name in the code, which may be an alias of the class."""
 
     cls: str
     name: str
@@ -76,7 +76,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """What `model_dump` made of a model: its keys are out of reach."""
+    """The result of `model_dump`: its keys are not tracked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class BoundStub:
-    """A method of a generated class, taken from an object: a call to the peer, or a handler."""
+    """A bound method of a generated class: a call to the peer, or a handler."""
 
     owner: str
     name: str
@@ -103,7 +103,7 @@ class BoundStub:
 
 @dataclass(frozen=True, slots=True)
 class BoundMethod:
-    """A method of a value whose class is not ours: a model's `model_copy`, a list's `append`."""
+    """A bound method that is not generated: a model's `model_copy`, a list's `append`."""
 
     receiver: "Type"
     name: str
@@ -118,7 +118,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The table of methods, or a lookup over a part of it."""
+    """The table of methods, or a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Bindings:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package or module by its dotted name; it need not be one that is scanned."""
+    """A package or module by its dotted name, scanned or not."""
 
     name: str
 
@@ -156,7 +156,7 @@ class UserInstance:
 
 @dataclass(frozen=True, slots=True)
 class UserSuper:
-    """What `super()` gives inside of a class of the scanned code."""
+    """The result of `super()` inside a class of the scanned code."""
 
     module: str
     name: str
@@ -173,21 +173,21 @@ class UserFunction:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What a function returns that says of which type its argument is: true or false."""
+    """The result of a type guard function: true or false."""
 
     type: "Type"
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """A function that is known by what it returns."""
+    """A function of which only the return type is known."""
 
     result: "Type"
 
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """A function of Python's own that hands its arguments on."""
+    """A built-in function that passes its arguments on."""
 
     name: str
 
@@ -226,9 +226,9 @@ UNKNOWN = Unknown()
 FOREIGN = Foreign()
 NOTHING = Nothing()
 MAX_MEMBERS = 60
-"""How many members an `Either` may have before it is given up."""
+"""The maximum number of members of an `Either`; a larger one becomes unknown."""
 MAX_DEPTH = 4
-"""How deep a type may be that is learned of code: what holds itself would grow without end."""
+"""The maximum depth of a type learned from code: a recursive one would grow without bound."""
 
 
 def members(type_: Type) -> Iterator[Type]:
@@ -262,7 +262,7 @@ def either(types: Iterable[Type]) -> Type:
 
 
 def limited(type_: Type, depth: int = MAX_DEPTH) -> Type:
-    """Return a type without what lies too deep in it."""
+    """Return a type without the parts that are nested too deeply."""
     match type_:
         case Many() | Row() | Table() | Coming() | Maker() | TypeForm() | BoundMethod() if not depth:
             return UNKNOWN
@@ -287,7 +287,7 @@ def limited(type_: Type, depth: int = MAX_DEPTH) -> Type:
 
 
 def item_of(type_: Type) -> Type:
-    """Return what iterating over a value gives."""
+    """Return the type of a value's items."""
     return either(_item(member) for member in members(type_))
 
 
@@ -304,12 +304,12 @@ def _item(type_: Type) -> Type:
 
 
 def awaited(type_: Type) -> Type:
-    """Return what awaiting a value gives."""
+    """Return the result of awaiting a value."""
     return either(member.result if isinstance(member, Coming) else member for member in members(type_))
 
 
 def concerns_protocol(type_: Type) -> bool:
-    """Whether a value may hold something of the protocol."""
+    """Whether a value may contain a protocol object."""
     for member in members(type_):
         match member:
             case Foreign() | Nothing() | Package() | Builtin():
@@ -332,17 +332,17 @@ class Environment:
     types: dict[str, Type] = field(default_factory=dict[str, Type])
 
     def copy(self) -> "Environment":
-        """Return an environment that may go its own way."""
+        """Return an independent copy."""
         return Environment(dict(self.types))
 
     def bind(self, name: str, type_: Type) -> None:
-        """Give a name a new value; what was known of its attributes is forgotten."""
+        """Bind a name to a new value, and forget the types of its attributes."""
         for narrowed in [key for key in self.types if key.startswith(f"{name}.")]:
             del self.types[narrowed]
         self.types[name] = type_
 
     def join(self, *others: "Environment") -> None:
-        """Take over what holds after any of several ways through the code."""
+        """Merge the environments at the end of several branches."""
         names = {name for other in others for name in other.types}
         for name in sorted(names):
             known = [other.types[name] for other in others if name in other.types]

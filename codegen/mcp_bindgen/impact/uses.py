@@ -12,7 +12,7 @@ class UseKind(StrEnum):
     """What a line does with a name of the bindings."""
 
     NAME = "names it"
-    TAKE = "takes objects of it"
+    TAKE = "accepts objects of it"
     READ = "reads it"
     PASS = "passes it"
     BUILD = "builds it"
@@ -36,8 +36,8 @@ class Spot:
 class Use:
     """One use of a name at one place.
 
-    `passed` are the arguments of a call by name, None where they cannot be seen. `given` is the type of a value that is
-    passed, `value` the constant that a value is compared with, or that is passed.
+    `passed` are the arguments of a call by name, None if unknown. `given` is the type of a value that is passed,
+    `value` the constant that a value is compared with, or that is passed.
     """
 
     spot: Spot
@@ -50,7 +50,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unresolved:
-    """A use that may be one of the bindings: what it looks like, and why nobody can tell."""
+    """A possible use of the bindings: its name, and why it could not be resolved."""
 
     spot: Spot
     name: str
@@ -59,14 +59,14 @@ class Unresolved:
 
 @dataclass(slots=True)
 class Uses:
-    """All uses that a scan found; `watched` are the names that are worth a note where nothing else is known."""
+    """All uses that a scan found; `watched` are the names to record even if the type is unknown."""
 
     watched: frozenset[str] = frozenset()
     found: dict[Use, None] = field(default_factory=dict[Use, None])
     unresolved: dict[Unresolved, None] = field(default_factory=dict[Unresolved, None])
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Discard all uses."""
         self.found.clear()
         self.unresolved.clear()
 
@@ -79,5 +79,5 @@ class Source:
     lines: tuple[str, ...]
 
     def line(self, number: int) -> str:
-        """Return a line without the space around it; empty if there is none of that number."""
+        """Return a line without surrounding whitespace; empty if there is no such line."""
         return self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""

@@ -4,7 +4,7 @@
 #   source:   schema/2024-11-05/typescript.json sha256:f4896f55dc0fd241e61f2319f3037ca281f7a1df742ec4993f95396d52d4e1d6
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2024-11-05
-"""Servers that are made of decorated functions. Revision 2024-11-05."""
+"""Servers made of decorated functions. Revision 2024-11-05."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .server import Server
 
 
 class App(app.Application, Server):
-    """A server that is made of decorated functions: ``app = App("name")``."""
+    """A server made of decorated functions: ``app = App("name")``."""
 
     def tool(self, name: str | None = None, *, description: str | None = None) -> Callable[[app.F], app.F]:
         """Make a function a tool of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "tool",
@@ -48,13 +48,13 @@ class App(app.Application, Server):
 
         Args:
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             annotations: Hints on who this is meant for and how important it is; may be ignored.
             mime_type: Media type of the contents, if known.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "resource",
@@ -69,11 +69,11 @@ class App(app.Application, Server):
         """Make a function a prompt of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "prompt",

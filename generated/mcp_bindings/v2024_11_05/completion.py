@@ -51,7 +51,7 @@ class CompleteRequestParamsArgument(WireModel):
 
 
 class CompleteRequestParams(WireModel):
-    """What is being typed, and for which prompt or resource template.
+    """The value being typed, and its prompt or resource template.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

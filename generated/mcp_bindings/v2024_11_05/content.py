@@ -47,10 +47,10 @@ class BlobResourceContents(ResourceContents):
 
     @property
     def bytes(self) -> Bytes:
-        """The bytes that `blob` spells.
+        """The decoded bytes of `blob`.
 
         Raises:
-            ValueError: It is not base64.
+            ValueError: It is not valid base64.
         """
         return decoded(self.blob)
 
@@ -62,7 +62,7 @@ class AnnotatedAnnotations(WireModel):
     """
 
     audience: list[Role] | None = None
-    """Whom the content is meant for: the user, the model ("assistant"), or both."""
+    """The intended audience of the content: the user, the model ("assistant"), or both."""
     priority: _Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """Importance from 0 (can be left out) to 1 (practically needed)."""
 
@@ -116,9 +116,9 @@ class ImageContent(Annotated):
 
     @property
     def bytes(self) -> Bytes:
-        """The bytes that `data` spells.
+        """The decoded bytes of `data`.
 
         Raises:
-            ValueError: It is not base64.
+            ValueError: It is not valid base64.
         """
         return decoded(self.data)

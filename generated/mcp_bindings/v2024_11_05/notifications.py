@@ -32,7 +32,7 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 
 class CancelledNotificationParams(WireModel):
-    """Which request shall stop, and why.
+    """Which request to stop, and why.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

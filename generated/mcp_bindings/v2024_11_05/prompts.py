@@ -98,7 +98,7 @@ class PromptMessage(WireModel):
     """
 
     role: Role
-    """Who speaks: the user or the model."""
+    """The speaker: the user or the model."""
     content: _Annotated[ImageContent | TextContent | EmbeddedResource, Tagged("type")]
     """What is said, as one block, perhaps with a resource in it."""
 

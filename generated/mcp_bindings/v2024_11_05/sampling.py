@@ -22,7 +22,7 @@ class SamplingMessage(WireModel):
     """
 
     role: Role
-    """Who speaks: the user or the model."""
+    """The speaker: the user or the model."""
     content: _Annotated[ImageContent | TextContent, Tagged("type")]
     """What is said, as one block, such as text or a picture."""
 

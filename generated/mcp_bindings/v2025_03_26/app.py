@@ -4,7 +4,7 @@
 #   source:   schema/2025-03-26/typescript.json sha256:177ca2c33c8d7ca3a0e7de277f2d031a735e265f26137b8f77fa86e1c2566ecf
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2025-03-26
-"""Servers that are made of decorated functions. Revision 2025-03-26."""
+"""Servers made of decorated functions. Revision 2025-03-26."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .server import Server
 
 
 class App(app.Application, Server):
-    """A server that is made of decorated functions: ``app = App("name")``."""
+    """A server made of decorated functions: ``app = App("name")``."""
 
     def tool(
         self,
@@ -29,12 +29,12 @@ class App(app.Application, Server):
         """Make a function a tool of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             annotations: Claims about the tool's behaviour; hints only, to be trusted as far as the server is.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "tool",
@@ -56,13 +56,13 @@ class App(app.Application, Server):
 
         Args:
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             mime_type: Media type of the contents, if known.
             annotations: Hints on who this is meant for and how important it is; may be ignored.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "resource",
@@ -77,11 +77,11 @@ class App(app.Application, Server):
         """Make a function a prompt of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "prompt",

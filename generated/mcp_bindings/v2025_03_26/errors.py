@@ -57,4 +57,4 @@ ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType(
         -32603: InternalError,
     }
 )
-"""The exception that stands for each error code of this revision."""
+"""The exception for each error code of this revision."""

@@ -337,20 +337,20 @@ CLIENT_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by
         TOOLS_LIST,
     ]
 )
-"""What a client may ask."""
+"""The requests that a client may send."""
 
 SERVER_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name(
     [PING, ROOTS_LIST, SAMPLING_CREATE_MESSAGE]
 )
-"""What a server may ask."""
+"""The requests that a server may send."""
 
 EMBEDDED_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
-"""What a server may ask inside of a result."""
+"""The requests that a server may embed in a result."""
 
 CLIENT_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name(
     [NOTIFICATIONS_CANCELLED, NOTIFICATIONS_INITIALIZED, NOTIFICATIONS_PROGRESS, NOTIFICATIONS_ROOTS_LIST_CHANGED]
 )
-"""What a client may notify of."""
+"""The notifications that a client may send."""
 
 SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name(
     [
@@ -363,4 +363,4 @@ SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = meth
         NOTIFICATIONS_TOOLS_LIST_CHANGED,
     ]
 )
-"""What a server may notify of."""
+"""The notifications that a server may send."""

@@ -4,7 +4,7 @@
 #   source:   schema/2025-03-26/typescript.json sha256:177ca2c33c8d7ca3a0e7de277f2d031a735e265f26137b8f77fa86e1c2566ecf
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2025-03-26
-"""The server's side: what it answers, and what it asks of a client. Revision 2025-03-26."""
+"""The server's side: its handlers, and its requests to a client. Revision 2025-03-26."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ConnectedClient(stub.Stub):
-    """A client, as a server sees it: one method for each that a client answers."""
+    """The client, as seen by a server: one method for each request or notification that a client handles."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
@@ -190,7 +190,7 @@ class ConnectedClient(stub.Stub):
 
 
 class Context(stub.Context[ConnectedClient]):
-    """What a server's handler knows of the message it answers."""
+    """The context of a message in a server's handler."""
 
     @property
     def client(self) -> ConnectedClient:
@@ -199,7 +199,7 @@ class Context(stub.Context[ConnectedClient]):
 
 
 class Server(stub.ServerHandlers):
-    """What a server answers: override the methods that yours supports."""
+    """The handlers of a server: override the methods that your server supports."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
     __context__: ClassVar[type[stub.Context[Any]]] = Context
@@ -295,7 +295,7 @@ class Server(stub.ServerHandlers):
 
     @classmethod
     def client_class(cls) -> type[Client]:
-        """Return the class of the clients that speak this revision."""
+        """Return the client class of this revision."""
         from .client import Client
 
         return Client

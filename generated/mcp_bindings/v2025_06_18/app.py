@@ -4,7 +4,7 @@
 #   source:   schema/2025-06-18/typescript.json sha256:58bd8259e665c741ef67008050435fbbb210422d28613076e87d5742c8bd0ba0
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2025-06-18
-"""Servers that are made of decorated functions. Revision 2025-06-18."""
+"""Servers made of decorated functions. Revision 2025-06-18."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .server import Server
 
 
 class App(app.Application, Server):
-    """A server that is made of decorated functions: ``app = App("name")``."""
+    """A server made of decorated functions: ``app = App("name")``."""
 
     def tool(
         self,
@@ -33,17 +33,17 @@ class App(app.Application, Server):
         """Make a function a tool of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people; without it, the one inside `annotations` is shown, and failing that the
                 `name`.
             annotations: Claims about the tool's behaviour; hints only, to be trusted as far as the server is.
             meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
-            structured: Whether the return type becomes an output schema.
+            structured: Whether to derive an output schema from the return type.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "tool",
@@ -70,8 +70,8 @@ class App(app.Application, Server):
 
         Args:
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people, free of jargon; without it the `name` is shown.
             mime_type: Media type of the contents, if known.
             annotations: Hints on who this is meant for and how important it is; may be ignored.
@@ -79,7 +79,7 @@ class App(app.Application, Server):
                 belong to MCP.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "resource",
@@ -103,14 +103,14 @@ class App(app.Application, Server):
         """Make a function a prompt of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people, free of jargon; without it the `name` is shown.
             meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "prompt",

@@ -24,4 +24,4 @@ BINDING: Final = Binding(
     methods=METHODS,
     errors=ERRORS,
 )
-"""The methods and errors of this revision, and what the runtime must know of its messages."""
+"""The methods and errors of this revision, and facts about its messages for the runtime."""

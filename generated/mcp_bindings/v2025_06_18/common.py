@@ -89,13 +89,13 @@ See https://modelcontextprotocol.io/specification/2025-06-18/schema#logginglevel
 
 
 class Annotations(WireModel):
-    """Hints on who some content is meant for and how much it matters; a client is free to ignore them.
+    """Hints on the audience and importance of some content; a client is free to ignore them.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#annotations
     """
 
     audience: list[Role] | None = None
-    """Whom the content is meant for: the user, the model ("assistant"), or both."""
+    """The intended audience of the content: the user, the model ("assistant"), or both."""
     priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """Importance from 0 (can be left out) to 1 (practically needed)."""
     last_modified: str | None = None

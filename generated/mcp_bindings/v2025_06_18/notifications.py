@@ -32,7 +32,7 @@ See https://modelcontextprotocol.io/specification/2025-06-18/schema#requestid
 
 
 class CancelledNotificationParams(WireModel):
-    """Which request shall stop, and why.
+    """Which request to stop, and why.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#cancellednotification
     """

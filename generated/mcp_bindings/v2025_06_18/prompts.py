@@ -97,7 +97,7 @@ class PromptMessage(WireModel):
     """
 
     role: Role
-    """Who speaks: the user or the model."""
+    """The speaker: the user or the model."""
     content: ContentBlock
     """What is said, as one block, perhaps with a resource in it."""
 

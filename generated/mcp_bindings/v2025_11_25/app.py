@@ -4,7 +4,7 @@
 #   source:   schema/2025-11-25/typescript.json sha256:2c8dbc7349ed60482cad285d73ed41616b6c03731863fc4ee7021a1f9a125bca
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2025-11-25
-"""Servers that are made of decorated functions. Revision 2025-11-25."""
+"""Servers made of decorated functions. Revision 2025-11-25."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .server import Server
 
 
 class App(app.Application, Server):
-    """A server that is made of decorated functions: ``app = App("name")``."""
+    """A server made of decorated functions: ``app = App("name")``."""
 
     def tool(
         self,
@@ -35,8 +35,8 @@ class App(app.Application, Server):
         """Make a function a tool of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people; without it, the one inside `annotations` is shown, and failing that the
                 `name`.
             icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
@@ -45,10 +45,10 @@ class App(app.Application, Server):
             annotations: Claims about the tool's behaviour; hints only, to be trusted as far as the server is.
             meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
-            structured: Whether the return type becomes an output schema.
+            structured: Whether to derive an output schema from the return type.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "tool",
@@ -78,8 +78,8 @@ class App(app.Application, Server):
 
         Args:
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people, free of jargon; without it the `name` is shown.
             icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
                 that show any.
@@ -89,7 +89,7 @@ class App(app.Application, Server):
                 belong to MCP.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "resource",
@@ -115,8 +115,8 @@ class App(app.Application, Server):
         """Make a function a prompt of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people, free of jargon; without it the `name` is shown.
             icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
                 that show any.
@@ -124,7 +124,7 @@ class App(app.Application, Server):
                 belong to MCP.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "prompt",

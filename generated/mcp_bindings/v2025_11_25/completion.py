@@ -58,7 +58,7 @@ class CompleteRequestParamsContext(WireModel):
 
 
 class CompleteRequestParams(RequestParams):
-    """What is being typed, and for which prompt or resource template.
+    """The value being typed, and its prompt or resource template.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
     """

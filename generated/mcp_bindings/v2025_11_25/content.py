@@ -77,10 +77,10 @@ class ImageContent(WireModel):
 
     @property
     def bytes(self) -> Bytes:
-        """The bytes that `data` spells.
+        """The decoded bytes of `data`.
 
         Raises:
-            ValueError: It is not base64.
+            ValueError: It is not valid base64.
         """
         return decoded(self.data)
 
@@ -104,10 +104,10 @@ class AudioContent(WireModel):
 
     @property
     def bytes(self) -> Bytes:
-        """The bytes that `data` spells.
+        """The decoded bytes of `data`.
 
         Raises:
-            ValueError: It is not base64.
+            ValueError: It is not valid base64.
         """
         return decoded(self.data)
 

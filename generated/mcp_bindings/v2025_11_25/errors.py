@@ -65,4 +65,4 @@ ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType(
         -32042: PeerUrlElicitationRequiredError,
     }
 )
-"""The exception that stands for each error code of this revision."""
+"""The exception for each error code of this revision."""

@@ -448,15 +448,15 @@ CLIENT_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by
         TOOLS_LIST,
     ]
 )
-"""What a client may ask."""
+"""The requests that a client may send."""
 
 SERVER_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name(
     [ELICITATION_CREATE, PING, ROOTS_LIST, SAMPLING_CREATE_MESSAGE, TASKS_CANCEL, TASKS_GET, TASKS_LIST, TASKS_RESULT]
 )
-"""What a server may ask."""
+"""The requests that a server may send."""
 
 EMBEDDED_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
-"""What a server may ask inside of a result."""
+"""The requests that a server may embed in a result."""
 
 CLIENT_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name(
     [
@@ -467,7 +467,7 @@ CLIENT_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = meth
         NOTIFICATIONS_TASKS_STATUS,
     ]
 )
-"""What a client may notify of."""
+"""The notifications that a client may send."""
 
 SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name(
     [
@@ -482,4 +482,4 @@ SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = meth
         NOTIFICATIONS_TOOLS_LIST_CHANGED,
     ]
 )
-"""What a server may notify of."""
+"""The notifications that a server may send."""

@@ -26,7 +26,7 @@ class NotificationParams(WireModel):
 
 
 class CancelledNotificationParams(NotificationParams):
-    """Which request shall stop, and why.
+    """Which request to stop, and why.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#cancellednotificationparams
     """

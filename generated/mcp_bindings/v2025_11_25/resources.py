@@ -182,10 +182,10 @@ class BlobResourceContents(ResourceContents):
 
     @property
     def bytes(self) -> Bytes:
-        """The bytes that `blob` spells.
+        """The decoded bytes of `blob`.
 
         Raises:
-            ValueError: It is not base64.
+            ValueError: It is not valid base64.
         """
         return decoded(self.blob)
 

@@ -114,7 +114,7 @@ class GetTaskPayloadResult(Result):
 
 
 class CancelTaskRequestParams(WireModel):
-    """Names the task that shall stop; one that has already ended is refused with error -32602.
+    """Names the task to stop; one that has already ended is refused with error -32602.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#canceltaskrequest
     """

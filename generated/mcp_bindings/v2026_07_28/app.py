@@ -4,7 +4,7 @@
 #   source:   schema/2026-07-28/typescript.json sha256:e93cc32875a2e03e4c4e5ceebac384ced871111661bd057658f28083f0c0cc3b
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2026-07-28
-"""Servers that are made of decorated functions. Revision 2026-07-28."""
+"""Servers made of decorated functions. Revision 2026-07-28."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .server import Server
 
 
 class App(app.Application, Server):
-    """A server that is made of decorated functions: ``app = App("name")``."""
+    """A server made of decorated functions: ``app = App("name")``."""
 
     def tool(
         self,
@@ -33,8 +33,8 @@ class App(app.Application, Server):
         """Make a function a tool of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people; without it, the one inside `annotations` is shown, and failing that the
                 `name`.
             icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
@@ -42,10 +42,10 @@ class App(app.Application, Server):
             annotations: Claims about the tool's behaviour; hints only, to be trusted as far as the server is.
             meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
-            structured: Whether the return type becomes an output schema.
+            structured: Whether to derive an output schema from the return type.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "tool",
@@ -74,8 +74,8 @@ class App(app.Application, Server):
 
         Args:
             uri: The URI, or a template of URIs (RFC 6570) whose variables are the parameters of the function.
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people, free of jargon; without it the `name` is shown.
             icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
                 that show any.
@@ -85,7 +85,7 @@ class App(app.Application, Server):
                 belong to MCP.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "resource",
@@ -111,8 +111,8 @@ class App(app.Application, Server):
         """Make a function a prompt of this server.
 
         Args:
-            name: The name; by default that of the function.
-            description: What it is good for; by default the first paragraph of the docstring.
+            name: The name; by default the function's name.
+            description: What it is for; by default the first paragraph of the docstring.
             title: Label for people, free of jargon; without it the `name` is shown.
             icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
                 that show any.
@@ -120,7 +120,7 @@ class App(app.Application, Server):
                 belong to MCP.
 
         Raises:
-            DefinitionError: The function cannot be one; says why, and where it is.
+            DefinitionError: The function cannot be used; the message says why, and where the function is.
         """
         return self.decorator(
             "prompt",

@@ -70,10 +70,10 @@ class BlobResourceContents(ResourceContents):
 
     @property
     def bytes(self) -> Bytes:
-        """The bytes that `blob` spells.
+        """The decoded bytes of `blob`.
 
         Raises:
-            ValueError: It is not base64.
+            ValueError: It is not valid base64.
         """
         return decoded(self.blob)
 
@@ -139,10 +139,10 @@ class ImageContent(WireModel):
 
     @property
     def bytes(self) -> Bytes:
-        """The bytes that `data` spells.
+        """The decoded bytes of `data`.
 
         Raises:
-            ValueError: It is not base64.
+            ValueError: It is not valid base64.
         """
         return decoded(self.data)
 
@@ -166,10 +166,10 @@ class AudioContent(WireModel):
 
     @property
     def bytes(self) -> Bytes:
-        """The bytes that `data` spells.
+        """The decoded bytes of `data`.
 
         Raises:
-            ValueError: It is not base64.
+            ValueError: It is not valid base64.
         """
         return decoded(self.data)
 

@@ -81,4 +81,4 @@ ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType(
         -32022: PeerUnsupportedProtocolVersionError,
     }
 )
-"""The exception that stands for each error code of this revision."""
+"""The exception for each error code of this revision."""

@@ -77,7 +77,7 @@ class SamplingMessage(WireModel):
     """
 
     role: Role
-    """Who speaks: the user or the model."""
+    """The speaker: the user or the model."""
     content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
     """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None

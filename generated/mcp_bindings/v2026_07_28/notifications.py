@@ -36,7 +36,7 @@ class NotificationParams(WireModel):
 
 
 class CancelledNotificationParams(NotificationParams):
-    """Which request shall stop, and why.
+    """Which request to stop, and why.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#cancellednotificationparams
     """
@@ -107,7 +107,7 @@ class ResourceListChangedNotification(WireModel):
 
 
 class SubscriptionsAcknowledgedNotificationParams(NotificationParams):
-    """Tells what part of the wish will be honoured.
+    """Says which part of the request was accepted.
 
     See
     https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionsacknowledgednotificationparams

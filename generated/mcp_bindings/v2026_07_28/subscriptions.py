@@ -31,13 +31,13 @@ class SubscriptionFilter(WireModel):
 
 
 class SubscriptionsListenRequestParams(RequestParams):
-    """Chooses what the stream shall carry.
+    """Chooses what the stream carries.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#subscriptionslistenrequestparams
     """
 
     notifications: SubscriptionFilter
-    """The kinds of messages the stream shall carry; others must not be sent on it."""
+    """The kinds of messages the stream carries; others must not be sent on it."""
 
 
 class SubscriptionsListenRequest(WireModel):

@@ -24,7 +24,7 @@ def command(name: str, properties: dict[str, str], message: str) -> str:
 
 
 def _lines(report: Report, everything: bool) -> Iterator[str]:
-    told = [words.headline(report), *(f"{whom}: {verdict}" for whom, verdict in verdicts(report))]
+    told = [words.headline(report), *(f"{audience}: {verdict}" for audience, verdict in verdicts(report))]
     yield command("notice", {"title": report.command}, "\n".join(words.plain(line) for line in told))
     for judged in report.findings:
         if everything or (judged.severity is not Severity.INFO and not judged.accepted):

@@ -38,7 +38,7 @@ class Card:
     """One verdict: a number or a mark, its audience, and its lines of text."""
 
     figure: str
-    whom: str
+    audience: str
     lines: tuple[str, ...]
     tone: str
 
@@ -58,7 +58,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """A message that proves a break, and between whom."""
+    """A message that proves a break, and its pair of peers."""
 
     between: str
     message: str
@@ -196,19 +196,19 @@ def _all_methods(report: Report) -> Sequence[str]:
 
 def _cards(report: Report) -> Iterator[Card]:
     for verdict in report.peers if report.options.view is not View.SOURCE else ():
-        whom = _reader(report, verdict.role)
+        reader = _reader(report, verdict.role)
         peer = verdict.theirs if report.is_contract else f"a {verdict.theirs} {words.other(verdict.role)}"
         lines = (f"written for {verdict.ours}", f"against {peer}")
         yield Card(
             figure=str(verdict.breaks),
-            whom=f"{whom} {'break' if verdict.breaks == 1 else 'breaks'}",
+            audience=f"{reader} {'break' if verdict.breaks == 1 else 'breaks'}",
             lines=tuple(words.plain(line) for line in (*lines, *words.less(verdict))),
             tone="bad" if verdict.breaks > verdict.accepted else "good",
         )
     if report.options.view is not View.WIRE:
         yield Card(
             figure=str(report.source_breaks),
-            whom="source changes",
+            audience="source changes",
             lines=("may break Python source that uses the bindings",),
             tone="mild" if report.source_breaks else "good",
         )
@@ -216,8 +216,8 @@ def _cards(report: Report) -> Iterator[Card]:
     tone = "bad" if not found.compatible else "mild" if report.is_contract and found.doubtful else "good"
     figures = {"good": "kept", "mild": "unclear", "bad": "broken"}
     figure = figures[tone] if report.is_contract else "same date" if found.compatible else "new date"
-    whom = "contract" if report.is_contract else "schema author"
-    yield Card(figure=figure, whom=whom, lines=(words.plain(found.sentence),), tone=tone)
+    audience = "contract" if report.is_contract else "schema author"
+    yield Card(figure=figure, audience=audience, lines=(words.plain(found.sentence),), tone=tone)
 
 
 def _reader(report: Report, role: str) -> str:
@@ -226,8 +226,8 @@ def _reader(report: Report, role: str) -> str:
 
 
 def _remarks(report: Report) -> Iterator[str]:
-    for whom, verdict in verdicts(report):
-        if whom == "version":
+    for audience, verdict in verdicts(report):
+        if audience == "version":
             yield f"Version: {verdict}."
 
 

@@ -35,8 +35,8 @@ def prose(text: str) -> str:
 def _document(report: Report, everything: bool) -> Iterator[str]:
     yield f"# {prose(words.headline(report))}"
     yield ""
-    for whom, verdict in verdicts(report):
-        yield f"- {prose(whom)}: **{prose(verdict)}**"
+    for audience, verdict in verdicts(report):
+        yield f"- {prose(audience)}: **{prose(verdict)}**"
     shown = [judged for judged in report.findings if everything or judged.severity is not Severity.INFO]
     by_weight = groupby(causes(shown), key=lambda cause: (cause.first.accepted, cause.first.severity))
     for (accepted, severity), group in by_weight:

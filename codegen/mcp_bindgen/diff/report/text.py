@@ -68,8 +68,8 @@ def verdicts(report: Report) -> Iterator[tuple[str, str]]:
 
 def _head(report: Report) -> Iterator[str]:
     yield words.headline(report)
-    for whom, verdict in verdicts(report):
-        yield f"  {whom}: {verdict}"
+    for audience, verdict in verdicts(report):
+        yield f"  {audience}: {verdict}"
 
 
 def _same_rule(judged: Judged) -> tuple[bool, Severity, str]:

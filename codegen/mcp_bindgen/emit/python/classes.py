@@ -30,14 +30,14 @@ class ClassViews:
         self._has_bytes = any(names.attribute(s, field.wire_name) == "bytes" for s in structs for field in s.fields)
 
     def modules(self) -> Iterator[views.Module]:
-        """Iterate over the modules by name, the definitions of each in an order in which they find what they need."""
+        """Iterate over the modules by name, with definitions ordered so that each follows its dependencies."""
         for module in sorted(set(self._modules.values())):
             ordered = self._ordered({name: home for name, home in self._modules.items() if home == module})
             definitions = [self._definition(name, ordered[index:]) for index, name in enumerate(ordered)]
             yield views.Module(name=module, definitions=tuple(definitions))
 
     def _ordered(self, names: Collection[str]) -> list[str]:
-        """Sort by what needs what, else as schema.ts does; an alias that reaches itself is quoted and needs nothing."""
+        """Sort by dependencies, otherwise as in schema.ts; a recursive alias is quoted and has no dependencies."""
         done: dict[str, None] = {}
 
         def visit(name: str, path: frozenset[str]) -> None:
@@ -54,7 +54,7 @@ class ClassViews:
         return list(done)
 
     def _is_recursive(self, name: str) -> bool:
-        """Whether a definition is an alias that reaches itself by way of aliases alone."""
+        """Whether a definition is an alias that refers to itself only through aliases."""
         found: set[str] = set()
         pending = [name]
         while pending:
@@ -101,7 +101,7 @@ class ClassViews:
         )
 
     def _binary(self, fields: Collection[views.Field], own: Collection[str]) -> str:
-        """Return the field that spells bytes as base64, if the model declares it, and nothing has that name already."""
+        """Return the field that contains base64-encoded bytes, if the model declares one and the name is free."""
         spelled = [field.name for field in fields if field.is_required and _is_base64(field.schema_type)]
         declared = [field.name for field in fields if field.wire_name in own and field.name in spelled]
         return declared[0] if len(spelled) == len(declared) == 1 and not self._has_bytes else ""
@@ -141,9 +141,9 @@ class ClassViews:
         return any(name in pending for name in references(type_))
 
     def _link(self, definition: Definition) -> str:
-        """Link to the official page of a definition, or to its schema.ts where the page leaves it out.
+        """Return the URL of a definition's official page, or of its schema.ts if the page omits it.
 
-        An object that stands inline is described where the definition is that holds it.
+        The URL of an inline object is that of the definition which contains it.
         """
         holder = definition.holder if isinstance(definition, Struct) else ""
         name = (holder or definition.name).partition(".")[0]

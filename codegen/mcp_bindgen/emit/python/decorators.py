@@ -1,4 +1,4 @@
-"""Views of app.py: what the decorators of a revision may say of a tool, a resource or a prompt."""
+"""Views of app.py: the decorators of a revision and what they set on a tool, a resource or a prompt."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,11 +15,11 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
     "resource": ("resources/list", "resources/templates/list"),
     "prompt": ("prompts/list",),
 }
-"""What is decorated, and the methods that list it; where one is missing, there is no decorator."""
+"""The decorators, and the methods that list their items; if a revision lacks one, there is no decorator."""
 _READ_FROM_FUNCTION = frozenset(
     ("name", "description", "uri", "uriTemplate", "size", "arguments", "inputSchema", "outputSchema")
 )
-"""Properties that every decorator takes, and those that a function says by itself."""
+"""Properties that every decorator takes explicitly, and those derived from the function."""
 _OUTPUT = "outputSchema"
 
 _NAME = views.Parameter(
@@ -28,7 +28,7 @@ _NAME = views.Parameter(
     type=either(STR, NONE),
     schema_type=None,
     default=NONE,
-    doc="The name; by default that of the function.",
+    doc="The name; by default the function's name.",
 )
 _URI = views.Parameter(
     name="uri",
@@ -42,7 +42,7 @@ _DESCRIPTION = replace(
     _NAME,
     name="description",
     field="description",
-    doc="What it is good for; by default the first paragraph of the docstring.",
+    doc="What it is for; by default the first paragraph of the docstring.",
 )
 _STRUCTURED = views.Parameter(
     name="structured",
@@ -50,7 +50,7 @@ _STRUCTURED = views.Parameter(
     type=expression(Symbol("builtins.bool")),
     schema_type=None,
     default=expression("True"),
-    doc="Whether the return type becomes an output schema.",
+    doc="Whether to derive an output schema from the return type.",
 )
 
 
@@ -72,7 +72,7 @@ def decorators(protocol: Protocol, stubs: StubViews) -> Iterator[views.Decorator
 
 
 def _item(protocol: Protocol, method: str) -> Struct | None:
-    """Return what a method lists; None if the revision has no such method."""
+    """Return the definition that a method lists; None if the revision has no such method."""
     for found in protocol.methods:
         paged = page_items(protocol, found) if found.name == method else None
         if paged is not None and isinstance(paged[1].item, Ref):

@@ -1,4 +1,4 @@
-"""Turn documentation, which may come from any file, into docstrings that stay text."""
+"""Turn documentation from untrusted files into safe docstrings."""
 
 import re
 import textwrap
@@ -12,9 +12,9 @@ _LAST_QUOTES = re.compile(r'"{3,}|"\Z')
 
 
 def docstring(paragraphs: str, indent: int = 0) -> str:
-    """Return documentation as what stands between the quotes of a docstring, which is indented by so many spaces.
+    """Return documentation as the content of a docstring that is indented by so many spaces.
 
-    Nothing in it can end the docstring early. If it takes several lines, the closing quotes get one of their own.
+    The content cannot end the docstring early. If it has several lines, the closing quotes are on a separate line.
     """
     lines = _wrapped(printable(paragraphs.strip()), WIDTH - indent) or [""]
     escaped = [_escaped(line, _QUOTES) for line in lines[:-1]] + [_escaped(lines[-1], _LAST_QUOTES)]
@@ -35,7 +35,7 @@ def _escaped(line: str, quotes: re.Pattern[str]) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Wrap the lines that are too long; shorter ones stay as they are, and what belongs to an item is indented more."""
+    """Wrap lines that are too long; others stay unchanged, and continuation lines of list items are indented."""
     wrapped: list[str] = []
     for line in text.splitlines():
         if len(line) <= width:

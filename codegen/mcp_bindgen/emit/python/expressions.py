@@ -1,4 +1,4 @@
-"""Expressions of Python: spelled types, bases and defaults, which know what a page must import to use them."""
+"""Python expressions: types, bases and defaults as text, with the imports that they need."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name that a page imports before it uses it, by its path: ``typing.Annotated``, ``mcp_runtime.model``."""
+    """A name that a page must import, by its path: ``typing.Annotated``, ``mcp_runtime.model``."""
 
     path: str
 
@@ -17,7 +17,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """The class or alias of a definition, and the sibling module that holds it."""
+    """The class or alias of a definition, and the sibling module that contains it."""
 
     module: str
     name: str
@@ -31,10 +31,10 @@ Part: TypeAlias = str | Symbol | Defined
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression: source text, and between it the names that a page may have to import.
+    """An expression: source text and names that a page may have to import.
 
-    Printed by a template (``{{ field.type }}``), it records the imports of the page. As a string it has the names
-    without their modules, for documents that import nothing.
+    When a template prints it (``{{ field.type }}``), the page's imports are recorded. Converted to a string, it has the
+    names without their modules, for documents without imports.
     """
 
     parts: tuple[Part, ...]
@@ -44,7 +44,7 @@ class Expression:
 
 
 def expression(*parts: Part | Expression) -> Expression:
-    """Join text, names and expressions to one expression."""
+    """Join text, names and expressions into one expression."""
     flat: list[Part] = []
     for part in parts:
         flat += part.parts if isinstance(part, Expression) else (part,)

@@ -1,7 +1,7 @@
-"""Decide what the class of a struct inherits: only what it takes unchanged (docs/decisions/0005).
+"""Decide which classes the class of a struct inherits: those with unchanged fields only (docs/decisions/0005).
 
 schema.ts narrows inherited properties, which type checkers rightly reject. So a class inherits the nearest ancestors
-whose every field it takes as it is, as far as Python finds an order for them.
+all of whose fields it has unchanged, provided that Python finds a method resolution order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Scalar, Struct
 
 
 class Inheritance:
-    """Which structs inherit which in Python."""
+    """The inheritance between structs in Python."""
 
     def __init__(self, protocol: Protocol, names: Names) -> None:
         self._protocol = protocol
@@ -20,13 +20,13 @@ class Inheritance:
         self._bases: dict[str, tuple[str, ...]] = {}
 
     def bases(self, struct: Struct) -> tuple[str, ...]:
-        """Return the structs that the class of a struct inherits: the nearest whose every field it takes unchanged."""
+        """Return the structs that a class inherits: the nearest ones all of whose fields it has unchanged."""
         if struct.name not in self._bases:
             self._bases[struct.name] = self._find_bases(struct)
         return self._bases[struct.name]
 
     def own_fields(self, struct: Struct) -> tuple[str, ...]:
-        """Return the wire names of the fields that the class of a struct does not inherit, or gives another default."""
+        """Return the wire names of the fields that a class does not inherit, or that have a different default."""
         parents = (self._struct(base) for base in self.bases(struct))
         inherited = {
             field.wire_name
@@ -38,7 +38,7 @@ class Inheritance:
         return tuple(field.wire_name for field in struct.fields if field.wire_name not in inherited)
 
     def needs(self, definition: Definition) -> Iterator[str]:
-        """Iterate over what the Python statement of a definition names: types, and the bases that it inherits."""
+        """Iterate over the names in a definition's Python statement: types, and inherited bases."""
         if not isinstance(definition, Struct):
             yield from references(definition.type)
             return
@@ -93,7 +93,7 @@ class Inheritance:
         return direct | {name for base in direct for name in self._ancestors(base)}
 
     def _order(self, name: str) -> list[str]:
-        """Return the method resolution order of a class, by the names of its structs."""
+        """Return the method resolution order of a class, as struct names."""
         struct = self._struct(name)
         bases = self.bases(struct) if struct else ()
         return [name, *_merged([self._order(base) for base in bases], bases)]
@@ -105,7 +105,7 @@ def _linearizes(orders: list[list[str]], bases: Sequence[str]) -> bool:
 
 
 def _merged(orders: list[list[str]], bases: Sequence[str]) -> list[str]:
-    """Merge method resolution orders as Python does (C3); stops early where there is none."""
+    """Merge method resolution orders as Python does (C3); stops early if there is none."""
     pending: list[list[str]] = [list(order) for order in [*orders, list(bases)] if order]
     merged: list[str] = []
     while pending:

@@ -1,4 +1,4 @@
-"""Views of methods.py, constants.py and errors.py: what is a table in the protocol is a table in Python."""
+"""Views of methods.py, constants.py and errors.py: the tables of the protocol become tables in Python."""
 
 from collections.abc import Collection, Iterator
 
@@ -12,7 +12,7 @@ _FLAGS = ("paginated", "cacheable", "task_augmentable", "multi_round_trip", "pay
 
 
 def method_views(protocol: Protocol, names: Names, speller: Speller) -> tuple[views.Method, ...]:
-    """Make one record per method."""
+    """Return one record per method."""
     return tuple(_record(method, protocol, names, speller) for method in protocol.methods)
 
 
@@ -35,14 +35,14 @@ def _record(method: Method, protocol: Protocol, names: Names, speller: Speller) 
 
 
 def _gated(method: Method, protocol: Protocol) -> dict[str, str]:
-    """Return the properties of the params, or of any form of them, that need a capability."""
+    """Return the properties of the params, in any of their forms, that need a capability."""
     forms = {struct.name for struct in params_structs(protocol, method)}
     rows = ((place.partition("."), path) for place, path in protocol.capabilities.items())
     return {name: path for (form, _, name), path in rows if form in forms}
 
 
 def lookup(protocol: Protocol, names: Names) -> views.Lookup:
-    """Sort the records of the methods by who sends them."""
+    """Group the records of the methods by sender."""
 
     def chosen(directions: Collection[Direction], *, requests: bool) -> tuple[str, ...]:
         found = (m for m in protocol.methods if m.is_request is requests and m.direction in directions)
@@ -59,14 +59,15 @@ def lookup(protocol: Protocol, names: Names) -> views.Lookup:
 
 
 def constant_views(protocol: Protocol, names: Names) -> tuple[views.Constant, ...]:
-    """Make one view per constant of the protocol."""
+    """Return one view per constant of the protocol."""
     return tuple(views.Constant(name=names.constants[c.name], value=c.value, doc=c.doc) for c in protocol.constants)
 
 
 def error_views(protocol: Protocol, names: Names) -> Iterator[views.Error]:
-    """Make one exception per error code: per constant that is a negative integer (JSON-RPC 2.0, section 5.1).
+    """Return one exception per error code: per constant that is a negative integer (JSON-RPC 2.0, section 5.1).
 
-    An exception is never called as a model is, whatever the case: `except` with a model would hide the real error.
+    The name of an exception never equals that of a model, ignoring case: `except` with a model would hide the real
+    error.
     """
     models = {name.casefold() for name in names.classes.values()}
     taken: set[str] = set()

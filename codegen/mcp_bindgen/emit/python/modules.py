@@ -1,14 +1,14 @@
-"""Decide which module of a generated package holds a definition: where a reader looks for it.
+"""Decide which module of a generated package contains a definition: the one where a reader looks for it.
 
-1. An inline object goes with the definition that holds it.
-2. What no method reaches goes to `messages`: the frames, and the unions over all messages.
-3. What the methods of one feature reach goes to the feature's module: the first segment of their names.
-4. What several features reach goes where its `@category` says (``tools/list`` to `tools`, ``Content`` to `content`),
-   unless that names a feature that does not reach it itself.
+1. An inline object goes with the definition that contains it.
+2. A definition that no method reaches goes to `messages`: the frames, and the unions over all messages.
+3. A definition that only one feature's methods reach goes to the feature's module: the first segment of their names.
+4. A definition that several features reach goes to the module of its `@category` (``tools/list`` to `tools`,
+   ``Content`` to `content`), unless that names a feature that does not reach it itself.
 
-Modules never import each other in a cycle. So whatever has no place by these rules, or would close a cycle there, goes
-to the lowest module that uses it, else to `common`, else to the highest module that it needs. What fewer features reach
-is placed first: the rest is shared in any case. See docs/decisions/0003.
+Modules never import each other in a cycle. So a definition without a module by these rules, or that would close a cycle
+there, goes to the lowest module that uses it, otherwise to `common`, otherwise to the highest module that it needs.
+Definitions that fewer features reach are placed first, since the others are shared anyway. See docs/decisions/0003.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,11 +22,11 @@ MESSAGES = "messages"
 RESERVED = frozenset((COMMON, MESSAGES, "binding", "client", "constants", "errors", "methods", "models", "server"))
 
 Needs = Mapping[str, Sequence[str]]
-"""What the Python statement of each definition names."""
+"""The names in the Python statement of each definition."""
 
 
 def categories(protocols: Iterable[Protocol]) -> dict[str, str]:
-    """Return the `@category` of each definition, as the first of some protocols that has one states it."""
+    """Return the `@category` of each definition, from the first of the protocols that states one."""
     found: dict[str, str] = {}
     for definition in chain.from_iterable(protocol.definitions.values() for protocol in protocols):
         if definition.category:
@@ -37,7 +37,7 @@ def categories(protocols: Iterable[Protocol]) -> dict[str, str]:
 def assign_modules(protocol: Protocol, needs: Needs, released: Mapping[str, str]) -> dict[str, str]:
     """Name the module of every definition of a protocol.
 
-    `released` are the categories of the released revisions, for what the protocol itself puts into none.
+    `released` are the categories in released revisions, for definitions without one in the protocol itself.
     """
     areas = _areas(protocol, needs)
     features = frozenset(chain.from_iterable(areas.values()))
@@ -62,8 +62,8 @@ def _areas(protocol: Protocol, needs: Needs) -> dict[str, set[str]]:
     """Return the features whose methods reach each definition."""
     areas: dict[str, set[str]] = {name: set() for name in needs}
     for method in protocol.methods:
-        # Other results are rare: what only they reach is loaded when one of them comes. What answers a request that
-        # is embedded in a result goes into the params of another request.
+        # Alternative results are rare: definitions that only they reach are loaded when one arrives. The result of an
+        # embedded request is part of the params of another request.
         result = None if method.direction is Direction.EMBEDDED else method.result
         roots = {root for root in (method.message, method.params, result) if root}
         for name in _reached(roots, needs):
@@ -78,7 +78,7 @@ def _wish(
     features: Collection[str],
     released: Mapping[str, str],
 ) -> str:
-    """Return the module in which a reader looks for a definition; empty if nothing says so."""
+    """Return the module in which a reader looks for a definition; empty if unknown."""
     definition = definitions[name]
     holder = definition.holder.partition(".")[0] if isinstance(definition, Struct) else ""
     if holder and holder in definitions:
@@ -91,7 +91,7 @@ def _wish(
 
 
 def _module(path: str, known: Iterable[str] = ()) -> str:
-    """Name a module after the first segment of a method or of a category; every module is one of types."""
+    """Name a module after the first segment of a method or of a category."""
     name = identifier(snake(path.partition("/")[0][:MAX_LENGTH]).removesuffix("_types"))
     return f"{name}_" if name in RESERVED.difference(known) else name
 
@@ -107,7 +107,7 @@ def _reached(roots: Iterable[str], needs: Needs) -> set[str]:
 
 
 def _users_first(needs: Needs) -> list[str]:
-    """Sort definitions so that each comes before what it needs, as far as they do not need each other."""
+    """Sort definitions so that each precedes its dependencies, except in cycles."""
     done: list[str] = []
     seen: set[str] = set()
     pending = [(name, False) for name in needs]
@@ -122,7 +122,7 @@ def _users_first(needs: Needs) -> list[str]:
 
 
 class _Layout:
-    """The modules of the definitions placed so far, and which of them need which."""
+    """The modules of the definitions placed so far, and their dependencies."""
 
     def __init__(self, needs: Needs, users_first: Sequence[str]) -> None:
         users: dict[str, list[str]] = {name: [] for name in needs}
@@ -137,7 +137,7 @@ class _Layout:
         self._under: dict[str, set[str]] = {COMMON: set()}
 
     def _closure(self, edges: Needs, order: Sequence[str]) -> dict[str, int]:
-        """Return what each definition reaches, itself included; in that order one pass does, but for cycles."""
+        """Return what each definition reaches, itself included; in this order one pass suffices, except for cycles."""
         reached = dict(self._bits)
         changed = True
         while changed:
@@ -154,7 +154,7 @@ class _Layout:
         return {module for module, members in self._members.items() if members & definitions}
 
     def fits(self, name: str, module: str) -> bool:
-        """Whether a definition can be in a module without two modules needing each other."""
+        """Whether a definition can be in a module without an import cycle."""
         above = self._holding(self._using[name]) - {module}
         below = self._holding(self._needed[name]) - {module}
         if above & below or COMMON in above or (module == COMMON and below):
@@ -175,7 +175,7 @@ class _Layout:
         self.modules[name] = module
 
     def others(self, name: str) -> list[str]:
-        """List modules for a definition that has no place by its name: at least one of them fits."""
+        """List candidate modules for a definition without one by name; at least one of them fits."""
         above = self._holding(self._using[name])
         below = self._holding(self._needed[name])
         lowest = [one for one in self._members if one in above and above <= {one} | self._over(one)]

@@ -1,4 +1,4 @@
-"""Python names for what the schema names: deterministic, valid, and as close to the original as can be."""
+"""Python names for the names in a schema: deterministic, valid, and as close to the original as possible."""
 
 import keyword
 import re
@@ -34,13 +34,13 @@ RESERVED_RECORDS = frozenset(
         "SERVER_REQUESTS",
     )
 )
-"""Names that every generated table of methods defines itself."""
+"""Names that every generated methods.py defines itself."""
 RESERVED_STUBS = frozenset(
     "capabilities connected connection has implemented listen notifications open options set_roots".split()
 )
 """Names that the bases of generated stubs and handlers define themselves."""
 MAX_LENGTH = 200
-"""How long a name of the schema may be that becomes one of Python, in characters: it may also name a file."""
+"""The maximum length of a name in the schema that becomes one in Python: it may also name a file."""
 
 _DEFINITION = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[._$-][A-Za-z0-9]+)*")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -48,7 +48,7 @@ _NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
 
 
 def snake(name: str) -> str:
-    """Turn a name into snake case: ``mimeType`` gives ``mime_type``, ``URLElicitation`` gives ``url_elicitation``."""
+    """Convert a name to snake case: ``mimeType`` gives ``mime_type``, ``URLElicitation`` gives ``url_elicitation``."""
     return _NOT_WORD.sub("_", _CAMEL.sub("_", name)).strip("_").lower()
 
 
@@ -59,17 +59,17 @@ def default_wire_name(attribute: str) -> str:
 
 
 def camel(name: str) -> str:
-    """Turn words into camel case: ``PARSE_ERROR`` gives ``ParseError``."""
+    """Convert words to camel case: ``PARSE_ERROR`` gives ``ParseError``."""
     return "".join(word[:1].upper() + word[1:].lower() for word in _NOT_WORD.split(name))
 
 
 def shouting(name: str) -> str:
-    """Turn a name into the spelling of a constant: ``tools/call`` gives ``TOOLS_CALL``."""
+    """Convert a name to that of a constant: ``tools/call`` gives ``TOOLS_CALL``."""
     return identifier(snake(name)).upper()
 
 
 def identifier(name: str) -> str:
-    """Make a valid identifier that is no keyword of what is left of a name."""
+    """Turn what is left of a name into a valid identifier that is not a keyword."""
     name = name or "member"
     name = f"n{name}" if name[0].isdigit() else name
     return f"{name}_" if keyword.iskeyword(name) else name
@@ -77,7 +77,7 @@ def identifier(name: str) -> str:
 
 @cache
 def model_attributes() -> frozenset[str]:
-    """Return the names that a model has for itself, which a field may not take."""
+    """Return the attribute names of the model base, which no field may have."""
     from pydantic import BaseModel
 
     return frozenset(dir(BaseModel))
@@ -86,18 +86,19 @@ def model_attributes() -> frozenset[str]:
 def attribute_names(wire_names: Iterable[str]) -> dict[str, str]:
     """Name the attributes of a model: in snake case, without the prefix of a metadata key.
 
-    A name that a model has for itself gets an underscore, one that is taken a number, by the order of the fields. The
-    names that need no change go first: constructors take both spellings, so no attribute may be another's wire name.
+    A name that the model base uses gets an underscore, and a name that is taken gets a number, in the order of the
+    fields. Names that need no change go first: constructors accept both spellings, so no attribute may be another's
+    wire name.
     """
     return numbered({wire_name: _attribute(wire_name) for wire_name in wire_names})
 
 
 def numbered(wanted: Mapping[str, str], avoided: Collection[str] = ()) -> dict[str, str]:
-    """Return names by what they stand for, with a number where another thing has the name; unchanged ones go first.
+    """Return unique names, numbered if they are taken; unchanged ones go first.
 
     Args:
-        wanted: what each thing should be called.
-        avoided: names that nothing may have but what is called so itself.
+        wanted: the preferred name of each thing.
+        avoided: names that only a thing with exactly this original name may have.
     """
     found: dict[str, str] = {}
     taken: set[str] = set()
@@ -111,14 +112,14 @@ def numbered(wanted: Mapping[str, str], avoided: Collection[str] = ()) -> dict[s
 
 
 def _claim(owners: dict[str, str], spelled: str, name: str, where: Location, diagnostics: Diagnostics) -> None:
-    """Give a Python name to what the schema calls `name`, unless it is taken."""
+    """Claim a Python name for a name in the schema, unless it is taken."""
     if spelled in owners:
         diagnostics.error(where, f"{name} and {owners[spelled]} would both be called {spelled} in Python; rename one")
     owners.setdefault(spelled, name)
 
 
 def _class_name(name: str) -> str:
-    """Make the name of a class of what is left of a name: ``Record<string,string>`` gives ``RecordStringString``."""
+    """Turn what is left of a name into the name of a class: ``Record<string,string>`` gives ``RecordStringString``."""
     words = "".join(word[:1].upper() + word[1:] for word in _NOT_WORD.split(name[:MAX_LENGTH]))
     spelled = f"Definition{words}" if not words or words[0].isdigit() else words
     return f"{spelled}_" if keyword.iskeyword(spelled) or spelled in RESERVED_CLASSES else spelled
@@ -143,7 +144,7 @@ class Convention:
 
     Attributes:
         attributes: names the attributes of a model after its properties.
-        wire_name: returns the property that an attribute stands for unless it has an alias.
+        wire_name: returns the property of an attribute without an alias.
     """
 
     attributes: Callable[[Iterable[str]], Mapping[str, str]]
@@ -154,7 +155,7 @@ SNAKE_CASE = Convention(attributes=attribute_names, wire_name=default_wire_name)
 
 
 class Names:
-    """The Python names of one protocol; what cannot be kept exactly is reported."""
+    """The Python names of one protocol; changed names are reported."""
 
     def __init__(
         self, protocol: Protocol, source: str, diagnostics: Diagnostics, convention: Convention = SNAKE_CASE
@@ -172,7 +173,7 @@ class Names:
             if not _DEFINITION.fullmatch(name) or len(name) > MAX_LENGTH:
                 spelled = _numbered(spelled, {*owners, *protocol.definitions})
             if spelled not in owners and spelled != name:
-                diagnostics.warning(where, f"{name[:80]} is called {spelled} in Python")
+                diagnostics.warning(where, f"{name[:80]} is named {spelled} in Python")
             _claim(owners, spelled, name, where, diagnostics)
             self.classes[name] = spelled
         for constant in protocol.constants:
@@ -187,9 +188,9 @@ class Names:
             self._attributes[struct.name] = self._members(struct, source, diagnostics)
 
     def _name_methods(self, protocol: Protocol, source: str, diagnostics: Diagnostics) -> None:
-        """Name the record of each method, and the Python method that stands for it: by its message, without the kind.
+        """Name the record of each method, and its Python method, after its message without the kind.
 
-        What a notification is called gets a prefix where it is used: ``notify_`` to send it, ``on_`` to take it.
+        The Python methods for a notification have a prefix: ``notify_`` to send it, ``on_`` to handle it.
         """
         records: dict[str, str] = {}
         stubs: dict[str, str] = {}
@@ -217,13 +218,13 @@ class Names:
                 if name == snake(wire_name):
                     continue
                 where = Location(source=source, pointer=f"/{struct.name}").child("properties", wire_name)
-                diagnostics.note(where, f"{wire_name!r} is called {name} in Python")
+                diagnostics.note(where, f"{wire_name!r} is named {name} in Python")
         return names
 
     def attribute(self, struct: Struct, wire_name: str) -> str:
-        """Return the attribute that holds a member."""
+        """Return the attribute of a property."""
         return self._attributes[struct.name][wire_name]
 
     def needs_alias(self, struct: Struct, wire_name: str) -> bool:
-        """Whether the wire name of a property does not follow from the attribute that holds it."""
+        """Whether the wire name of a property cannot be derived from its attribute."""
         return self._convention.wire_name(self.attribute(struct, wire_name)) != wire_name

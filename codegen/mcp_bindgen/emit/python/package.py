@@ -23,10 +23,10 @@ BINDING_FORMAT = 2
 """The format of the bindings, which the runtime checks (mcp_runtime.binding.FORMAT)."""
 
 TYPED = {"py.typed": ""}
-"""The file that tells type checkers to read the types of a package; one at its top covers all of it."""
+"""The file that marks a package as typed for type checkers; one at its top covers all of it."""
 
 _APP = "app"
-"""The module of servers that are made of decorated functions, where the revision lists what they can be."""
+"""The module of servers made of decorated functions, if the revision lists tools, resources or prompts."""
 
 _STUBS = {
     "client": ("Client", "ClientHandlers", "ClientContext"),
@@ -35,12 +35,12 @@ _STUBS = {
 
 
 def revision_folder(revision: str) -> str:
-    """Name the folder of a revision: ``2024-11-05`` gives ``v2024_11_05``."""
+    """Return the folder name of a revision: ``2024-11-05`` gives ``v2024_11_05``."""
     return "v" + re.sub(r"[^A-Za-z0-9]+", "_", revision)
 
 
 def emit_root(folders: Sequence[str], command: str, templates: Templates) -> dict[str, str]:
-    """Return the files of the package that holds the packages of several revisions."""
+    """Return the files of the package that contains the packages of several revisions."""
     page = Page(path="__init__.py", template="root.py.j2", context={"packages": tuple(folders)})
     return {**templates.render([page], header(command)), **TYPED}
 
@@ -50,11 +50,11 @@ def package_view(protocol: Protocol, released: Mapping[str, str], diagnostics: D
 
     Args:
         protocol: the revision.
-        released: the categories of definitions in the released revisions, for what this one puts into none.
-        diagnostics: takes what a reader of the schema should know.
+        released: the categories of definitions in released revisions, for definitions that have none in this one.
+        diagnostics: receives what a reader of the schema should know.
 
     Raises:
-        InputError: names of the schema cannot be told apart in Python.
+        InputError: names of the schema are not distinct in Python.
     """
     names = Names(protocol, protocol.sources[0].name, diagnostics)
     diagnostics.raise_errors()

@@ -29,18 +29,18 @@ LINE_LENGTH = 120
 FOLDER = "python"
 """The folder of the shipped templates, below ``templates``."""
 SHIPPED = "shipped"
-"""What a template of the user that replaces one of ours includes it by: ``shipped/class.py.j2``."""
+"""The prefix by which a user's template includes the one that it replaces: ``shipped/class.py.j2``."""
 MAX_SECONDS = 60
-"""How long the templates of one page may compute, in seconds."""
+"""The CPU time that the templates of one page may use, in seconds."""
 MAX_LENGTH = 64 * 1024 * 1024
-"""How long one page may become, in characters."""
+"""The maximum length of a page, in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One generated file: its path, the template that lays it out, what that sees, and how it names what it uses.
+    """One generated file: its path, its template, the template's context, and its imports.
 
-    `is_formatted` is false for a module that is too large for a reader, and for black.
+    `is_formatted` is false for a module that is too large for people to read and for black to format.
     """
 
     path: str
@@ -52,14 +52,14 @@ class Page:
 
 
 class Templates:
-    """The shipped templates, and those of the user that replace them.
+    """The shipped templates, and the user's templates that replace them.
 
     Args:
-        folder: a folder with templates of the user; one replaces the shipped one of the same name.
-        extra: further templates of the user, which replace none; they may include those of the folder, and ours.
+        folder: a folder with the user's templates, which replace the shipped ones of the same name.
+        extra: more templates of the user, which do not replace any; they may include those in the folder, and ours.
 
     Raises:
-        InputError: a file in the folder replaces nothing.
+        InputError: a file in the folder does not have the name of a shipped template.
     """
 
     def __init__(self, folder: Path | None = None, extra: Collection[Path] = ()) -> None:
@@ -88,10 +88,12 @@ class Templates:
         filters.update(docstring=docstring, summary=summary, join=_join, repr=_repr)
 
     def render(self, pages: Iterable[Page], header: Sequence[str]) -> dict[str, str]:
-        """Render pages to text by path: the header as a comment, then what their templates print. Python is formatted.
+        """Render pages to text by path: the header as a comment, then the output of their templates.
+
+        Python is formatted.
 
         Raises:
-            InputError: a template cannot be rendered, or what it gives is not Python.
+            InputError: a template cannot be rendered, or its output is not valid Python.
         """
         return {page.path: self._page(page, header) for page in pages}
 
@@ -112,19 +114,19 @@ class Templates:
                     length += len(chunk)
                     if length > MAX_LENGTH:
                         break
-        except Exception as error:  # An expression in a template of the user's may raise anything.
+        except Exception as error:  # An expression in a user's template may raise any exception.
             raise InputError.at(self._culprit(error, page), _said(error)) from None
         if length > MAX_LENGTH:
-            message = f"{page.path}: longer than {MAX_LENGTH} characters; does a loop never end?"
+            message = f"{page.path}: longer than {MAX_LENGTH} characters; is there an endless loop?"
             raise InputError.at(self._place(page.template), message)
         return "".join(chunks)
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
-        """Load a template of the user that is named by its path."""
+        """Load a user's template by path."""
         return (Path(name).read_text("utf-8"), name, lambda: True) if name in self._extra else None
 
     def _place(self, template: str, line: int | None = None) -> Location:
-        """Return the file that a template is read from."""
+        """Return the file of a template."""
         found = next((folder / template for folder in self._folders if (folder / template).is_file()), Path(template))
         return Location(source=str(found), line=line)
 
@@ -145,18 +147,18 @@ def _refuse_unknown(folder: Path, own: set[str], known: set[str]) -> None:
     for path in sorted(folder.iterdir()):
         if path.name not in known | own and not path.name.startswith("."):
             names = ", ".join(sorted(known))
-            raise InputError.at(Location(source=str(path)), f"replaces no template; there are {names}")
+            raise InputError.at(Location(source=str(path)), f"not the name of a template; the templates are {names}")
 
 
 def _said(error: Exception) -> str:
     if isinstance(error, TimeIsUp):
-        return f"still rendering after {MAX_SECONDS} seconds; does a loop never end?"
+        return f"still rendering after {MAX_SECONDS} seconds; is there an endless loop?"
     return f"{type(error).__name__}: {error}"
 
 
 @pass_context
 def _printed(context: Context, value: object) -> object:
-    """Turn what a template prints into text; an expression records what it needs."""
+    """Convert what a template prints to text; an expression records its imports."""
     if not isinstance(value, Expression):
         return value
     scope = context["scope"]
@@ -165,22 +167,22 @@ def _printed(context: Context, value: object) -> object:
 
 @pass_context
 def _repr(context: Context, value: object) -> str:
-    """The filter `repr`: a value as Python source, an expression as a string that holds it."""
+    """The filter `repr`: a value as Python source, an expression as a string literal."""
     return repr(_printed(context, value))
 
 
 @pass_context
 def _join(context: Context, values: Iterable[object], separator: str = "", attribute: str = "") -> str:
-    """The filter `join`: as that of Jinja, for expressions too."""
+    """The filter `join`: Jinja's filter, extended to expressions."""
     found = (getattr(value, attribute) if attribute else value for value in values)
     return separator.join(str(_printed(context, value)) for value in found)
 
 
 def format_source(text: str, where: Location) -> str:
-    """Format source text as every generated file is.
+    """Format source text like every generated file.
 
     Raises:
-        InputError: it is no Python.
+        InputError: it is not valid Python.
     """
     from black import Mode, format_str
     from black.mode import TargetVersion
@@ -189,4 +191,4 @@ def format_source(text: str, where: Location) -> str:
     try:
         return format_str(text, mode=Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH))
     except InvalidInput as error:
-        raise InputError.at(where, f"what it renders is not Python: {error}") from None
+        raise InputError.at(where, f"its output is not valid Python: {error}") from None

@@ -1,8 +1,8 @@
-"""What a page imports: it follows from what its templates print.
+"""The imports of a page, derived from what its templates print.
 
-An expression that is printed, and a name that a template asks for with ``use("typing.Any")``, are recorded here. An
-import keeps its name, unless the page binds that name itself: then it gets an underscore, so that a definition called
-`Literal` and a field called `list` keep theirs.
+Printed expressions, and names that a template requests with ``use("typing.Any")``, are recorded here. An import keeps
+its name unless the page binds that name itself: then it gets an underscore, so that a definition named `Literal` and a
+field named `list` keep their names.
 """
 
 import sys
@@ -21,12 +21,13 @@ _ATTRIBUTES: Mapping[object, tuple[str, ...]] = {kind: tuple(one.name for one in
 
 
 class Scope:
-    """The names that a page uses from elsewhere.
+    """The names that a page imports.
 
     Args:
-        bound: the names that the page binds itself: classes, fields, functions, parameters.
-        reaches_models: whether the page reaches the models through the module `models`, which imports each at its
-            first use; else it imports them from the modules that define them.
+        bound: the names that the page itself binds: classes, fields, functions, parameters.
+        reaches_models: whether the page accesses the models through the module `models`, which imports each at its
+        first use;
+            otherwise it imports them from the modules that define them.
     """
 
     def __init__(self, bound: Collection[str] = (), *, reaches_models: bool = False) -> None:
@@ -36,7 +37,7 @@ class Scope:
         self._siblings: dict[str, set[str]] = {}
 
     def use(self, path: str) -> str:
-        """Return what the page calls something that it imports, such as ``typing.Any``, ``typing``, ``.methods``."""
+        """Return the page's name for something that it imports, such as ``typing.Any``, ``typing``, ``.methods``."""
         module, _, name = path.rpartition(".")
         local = f"_{name}" if name in self._bound else name
         if not (module == _BUILTINS and local == name):
@@ -44,7 +45,7 @@ class Scope:
         return local
 
     def spell(self, expression: Expression) -> str:
-        """Return the text of an expression, and record what it needs."""
+        """Return the text of an expression, and record its imports."""
         return "".join(map(self._spell, expression.parts))
 
     def _spell(self, part: Part) -> str:
@@ -60,7 +61,7 @@ class Scope:
                 return name
 
     def imports(self) -> list[list[views.Import]]:
-        """Return what has been imported so far: the standard library, what is installed, the package itself."""
+        """Return the imports so far: from the standard library, from installed packages, from the package itself."""
         names: dict[str, list[views.Imported]] = {}
         for path, imported in sorted(self._imports.items()):
             module = path.rpartition(".")[0] or ("." if path.startswith(".") else "")
@@ -70,13 +71,13 @@ class Scope:
         return [list(section) for _, section in groupby(ordered, key=_section)]
 
     def siblings(self, own: str = "") -> list[views.Sibling]:
-        """Return what has been used so far from modules of the same package, but for the page's `own`."""
+        """Return the names used so far from modules of the same package, except from the page's `own`."""
         modules = sorted(self._siblings.keys() - {own})
         return [views.Sibling(module=module, names=tuple(sorted(self._siblings[module]))) for module in modules]
 
 
 def names_in(*given: object) -> frozenset[str]:
-    """Return the names that views, and the views inside them, give to what a page defines."""
+    """Return the names that a page defines, from its views and those inside them."""
     found: set[str] = set()
     rest: list[object] = list(given)
     while rest:

@@ -1,4 +1,4 @@
-"""Spell IR types as Python annotations. This is the only module of the emitter that spells Python."""
+"""Spell IR types as Python annotations. This is the only module of the emitter that contains Python syntax."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ STR = expression(Symbol("builtins.str"))
 
 
 def model(name: str) -> Expression:
-    """Spell something that the runtime's module of models defines."""
+    """Spell a name from the runtime's model module."""
     return expression(Symbol(f"mcp_runtime.model.{name}"))
 
 
@@ -100,7 +100,7 @@ def constant(value: Scalar) -> Expression:
 class Speller:
     """Spells the types of one protocol; `modules` names the module of each definition.
 
-    `annotation` carries everything that is checked at run time; `static` is what a reader and a type checker need.
+    `annotation` has everything that is validated at run time; `static` is for readers and type checkers.
     """
 
     protocol: Protocol
@@ -150,7 +150,7 @@ class Speller:
     def _union(self, members: tuple[TypeRef, ...]) -> Expression:
         if len(members) == 2 and NULL in members:
             (other,) = (member for member in members if member != NULL)
-            # To pydantic this is not a union, so it takes no mode; but numbers are unions by themselves.
+            # pydantic does not treat this as a union, so it takes no mode; but a number is itself a union.
             if not (isinstance(other, Primitive) and other.kind in _NUMERIC):
                 return either(self.annotation(other), NONE)
         tag = self._tag(members)
@@ -163,7 +163,7 @@ class Speller:
         return generic(ANNOTATED, either(*map(self.annotation, ordered)), mode)
 
     def _tag(self, members: Iterable[TypeRef]) -> str | None:
-        """Return the field by which pydantic tells the members of a union apart; it has one name in all of them."""
+        """Return the discriminator of a union for pydantic; it has the same name in all members."""
         found = tuple(members)
         structs = [leaf for leaf in leaves(self.protocol, found) if isinstance(leaf, Struct)]
         for wire_name in discriminators(self.protocol, found):
@@ -173,7 +173,7 @@ class Speller:
         return None
 
     def _flattened(self, members: Iterable[TypeRef]) -> Iterator[TypeRef]:
-        """Put the members of a union of objects in its place: what is most specific may be among them."""
+        """Replace a nested union of objects with its members, so that the most specific one can be chosen."""
         for member in members:
             target = self.protocol.resolve(member)
             if isinstance(target, Union) and self._is_untagged(target):
@@ -182,13 +182,13 @@ class Speller:
                 yield member
 
     def _is_untagged(self, union: Union) -> bool:
-        """Whether a union has objects as members that nothing tells apart at once."""
+        """Whether a union has object members without a discriminator."""
         is_of_objects = any(isinstance(leaf, Struct) for leaf in leaves(self.protocol, union.members))
         return is_of_objects and self._tag(union.members) is None
 
 
 def _literal(values: tuple[Scalar, ...]) -> Expression:
-    """Spell a closed set; a number that is not an integer cannot be an argument of Python's `Literal`."""
+    """Spell a closed set; only integers, strings and booleans can be arguments of Python's `Literal`."""
     members = [*_closed(values), *map(_exactly, _fractions(values))]
     return members[0] if len(members) == 1 else generic(ANNOTATED, either(*members), model("LEFT_TO_RIGHT"))
 

@@ -1,4 +1,4 @@
-"""Views of client.py and server.py: how each side calls the other, and what each side answers."""
+"""Views of client.py and server.py: how each side calls the other, and what each side handles."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ SERVER_SENDS = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
 
 _META = "_meta"
 _OWN = frozenset(("self", "meta", "options", "result_type"))
-"""Parameters that stubs have for themselves; a field of that name gets an underscore."""
+"""Parameters that stubs add; a field of the same name gets an underscore."""
 _STUB = Symbol("mcp_runtime.stub")
 _RESULT = expression(_STUB, ".T")
 OPTIONS = views.Parameter(
@@ -39,7 +39,7 @@ OPTIONS = views.Parameter(
     default=NONE,
 )
 _PARTIAL = generic(Symbol("collections.abc.Mapping"), STR, ANY)
-"""Metadata without what the connection fills in."""
+"""Metadata, without the properties that the connection fills in."""
 _RESULT_TYPE = views.Parameter(
     name="result_type",
     field="",
@@ -52,7 +52,7 @@ _RESULT_TYPE = views.Parameter(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Form:
-    """One form of the params of a method: its parameters, and how the object is made of them."""
+    """One form of the params of a method: its parameters, and how the object is constructed from them."""
 
     struct: Struct
     parameters: tuple[views.Parameter, ...]
@@ -71,11 +71,11 @@ class StubViews:
         self._iterators = self._name_iterators()
 
     def client(self) -> views.Side:
-        """Return what a client sends and answers."""
+        """Return what a client sends and handles."""
         return self._side(CLIENT_SENDS, SERVER_SENDS)
 
     def server(self) -> views.Side:
-        """Return what a server sends and answers."""
+        """Return what a server sends and handles."""
         return self._side(SERVER_SENDS, CLIENT_SENDS)
 
     def _side(self, sends: Sequence[Direction], answers: Sequence[Direction]) -> views.Side:
@@ -115,7 +115,7 @@ class StubViews:
         return self._function(method, "handler", stub if method.is_request else f"on_{stub}", signature)
 
     def _signature(self, parameters: Sequence[views.Parameter], *results: str | None) -> views.Signature:
-        """Return the signature of a function whose result is of one of some definitions, or of none."""
+        """Return the signature of a function with one of several result types, or without a result."""
         named = [name for name in results if name]
         types = [Ref(name=name) for name in named]
         return views.Signature(
@@ -172,7 +172,7 @@ class StubViews:
     def _task_overloads(
         self, method: Method, form: _Form, tail: Sequence[views.Parameter]
     ) -> Iterator[views.Signature]:
-        """Iterate over the ways to call a request: the usual one; if it may become a task, without and with one."""
+        """Iterate over the overloads of a request: the usual one; if it may become a task, without and with one."""
         if form.task is None:
             yield self._signature((*form.parameters, *tail), method.result)
             return
@@ -182,12 +182,12 @@ class StubViews:
         yield self._signature((*others, self._required(form.task), *tail), method.alternatives[0])
 
     def _required(self, parameter: views.Parameter) -> views.Parameter:
-        """Return an optional parameter as one that must be passed."""
+        """Return an optional parameter as a required one."""
         type_ = parameter.type if parameter.schema_type is None else self._speller.static(parameter.schema_type)
         return replace(parameter, type=type_, default=None)
 
     def _union_request(self, method: Method, forms: Sequence[_Form]) -> views.Function:
-        """Make a request whose params are a union: one overload per member; with a task in it, one more."""
+        """Return a request whose params are a union: one overload per member, and another one with a task."""
         overloads = [way for form in forms for way in self._task_overloads(method, form, (*form.meta, OPTIONS))]
         created = method.alternatives[0] if any(form.task for form in forms) else None
         required = sorted({form.params.required_meta for form in forms if form.params.required_meta})
@@ -207,13 +207,13 @@ class StubViews:
         )
 
     def _pages(self, method: Method, request: views.Function, form: _Form | None) -> Iterator[views.Function]:
-        """Iterate over the iterator of a paginated method, if its result has one list to page through."""
+        """Yield the iterator of a paginated method, if its result has exactly one list."""
         paged = page_items(self._protocol, method)
         result = result_struct(self._protocol, method)
         if paged is None or form is None or result is None:
             return
         field, items = paged
-        # A task would be answered at once, and not by a page.
+        # A task would be answered immediately, not with a page.
         parameters = tuple(p for p in request.signature.parameters if p.field != "cursor" and p != form.task)
         signature = views.Signature(
             parameters=parameters,
@@ -232,7 +232,7 @@ class StubViews:
         )
 
     def _name_iterators(self) -> dict[str, str]:
-        """Name the iterators by what they iterate over, those that would be called the same by their methods."""
+        """Name the iterators after their items, or after their methods if names would collide."""
         wanted: dict[str, str] = {}
         for method in self._protocol.methods:
             paged, result = page_items(self._protocol, method), result_struct(self._protocol, method)
@@ -245,7 +245,7 @@ class StubViews:
         }
 
     def _form(self, method: Method, struct: Struct) -> _Form:
-        # A constant tells the members of a union apart; elsewhere the constructor fills it in.
+        # A constant may discriminate the members of a union; otherwise the constructor fills it in.
         is_member = method.is_request and len(params_structs(self._protocol, method)) > 1
         parameters = self._parameters(struct, keep_constants=is_member)
         field = struct.field(_META)
@@ -264,7 +264,7 @@ class StubViews:
         )
 
     def _meta(self, struct: Struct, field: Field) -> views.Parameter:
-        """Return the parameter for the metadata: never required, since the connection fills in what must be there."""
+        """Return the parameter for the metadata: never required, since the connection fills in required properties."""
         type_ = self._speller.static(field.type)
         return views.Parameter(
             name="meta",
@@ -276,7 +276,7 @@ class StubViews:
         )
 
     def described(self, struct: Struct, left_out: Collection[str]) -> tuple[views.Parameter, ...]:
-        """Return the properties of what a server lists as parameters, but for some of them."""
+        """Return the properties of a listed item as parameters, except some of them."""
         chosen = tuple(field for field in struct.fields if field.wire_name not in left_out)
         meta = struct.field(_META)
         plain = self._parameters(replace(struct, fields=chosen), keep_constants=False)

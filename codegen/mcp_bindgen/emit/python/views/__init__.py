@@ -1,4 +1,4 @@
-"""What the templates see: typed data, every decision taken, no text of Python but names, types and defaults.
+"""The templates' context: typed data with all decisions made, and no Python text except names, types and defaults.
 
 These classes are the documented context of user templates (docs/templates.md is written from their docstrings).
 """

@@ -17,13 +17,13 @@ from .binding import BINDING
 
 
 class Client(stub.ClientStub["ClientHandlers"]):
-    """A server, as a client sees it: one method for each that a server answers."""
+    """The server, as seen by a client: one method for each request or notification that a server handles."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
 
 class ClientContext(stub.Context[Client]):
-    """What a client's handler knows of the message it answers."""
+    """The context of a message in a client's handler."""
 
     @property
     def server(self) -> Client:
@@ -32,7 +32,7 @@ class ClientContext(stub.Context[Client]):
 
 
 class ClientHandlers(stub.Handlers):
-    """What a client answers: override the methods that yours supports."""
+    """The handlers of a client: override the methods that your client supports."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
     __context__: ClassVar[type[stub.Context[Any]]] = ClientContext

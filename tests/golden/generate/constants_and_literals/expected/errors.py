@@ -12,4 +12,4 @@ from typing import Final
 from mcp_runtime import errors
 
 ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType({})
-"""The exception that stands for each error code of this revision."""
+"""The exception for each error code of this revision."""

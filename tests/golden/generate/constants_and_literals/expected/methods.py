@@ -30,16 +30,16 @@ METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name([INITIALIZE])
 """All methods by name."""
 
 CLIENT_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([INITIALIZE])
-"""What a client may ask."""
+"""The requests that a client may send."""
 
 SERVER_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
-"""What a server may ask."""
+"""The requests that a server may send."""
 
 EMBEDDED_REQUESTS: Final[Mapping[str, method.RequestMethod[Any, Any]]] = method.by_name([])
-"""What a server may ask inside of a result."""
+"""The requests that a server may embed in a result."""
 
 CLIENT_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name([])
-"""What a client may notify of."""
+"""The notifications that a client may send."""
 
 SERVER_NOTIFICATIONS: Final[Mapping[str, method.NotificationMethod[Any]]] = method.by_name([])
-"""What a server may notify of."""
+"""The notifications that a server may send."""

@@ -3,7 +3,7 @@
 #   source:   schema.json sha256:f08d70fdab6ed6c984e6c477112a0f59ed359f5848411dba6106691441e8871a
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""The server's side: what it answers, and what it asks of a client. Revision 2099-01-01."""
+"""The server's side: its handlers, and its requests to a client. Revision 2099-01-01."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class ConnectedClient(stub.Stub):
-    """A client, as a server sees it: one method for each that a client answers."""
+    """The client, as seen by a server: one method for each request or notification that a client handles."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
 
 
 class Context(stub.Context[ConnectedClient]):
-    """What a server's handler knows of the message it answers."""
+    """The context of a message in a server's handler."""
 
     @property
     def client(self) -> ConnectedClient:
@@ -35,7 +35,7 @@ class Context(stub.Context[ConnectedClient]):
 
 
 class Server(stub.ServerHandlers):
-    """What a server answers: override the methods that yours supports."""
+    """The handlers of a server: override the methods that your server supports."""
 
     __binding__: ClassVar[stub.Binding] = BINDING
     __context__: ClassVar[type[stub.Context[Any]]] = Context
@@ -44,7 +44,7 @@ class Server(stub.ServerHandlers):
 
     @classmethod
     def client_class(cls) -> type[Client]:
-        """Return the class of the clients that speak this revision."""
+        """Return the client class of this revision."""
         from .client import Client
 
         return Client

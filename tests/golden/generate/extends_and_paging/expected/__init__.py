@@ -5,8 +5,7 @@
 #   command:  mcp-bindgen generate
 """Typed bindings of the Model Context Protocol, revision 2099-01-01.
 
-Every name is imported at its first use; the modules that hold them are private, but for `errors` and
-`methods`.
+Every name is imported on first use; the modules that contain them are private, except `errors` and `methods`.
 """
 
 from sys import modules

@@ -20,4 +20,4 @@ class MoonMissingError(errors.PeerError):
 
 
 ERRORS: Final[Mapping[int, type[errors.PeerError]]] = MappingProxyType({-32099: MoonMissingError})
-"""The exception that stands for each error code of this revision."""
+"""The exception for each error code of this revision."""
