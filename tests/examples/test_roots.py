@@ -24,11 +24,11 @@ def test_files_are_read_inside_the_roots_of_the_moment(examples: Path, tmp_path:
         "read app.js ->  this is front/app.js",
         f"read {back}/app.py ->  this is back/app.py",
         "read ../secret -> refused: the path goes up (..)",
-        f"read {tmp_path}/secret -> refused: the path is not inside the roots",
+        f"read {tmp_path}/secret -> refused: the path is outside the roots",
         f"roots ->  Front end: {front}",
         "read app.js ->  this is front/app.js",
-        f"read {back}/app.py -> refused: the path is not inside the roots",
+        f"read {back}/app.py -> refused: the path is outside the roots",
         "read ../secret -> refused: the path goes up (..)",
-        f"read {tmp_path}/secret -> refused: the path is not inside the roots",
+        f"read {tmp_path}/secret -> refused: the path is outside the roots",
     ]
     assert done.stderr == ""

@@ -214,7 +214,7 @@ class TestWebPages:
             with pytest.raises(ValueError, match="another elicitation"):
                 pages.begin(one.server.stub, message="m", url="https://x.org", elicitation_id="1")
             async with talk(Idle(), handlers=Person(), capabilities=BOTH) as other:
-                with pytest.raises(ValueError, match="not made for this client"):
+                with pytest.raises(ValueError, match="not created for this client"):
                     await pages.ask(other.server.stub, page)
 
     async def test_a_client_without_web_pages_gets_none(self) -> None:

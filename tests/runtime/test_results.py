@@ -112,10 +112,10 @@ class TestReading:
     @pytest.mark.parametrize(
         ("asked", "reason"),
         [
-            ({}, "the result asks for nothing, and has no requestState"),
+            ({}, "the result has neither inputRequests nor requestState"),
             (
                 {"inputRequests": {"a": {"method": "roots/list"}}},
-                "roots/list is not answered here, and was not declared",
+                "roots/list is not supported by this client",
             ),
             ({"inputRequests": {"a": {"method": "acme/x"}}}, "'acme/x'"),
         ],

@@ -173,7 +173,7 @@ class TestResolving:
 
         async with talk(Reader(), roots=[f"file://{tree}/one"]) as both:
             assert (await both.client.call_tool(name="both.txt")).content[0].text == "one/both.txt"
-            with pytest.raises(InvalidParamsError, match="not inside the roots"):
+            with pytest.raises(InvalidParamsError, match="outside the roots"):
                 await both.client.call_tool(name="/etc/passwd")
 
 
@@ -298,7 +298,7 @@ class TestKeeping:
             line.tell(id=line.got[-1]["id"], result={"roots": uris})
             assert [root.uri for root in await asking] == ["file:///good"]
             (error,) = line.errors
-            assert "5 roots were left out: this is no file URI" in str(error)
+            assert "5 roots were left out: not a file URI" in str(error)
 
     async def test_too_many_are_left_out(self) -> None:
         async with raw(Empty()) as line:

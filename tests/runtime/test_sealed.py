@@ -95,7 +95,7 @@ class TestReplay:
         server = Till()
         async with line(server) as client:
             asked(await client.call("thrice"))
-            assert server.ended == ["the handler begins anew when the client has answered"]
+            assert server.ended == ["the handler is replayed when the client has answered"]
             asked(await client.call("stubborn"))
             asked(await client.call("left behind"))
             assert client.connection.open_requests == 0

@@ -80,4 +80,4 @@ def test_a_suspended_one_says_what_several_workers_need(tmp_path: Path) -> None:
     _, state = asked(one_request(str(tmp_path / "payments"))[0])
     message, said = one_request(str(tmp_path / "payments"), requestState=state)
     assert (message["error"]["code"], message["error"]["data"]) == (-32602, {"pointer": "/requestState"})
-    assert "several workers? use InputState" in said
+    assert "with several workers, use InputState" in said

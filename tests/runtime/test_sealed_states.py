@@ -114,8 +114,8 @@ class TestLimits:
         server = Till()
         server.question = "How many?"
         error = (await again(server, name, **answered(message)))["error"]
-        assert error["code"] == -32603 and "does not ask what it asked before" in error["message"]
-        assert "does not run as it did before" in caplog.text
+        assert error["code"] == -32603 and "asks different questions than before" in error["message"]
+        assert "diverged" in caplog.text
 
     async def test_rounds_are_bounded(self, caplog: pytest.LogCaptureFixture) -> None:
         async with line(Till(rounds=3)) as client:
@@ -127,12 +127,12 @@ class TestLimits:
 
     async def test_size_is_bounded(self, caplog: pytest.LogCaptureFixture) -> None:
         error = (await again(Till(), "large"))["error"]
-        assert error["code"] == -32603 and "bytes, more than 65536" in caplog.text
+        assert error["code"] == -32603 and "bytes, the limit is 65536" in caplog.text
         assert list(asked(await again(Till(max_bytes=100_000), "large"))[0]) == ["q"]
 
     @pytest.mark.parametrize(
         ("name", "reason"),
-        [("twice the key", "the key 'k' is that of another question"), ("asks inside", "cannot ask the client")],
+        [("twice the key", "the key 'k' belongs to another question"), ("asks inside", "cannot ask the client")],
     )
     async def test_questions_that_could_not_be_told_apart_later_fail(self, name: str, reason: str) -> None:
         assert reason in (await again(Till(), name))["error"]["message"]

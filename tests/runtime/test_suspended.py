@@ -199,7 +199,7 @@ class TestHandles:
             ]
             for error in [(await each)["error"] for each in wrong]:
                 assert (error["code"], error["data"]) == (-32602, {"pointer": "/requestState"})
-            assert "this process never issued; several workers? use InputState" in caplog.text
+            assert "this process did not issue; with several workers, use InputState" in caplog.text
             caplog.clear()
             assert text(await retry()) == "q accept"
             assert (await retry())["error"]["code"] == -32602, "it was used"

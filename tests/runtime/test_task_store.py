@@ -129,5 +129,5 @@ class TestKeeping:
 
     @pytest.mark.parametrize("wrong", [{"ttl": -1.0}, {"max_ttl": -1.0}, {"poll_interval": -1.0}, {"page_size": 0}])
     def test_settings_are_checked(self, wrong: dict[str, float]) -> None:
-        with pytest.raises(ValueError, match="not negative"):
+        with pytest.raises(ValueError, match="must not be negative"):
             MemoryTaskStore(**wrong)  # type: ignore[arg-type]

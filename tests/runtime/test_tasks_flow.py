@@ -262,7 +262,7 @@ async def test_a_peer_that_keeps_nothing_of_a_failed_task() -> None:
             return v.GetTaskPayloadResult()
 
     async with talk(Forgetful()) as conversation:
-        with pytest.raises(TaskFailed, match=r"'failed', and has no result: no\\x1b tea") as raised:
+        with pytest.raises(TaskFailed, match=r"'failed' and has no result: no\\x1b tea") as raised:
             await run_as_task(conversation.client, methods.TOOLS_CALL, call())
         assert pickle.loads(pickle.dumps(raised.value)).record.id == "1"
 

@@ -1,1 +1,1 @@
-"""What the runtime does by itself for either side: each feature declares what it offers and installs its handlers."""
+"""Features of either side: each one declares what it offers and installs its handlers."""

@@ -1,4 +1,4 @@
-"""Keep-alive (basic/utilities/ping): a peer that says nothing is asked whether it is still there."""
+"""Keep-alive (basic/utilities/ping): pings silent peers."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -14,14 +14,14 @@ from mcp_runtime.protocol.names import PING
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Pings a peer that is silent for too long (`Limits.ping_interval`); closes the connection if it stays silent."""
+    """Pings a peer that is silent (`Limits.ping_interval`), and closes the connection if it does not answer."""
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
         """Declare nothing: every peer answers pings."""
         return ()
 
     def install(self, connection: Connection) -> None:
-        """Begin to watch the peer, if it is to be pinged at all."""
+        """Start watching the peer, if pings are enabled."""
         interval = connection.settings.ping_interval
         if interval is not None:
             connection.spawn(_watch(connection, interval, connection.settings.ping_timeout))
@@ -37,20 +37,20 @@ async def _watch(connection: Connection, interval: float, timeout: float) -> Non
         if silent < interval:
             await asyncio.sleep(interval - silent)
         elif await _answers(connection, method, timeout):
-            # An answer counts as activity; a ping that could not leave, since middleware refused it, says nothing.
+            # An answer counts as activity; a ping that middleware refused proves nothing.
             await asyncio.sleep(interval if loop.time() - connection.last_activity >= interval else 0)
         elif loop.time() - connection.last_activity >= timeout:
             reason = f"the peer was silent for {interval:g} s and did not answer a ping within {timeout:g} s"
-            # In a task of its own: closing waits until all that the connection began is over, and so for this one.
+            # In a separate task: closing waits for everything that the connection started, including this one.
             _closing.add(closing := loop.create_task(connection.aclose(reason)))
             closing.add_done_callback(_closing.discard)
             return
 
 
 async def _answers(connection: Connection, method: "RequestMethod[object, object]", timeout: float) -> bool:
-    """Ping once; returns whether the peer may be alive: an error is an answer as well."""
+    """Ping once; return whether the peer may be alive: an error is an answer as well."""
     try:
-        # A limit of its own: a peer that does not read may keep the ping from leaving.
+        # A separate timeout: a peer that does not read may keep the ping from being sent.
         async with asyncio.timeout(timeout):
             await connection.request(method, None, CallOptions(timeout=2 * timeout))
     except (TimeoutError, ConnectionClosed):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcp_runtime.connection.received import Received
 
 MAX_WAITING: Final = 1_000
-"""How many changes are kept for a reader that is slower than the server; older ones are dropped and counted."""
+"""How many changes are buffered for a slow reader; the oldest are dropped and counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class Change:
 
     Attributes:
         what: the list that changed (``tools``, ``prompts``, ``resources``), or ``resource``.
-        uri: the resource; None for a list.
-        params: what else the server said, as the type of the revision; None if nothing.
+        uri: the URI of the resource; None for a list.
+        params: the params of the notification, in the revision's type; None if there are none.
     """
 
     what: str
@@ -36,11 +36,11 @@ class Change:
 
 
 class Subscription:
-    """The changes that a server tells of: an async iterator, which ends when the server ends it.
+    """The changes that a server reports: an async iterator, which ends when the server ends it.
 
     Attributes:
-        agreed: what the server will tell of, by wire names: less than what was asked for, if it cannot tell of all.
-        dropped: how many changes were dropped, the oldest first, since they were not read.
+        agreed: what the server will report, keyed by wire names: less than requested if it cannot report everything.
+        dropped: how many changes were dropped, oldest first, because they were not read in time.
     """
 
     def __init__(self, connection: Connection, id_: Id, ended: "asyncio.Future[Any]") -> None:
@@ -60,7 +60,7 @@ class Subscription:
         return self._stream.dropped
 
     def take(self, name: str, params: Any, size: int) -> None:
-        """Take a notification that belongs to it, whose text has so many bytes."""
+        """Add a notification that belongs to it; its text has `size` bytes."""
         if name == names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
             self.agreed = params.notifications.model_dump(mode="json")
             if not self._acknowledged.done():
@@ -69,12 +69,12 @@ class Subscription:
             self._stream.put(Change(what=CHANGES[name], uri=getattr(params, "uri", None), params=params), size)
 
     async def acknowledged(self, timeout: float | None) -> None:
-        """Wait until the server has said what it will tell of.
+        """Wait until the server has said what it will report.
 
         Raises:
-            RequestTimeout: it did not within so many seconds.
+            RequestTimeout: it did not within `timeout` seconds.
             PeerError: it refused.
-            ConnectionClosed: it left.
+            ConnectionClosed: the connection ended.
         """
         await asyncio.wait((self._acknowledged, self._ended), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._acknowledged.done():
@@ -91,15 +91,15 @@ class Subscription:
 
     def _end(self, ended: "asyncio.Future[Any]") -> None:
         if not ended.cancelled():
-            ended.exception()  # whoever iterates is told of it; nobody has to
+            ended.exception()  # raised to the reader, if there is one
         streams: _Streams = self._connection.tagged
         streams.open.pop(self._id, None)
         self._stream.close()
 
     async def aclose(self) -> None:
-        """Listen no more; harmless when called again."""
+        """Stop listening; safe to call again."""
         if not self._ended.done():
-            self._connection.give_up(self._id, "the client listens no more")
+            self._connection.give_up(self._id, "the client stopped listening")
             self._ended.cancel()
 
     async def __aenter__(self) -> "Subscription":
@@ -115,7 +115,7 @@ class Subscription:
         """Wait for the next change.
 
         Raises:
-            ConnectionClosed: the connection is gone, and so is what was listened for.
+            ConnectionClosed: the connection, and thus the subscription, has ended.
         """
         with suppress(StopAsyncIteration):
             change = await anext(self._stream)
@@ -127,14 +127,14 @@ class Subscription:
 
 
 class _Streams:
-    """The subscriptions of one connection, which notifications belong to by what they say."""
+    """The subscriptions of one connection, to which notifications are dispatched."""
 
     def __init__(self, connection: Connection) -> None:
         self.open: dict[Id, Subscription] = {}
         self._connection = connection
 
     def take(self, received: "Received") -> None:
-        """Take a notification, if it belongs to one of them."""
+        """Dispatch a notification, if it belongs to a subscription."""
         message, binding = received.message, self._connection.requester.spoken
         params = message.params or {}
         if message.method == names.NOTIFICATIONS_CANCELLED:
@@ -174,7 +174,7 @@ async def listen(
         found: Subscription = await wire.listen([area for area, wanted in areas.items() if wanted], resources)
         return found
     if not isinstance(method, RequestMethod) or method.params is None:
-        reason = "this revision has sessions: subscribe to resources, and take notifications of lists by handlers"
+        reason = "this revision has sessions: subscribe to resources, and handle the notifications of list changes"
         raise LocalProtocolError(
             revision=connection.revision, method=names.SUBSCRIPTIONS_LISTEN, pointer="", reason=reason
         )
@@ -201,4 +201,4 @@ CHANGES: Final[Mapping[str, str]] = {
     names.NOTIFICATIONS_RESOURCES_UPDATED: "resource",
     **{names.list_changed(area): area for area in names.AREAS},
 }
-"""What the notifications that a subscription is about say has changed."""
+"""What has changed, according to each notification of a subscription."""

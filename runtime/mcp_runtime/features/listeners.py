@@ -1,4 +1,4 @@
-"""Who listens for changes in the modern era (2026-07-28, basic/patterns/subscriptions): requests that stay open."""
+"""Clients that listen for changes in the modern era (2026-07-28, basic/patterns/subscriptions), with open requests."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 MAX_LISTENERS: Final = 1_000
 """How many requests of one connection may listen at the same time."""
 MAX_URIS: Final = 1_000
-"""How many resources one of them may name."""
+"""How many resources one of them may watch."""
 _FEATURE: Final = "listeners"
 _URIS: Final = "resourceSubscriptions"
 
 
 def covers(held: str, uri: str) -> bool:
-    """Whether who asked for changes of a resource wants to hear of another one: itself, or a part of it."""
+    """Whether a subscription to one resource covers another: the same one, or a part of it."""
     return uri == held or uri.startswith(held if held.endswith("/") else f"{held}/")
 
 
 class Subscriber(Protocol):
-    """Lets a server that is written for the legacy era take note of the resources that are listened for."""
+    """Lets a server written for the legacy era learn which resources are watched."""
 
     async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
-        """Ask the server's handler; returns whether it agrees."""
+        """Call the server's handler; return whether it agrees."""
         ...
 
     def release(self, uris: Iterable[str]) -> None:
-        """Tell the server's handler that nobody listens for these resources any more."""
+        """Inform the server's handler that these resources are no longer watched."""
         ...
 
 
@@ -48,11 +48,11 @@ class Listeners:
     Args:
         connection: the connection, set up for the server.
         server: the server.
-        capabilities: what the server declares: the changes that it tells of.
+        capabilities: the server's capabilities, which include the changes it reports.
 
     Attributes:
         server: the server.
-        subscriber: takes note of the resources that are listened for; None if nobody has to.
+        subscriber: is informed of the resources that are watched; None if not needed.
     """
 
     def __init__(self, connection: Connection, server: ServerHandlers, capabilities: Mapping[str, Any]) -> None:
@@ -69,7 +69,7 @@ class Listeners:
         connection.before_close(lambda: _end_all(connection))
 
     async def _listen(self, params: Any, ctx: Context[Any]) -> Any:
-        """Acknowledge what is listened for, and keep the request open."""
+        """Acknowledge a request to listen, and keep it open."""
         self._living()
         if len(self._listening) >= MAX_LISTENERS:
             raise PeerError(INTERNAL_ERROR, "too many requests listen; try again later")
@@ -97,15 +97,15 @@ class Listeners:
         return listen.result.load()(**{"_meta": _tag(exchange)})
 
     async def changed(self, area: str) -> int:
-        """Tell who listens that a list has changed; returns how many were told."""
+        """Report a changed list to the listeners; return how many were notified."""
         wanting = [listener for listener in self._living() if listener.agreed.get(_flag(area))]
         return await begun([self._put(listener, names.list_changed(area)) for listener in wanting])
 
     async def updated(self, uri: str | None = None) -> int:
-        """Tell who listens that a resource has changed, or a part of one; returns how many were told.
+        """Report a changed resource, or part of one, to the listeners; return how many were notified.
 
         Args:
-            uri: the resource; None for each that is listened for.
+            uri: the resource; None for every resource that is listened for.
         """
         wanting = [
             (listener, held if uri is None else uri)
@@ -117,7 +117,7 @@ class Listeners:
         return await begun([self._put(each, names.NOTIFICATIONS_RESOURCES_UPDATED, about) for each, about in told])
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
-        """Tell who listens for a notification, without waiting until they can take it."""
+        """Send a notification to the listeners without waiting until they can receive it."""
         for listener in self._living():
             uri = arguments.get("uri")
             if any(covers(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else listener.wants(name):
@@ -125,7 +125,7 @@ class Listeners:
                 self._connection.post(method, params, exchange=listener.exchange)
 
     def end(self) -> None:
-        """Say to all that nothing more comes."""
+        """End all subscriptions."""
         for listener in self._living():
             if listener.answer:
                 self._connection.conclude(listener.exchange, listener.answer, "the server ends the subscription")
@@ -161,10 +161,10 @@ class _Listener:
     """A request that listens.
 
     Attributes:
-        exchange: the request, which is open for as long as it listens.
-        agreed: what it is told of, by wire names.
-        answer: what it is answered with in the end, as JSON.
-        news: what it is to be told.
+        exchange: the request, which stays open while it listens.
+        agreed: what is reported to it, keyed by wire names.
+        answer: its final answer, as JSON.
+        news: the pending changes.
     """
 
     __slots__ = ("agreed", "answer", "exchange", "news")
@@ -176,7 +176,7 @@ class _Listener:
         self.news = News()
 
     def wants(self, name: str) -> bool:
-        """Whether it is told of a change of a list, by the name of the notification."""
+        """Whether it wants a change of a list, by the name of the notification."""
         return any(self.agreed.get(_flag(area)) for area in names.AREAS if names.list_changed(area) == name)
 
     def hold(self, answer: bytes) -> None:
@@ -185,7 +185,7 @@ class _Listener:
 
 
 def listeners_of(connection: Connection) -> "list[Listeners]":
-    """Return who listens over a connection, of each server of the modern era."""
+    """Return the listeners over a connection, for each modern-era server."""
     found: list[Listeners] = connection.features.get(_FEATURE, [])
     return found
 

@@ -1,4 +1,4 @@
-"""Log messages to the client (server/utilities/logging): levels of RFC 5424 and the client's threshold."""
+"""Log messages to the client (server/utilities/logging): RFC 5424 levels and the client's threshold."""
 
 import asyncio
 import logging
@@ -29,19 +29,19 @@ MAX_WAITING: Final = 10_000
 """How many records of other threads may wait for the event loop."""
 _FEATURE: Final = "logging"
 _SEVERITIES: Final = ((70, 7), (60, 6), (50, 5), (40, 4), (30, 3), (25, 2), (20, 1))
-"""Python's level -> the level of RFC 5424; those that Python does not name are reached by custom levels."""
+"""Maps Python's levels to those of RFC 5424; custom levels reach the ones without a Python name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Logging:
-    """Lets a server send log messages, and its client say which."""
+    """Lets a server send log messages, and its client choose which."""
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
         """Declare that log messages are sent."""
         return ("logging",)
 
     def install(self, connection: Connection) -> None:
-        """Answer ``logging/setLevel`` where there is one, before the server's own handler if it has one."""
+        """Answer ``logging/setLevel`` where it exists, before the server's own handler if there is one."""
         connection.features[_FEATURE] = asyncio.get_running_loop()
         method = connection.requester.method(LOGGING_SET_LEVEL)
         if not isinstance(method, RequestMethod):
@@ -56,28 +56,28 @@ class Logging:
 
 
 def level_of(levelno: int) -> str:
-    """Return the level of RFC 5424 for a level of Python's `logging`."""
+    """Return the RFC 5424 level for a level of Python's `logging`."""
     return LEVELS[next((index for least, index in _SEVERITIES if levelno >= least), 0)]
 
 
 class McpLogHandler(logging.Handler):
-    """Sends what a program logs to clients, as `notifications/message`.
+    """Sends a program's log records to clients, as `notifications/message`.
 
-    What is logged while a client's message is handled goes to that client alone, other records to all clients. It may
-    be used from any thread. Formatters change nothing, since level and logger are members of the message. What
-    the runtime logs itself (``mcp_runtime``) stays here, and so does what is logged while a message is being sent. Of
-    an exception only its type is told; secrets are masked as far as their names and forms tell (log messages MUST NOT
-    contain them).
+    Records logged while a client's message is handled go to that client only, other records to all clients. The handler
+    may be used from any thread. Formatters have no effect, since level and logger are properties of the message. The
+    runtime's own records (``mcp_runtime``) are not sent, nor are records logged while a message is being sent. Only the
+    type of an exception is sent; secrets are masked as far as their names and formats identify them (log messages MUST
+    NOT contain them).
 
     Args:
-        targets: connections, or servers, which stand for all connections that they answer.
-        level: the least level of Python's `logging` that is sent at all; clients may want less.
-        extra: attributes of records that are sent besides the message, as ``log.info(..., extra={...})`` sets them.
-        with_traceback: whether the traceback of an exception is sent as well.
+        targets: connections, or servers, which represent all their connections.
+        level: the minimum level of Python's `logging` that is sent at all; clients may choose a higher one.
+        extra: record attributes to send along with the message, as set by ``log.info(..., extra={...})``.
+        with_traceback: whether to send the traceback of an exception as well.
         masker: masks secrets.
 
     Attributes:
-        dropped: how many records of other threads were dropped, since the event loop was busy for too long.
+        dropped: how many records of other threads were dropped because the event loop was busy for too long.
     """
 
     def __init__(
@@ -100,7 +100,11 @@ class McpLogHandler(logging.Handler):
         self._waiting_lock = threading.Lock()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send a record to all who want it; never raises."""
+        """Send a record to the clients that want it; never raises.
+
+        Args:
+            record: the record.
+        """
         if _is_sending.get() or record.name.partition(".")[0] == "mcp_runtime":
             return
         try:
@@ -115,7 +119,7 @@ class McpLogHandler(logging.Handler):
             self.handleError(record)
 
     def _addressees(self) -> tuple[Exchange | None, Sequence[Connection]]:
-        """Return who is told: the client whose message is being handled, and it alone, else all."""
+        """Return the recipients: only the client whose message is being handled, or else all."""
         connections, exchange = tuple(self._connections()), CURRENT.get()
         if isinstance(exchange, Exchange) and exchange.connection in connections:
             return exchange, (exchange.connection,)
@@ -128,7 +132,7 @@ class McpLogHandler(logging.Handler):
                     yield connection
 
     def _hand_over(self, connection: Connection, said: "_Said") -> None:
-        """Send now if this is the event loop's thread, so that nothing overtakes it; else let that thread send."""
+        """Send now if this is the event loop's thread, so that the order is kept; otherwise let that thread send."""
         loop: asyncio.AbstractEventLoop = connection.features[_FEATURE]
         if _running_loop() is loop:
             self._send(connection, said)
@@ -156,19 +160,19 @@ class McpLogHandler(logging.Handler):
         level, data, logger = said.level, said.data, said.record.name
         try:
             if type(said.exchange) not in (Exchange, type(None)) or connection.middleware:
-                # A task has its own way to log, and middleware may wait.
+                # A task has its own logging, and middleware may wait.
                 connection.spawn(_quietly(said.exchange or connection, level, data, logger))
             elif (message := log_message(_requester(connection, said.exchange), level, data, logger)) is not None:
                 connection.post(*message, exchange=said.exchange)
         except Exception as error:
-            # A connection that ended, or cannot be used for this yet, is no defect.
+            # A connection that has ended, or is not ready yet, is not an error.
             if not isinstance(error, McpError):
                 self.handleError(said.record)
         finally:
             _is_sending.reset(sending)
 
     def _data(self, record: logging.LogRecord) -> Any:
-        """Return what is sent of a record: a text if that says it all, else an object."""
+        """Return the data sent for a record: a string if that is all, otherwise an object."""
         given: Any = record.msg
         message = given if is_object(given) and not record.args else record.getMessage()
         more = {name: getattr(record, name) for name in self._extra if hasattr(record, name)}
@@ -181,11 +185,11 @@ class McpLogHandler(logging.Handler):
 
 
 _is_sending: Final[ContextVar[bool]] = ContextVar("is_sending", default=False)
-"""Whether what is logged now comes from sending a log message."""
+"""Whether a record comes from sending a log message."""
 
 
 class _Said:
-    """What a record says, and the message in whose handler it was said."""
+    """The content of a record, and the message in whose handler it was logged."""
 
     __slots__ = ("data", "exchange", "level", "record")
 
@@ -202,7 +206,7 @@ async def _quietly(target: Connection | Exchange, level: str, data: Any, logger:
 
 
 def _requester(connection: Connection, exchange: Exchange | None) -> Requester:
-    """Return who is told: each request of the modern era says for itself what it wants to hear."""
+    """Return the recipient: in the modern era each request says which log messages it wants."""
     return exchange.requester if exchange is not None and exchange.requester.is_modern else connection.requester
 
 
@@ -214,7 +218,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def _readable(value: Any) -> Any:
-    """Return a JSON value without lone surrogates, which file names bring along and no peer would read."""
+    """Return a JSON value without lone surrogates, which file names may contain and peers reject."""
     return _map_texts(value, lambda text: text.encode("utf-8", "replace").decode())
 
 

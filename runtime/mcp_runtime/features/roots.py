@@ -1,6 +1,6 @@
 """Roots (client/roots): which directories and files a server may work on.
 
-A client answers ``roots/list`` and says when its roots change; a server keeps them and stays inside.
+A client answers ``roots/list`` and announces changes of its roots; a server caches them and stays inside.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.names import NOTIFICATIONS_ROOTS_LIST_CHANGED, ROOTS_LIST
 
 MAX_TRIES: Final = 3
-"""How often the roots are asked for anew because they changed meanwhile."""
+"""How often the roots are requested again because they changed in the meantime."""
 MAX_ROOTS: Final = 1_000
-"""How many roots of a client are taken."""
+"""How many roots of a client are accepted."""
 _FEATURE: Final = "roots"
 
 
 @dataclass(frozen=True, slots=True)
 class RootsList:
-    """Answers ``roots/list`` for a client; `set_roots` changes what it answers over one connection.
+    """Answers ``roots/list`` for a client; `set_roots` changes the answer on one connection.
 
     Attributes:
-        roots: the roots, by wire names.
+        roots: the roots, keyed by wire names.
     """
 
     roots: tuple[Mapping[str, Any], ...]
@@ -45,12 +45,12 @@ class RootsList:
         """Return the feature for ``Root`` objects or URIs.
 
         Raises:
-            ValueError: a URI is not one of a file.
+            ValueError: a URI is not a ``file:`` URI.
         """
         return cls(tuple(map(_root, roots)))
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare that there are roots, and that the server is told of changes, where it is."""
+        """Declare roots, and announcements of changes where the revision has them."""
         spoken = connection.requester.spoken
         tells = spoken is not None and NOTIFICATIONS_ROOTS_LIST_CHANGED in spoken.methods
         return ("roots.listChanged",) if tells else ("roots",)
@@ -69,7 +69,7 @@ class RootsList:
 
 
 async def set_roots(connection: Connection, roots: Sequence[Any]) -> None:
-    """Set the roots, and tell the server that they changed; see `ClientStub.set_roots`."""
+    """Set the roots, and notify the server of the change; see `ClientStub.set_roots`."""
     checked = tuple(map(_root, roots))
     if _FEATURE not in connection.features:
         reason = "this client did not declare roots: open it with options=ClientOptions(roots=[...])"
@@ -83,16 +83,16 @@ async def set_roots(connection: Connection, roots: Sequence[Any]) -> None:
 
 
 def _root(root: Any) -> dict[str, Any]:
-    """Return a root by wire names.
+    """Return a root keyed by wire names.
 
     Raises:
-        ValueError: the URI is not one of a file, or hides where it leads.
+        ValueError: the URI is not a ``file:`` URI, or disguises its target.
     """
     made: dict[str, Any] = {"uri": root} if isinstance(root, str) else root.model_dump(mode="json")
     try:
         read_uri(made["uri"])
     except UnsafePath as error:
-        raise ValueError(f"a root is a file URI (file:///path), not {made['uri']!r}: {error}") from error
+        raise ValueError(f"a root must be a file URI (file:///path), not {made['uri']!r}: {error}") from error
     return made
 
 
@@ -101,9 +101,9 @@ class Root:
     """A root of a client, as its server sees it.
 
     Attributes:
-        uri: the URI, as the client wrote it.
-        path: what it names on this system; it need not exist.
-        name: a name for people, None if it has none.
+        uri: the URI, as sent by the client.
+        path: the path on this system; it need not exist.
+        name: a display name; None if it has none.
     """
 
     uri: str
@@ -112,27 +112,30 @@ class Root:
 
 
 class PathRefused(PeerError):
-    """A path is not inside the roots; if a handler lets it pass, the client gets -32602 and the reason."""
+    """A path is outside the roots. Unless a handler catches it, the client gets -32602 and the reason."""
 
 
 class Roots:
-    """The roots of one client, as its server knows them.
+    """The roots of one client, as seen by its server.
 
-    They are asked for when they are first needed, and again after the client said that they changed. If it does not
-    say so (``roots.listChanged``), they are asked for each time. In the modern era they are those of one request.
+    They are requested when first needed, and again after the client announced a change. If it does not announce changes
+    (``roots.listChanged``), they are requested each time. In the modern era they belong to one request.
     """
 
     @classmethod
     def of(cls, connection: Connection) -> "Roots":
-        """Return those of the client at the other end of a connection: ``ctx.connection``.
+        """Return the roots of a connection's client.
 
-        In the legacy era it is the same object each time; in a handler of the modern era it is a new one.
+        In the legacy era the object is the same each time; in a handler of the modern era it is a new one.
+
+        Args:
+            connection: the connection to the client (``ctx.connection``).
 
         Raises:
-            ValueError: this is not the server's side.
+            ValueError: this is not the server side.
         """
         if connection.side is not Side.SERVER:
-            raise ValueError("a client knows its roots itself")
+            raise ValueError("Roots works on the server side only; a client sets its roots with set_roots()")
         requester = connection.current
         if requester.is_modern:
             return cls(connection, requester.binding)
@@ -162,7 +165,10 @@ class Roots:
         connection.handle(binding.methods[NOTIFICATIONS_ROOTS_LIST_CHANGED], changed)
 
     async def list(self, options: CallOptions | None = None) -> tuple[Root, ...]:
-        """Return the roots; those that are no proper file URIs, or too many, are left out and reported.
+        """Return the roots. Those that are not valid file URIs, or too many, are omitted and reported.
+
+        Args:
+            options: timeouts of the request.
 
         Raises:
             MissingCapability: the client has no roots.
@@ -178,7 +184,7 @@ class Roots:
                 changes = self._changes
                 result = await self._connection.request(self._method, None, options)
                 roots = self._read(result.roots)
-                # What changed while the answer was on its way may not be in it.
+                # If the roots changed while the answer was on its way, it may be outdated.
                 if changes == self._changes:
                     break
             if changes == self._changes and self._may_be_kept():
@@ -186,24 +192,24 @@ class Roots:
             return roots
 
     def _may_be_kept(self) -> bool:
-        """Whether they hold until the client says something else, or the request ends whose they are."""
+        """Whether the roots stay valid until the client announces a change, or the request that they belong to ends."""
         return self._is_of_a_request or declares(self._connection.declared[Side.CLIENT], "roots.listChanged")
 
     async def resolve(self, path: str, options: CallOptions | None = None) -> Path:
         """Return the real path of a file or directory inside the roots, which need not exist.
 
-        What leads out of them is refused: ``..``, symbolic links, encoded dots and separators, NUL, other hosts. The
-        path that is returned has no symbolic links; whoever can write inside the roots could still put one there
-        before it is opened.
+        Paths that lead outside are refused: ``..``, symbolic links, encoded dots and separators, NUL, other hosts. The
+        returned path has no symbolic links; anyone who can write inside the roots could still add one before it is
+        opened.
 
         Args:
-            path: an absolute path, a file URI, or a path relative to a root: the first root where it exists, else the
-                first one.
-            options: limits for asking for the roots.
+            path: an absolute path, a file URI, or a path relative to a root: the first root in which it exists, or else
+                the first root.
+            options: timeouts of the request for the roots.
 
         Raises:
-            PathRefused: it is not inside the roots; a handler may let it pass, it answers -32602.
-            MissingCapability: the client has no roots; `list` says what else is raised.
+            PathRefused: it is outside the roots. If a handler does not catch it, the client gets -32602.
+            MissingCapability: the client has no roots. Further errors are those of `list`.
         """
         try:
             named = read_path(path)
@@ -215,7 +221,7 @@ class Roots:
             reason = f"the path cannot be resolved: {error.strerror}"
             raise PathRefused(INVALID_PARAMS, reason) from error
         if found is None:
-            raise PathRefused(INVALID_PARAMS, "the path is not inside the roots")
+            raise PathRefused(INVALID_PARAMS, "the path is outside the roots")
         return found
 
     def _read(self, listed: Sequence[Any]) -> tuple[Root, ...]:
@@ -237,14 +243,14 @@ class Roots:
 
 
 def inside(path: Path, roots: Sequence[Path]) -> Path | None:
-    """Return where a path really leads if that is inside one of the roots, else None; symbolic links are followed.
+    """Return the real path if it is inside one of the roots, otherwise None; symbolic links are followed.
 
     Args:
         path: an absolute path, or one relative to any of the roots.
         roots: absolute paths of directories and files.
 
     Raises:
-        OSError: the path is none that this system can look up, such as one with a name that is too long.
+        OSError: the system cannot look up the path, for example because a name is too long.
     """
     real_roots = [_real(root) for root in roots]
     if path.is_absolute():
@@ -254,13 +260,13 @@ def inside(path: Path, roots: Sequence[Path]) -> Path | None:
     else:
         led = [(_real(root / path), root) for root in real_roots if not os.path.isfile(root)]
         candidates = [real for real, root in led if real.is_relative_to(root)]
-        # What does not exist yet gets no place beside a link of the same name that leads out.
+        # A path that does not exist yet must not resolve next to a link of the same name that leads out.
         new = candidates[0] if candidates and len(candidates) == len(led) else None
     return next(filter(_exists, candidates), new)
 
 
 def _exists(path: Path) -> bool:
-    """Whether there is something at a path; unlike `Path.exists`, it raises in every release if none can be there."""
+    """Whether a path exists; unlike `Path.exists`, it raises in every Python release if the path is impossible."""
     try:
         os.stat(path)
     except OSError as error:

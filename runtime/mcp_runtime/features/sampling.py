@@ -1,4 +1,4 @@
-"""Sampling (client/sampling): a person reviews what the model is asked and what it says, and messages are in order."""
+"""Sampling (client/sampling): human review of requests and results, and the order of messages."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -14,32 +14,32 @@ P = TypeVar("P", bound=BaseModel)
 R = TypeVar("R", bound=BaseModel)
 
 REJECTED: Final = -1
-"""The error code of a request that a person rejected (client/sampling, "Error Handling")."""
+"""The error code of a request that the user rejected (client/sampling, "Error Handling")."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denied:
-    """A person does not want this.
+    """The user refused.
 
     Attributes:
-        reason: more on that for the server, in words; empty for none.
+        reason: a reason for the server; empty for none.
     """
 
     reason: str = ""
 
 
 Before: TypeAlias = Callable[[P], Awaitable[P | Denied]]
-"""Is shown the request before the model is; returns it, an edited one, or a denial."""
+"""Reviews the request before the model sees it; returns it, an edited one, or a denial."""
 After: TypeAlias = Callable[[P, R], Awaitable[R | Denied]]
-"""Is shown the request as the model got it, and the result; returns the result, an edited one, or a denial."""
+"""Reviews the result, given the request that the model received; returns it, an edited one, or a denial."""
 
 
 class SamplingRejected(PeerError):
-    """A person rejected a request for sampling, or its result; a handler that lets it pass answers with -1."""
+    """The user rejected a sampling request or its result. Unless a handler catches it, the client answers with -1."""
 
 
 class MessagesOutOfOrder(PeerError):
-    """Uses of tools and their results do not belong together; a handler that lets it pass answers with -32602."""
+    """Tool uses and tool results do not match. Unless a handler catches it, the answer is -32602."""
 
 
 def reviewed(
@@ -48,19 +48,19 @@ def reviewed(
     before: Before[P] | None = None,
     after: After[P, R] | None = None,
 ) -> Callable[[P], Awaitable[R]]:
-    """Return a model that is asked only what a person agrees to, and whose results leave only if one agrees.
+    """Wrap a model so that the user reviews requests before they reach it, and results before they are sent.
 
-    The messages of the request are checked first, and those that a person edited once more: see `check_messages`. A
-    handler uses it as in ``return await reviewed(my_model, before=show, after=show_result)(params)``.
+    The messages of the request are checked first, and again after editing: see `check_messages`. Use it in a handler,
+    as in ``return await reviewed(my_model, before=show, after=show_result)(params)``.
 
     Args:
-        model: makes a ``CreateMessageResult`` from ``CreateMessageRequestParams``, of any revision.
-        before: is asked before the model is; None to let every request pass.
-        after: is asked before the result leaves; None to let every result pass.
+        model: returns a ``CreateMessageResult`` for ``CreateMessageRequestParams``, of any revision.
+        before: called before the model; None to accept every request.
+        after: called before the result is sent; None to accept every result.
 
     Raises:
-        SamplingRejected: what is returned raises it if a hook denies.
-        MessagesOutOfOrder: what is returned raises it if the messages are not in order.
+        SamplingRejected: a hook denied; raised by the returned function.
+        MessagesOutOfOrder: the messages are not in order; raised by the returned function.
     """
 
     async def ask(params: P) -> R:
@@ -69,7 +69,7 @@ def reviewed(
             agreed = await before(params)
             if isinstance(agreed, Denied):
                 raise _rejected("the user rejected the sampling request", agreed)
-            # A person may have edited it in place.
+            # The reviewer may have edited it in place.
             check_messages(_messages(agreed))
             params = agreed
         result = await model(params)
@@ -84,17 +84,17 @@ def reviewed(
 
 
 def check_messages(messages: Sequence[BaseModel]) -> None:
-    """Check that uses of tools and their results belong together (2025-11-25, client/sampling).
+    """Check that tool uses and tool results match (2025-11-25, client/sampling).
 
-    A message with results of tools has nothing else in it, and comes from the user. A message that uses tools comes
-    from the assistant, and the next one has exactly one result for each use.
+    A message with tool results contains nothing else and comes from the user. A message that uses tools comes from the
+    assistant, and the next one has exactly one result for each use.
 
     Args:
-        messages: the ``SamplingMessage`` objects of any revision, as a server is about to send them, or as a client
-            got them; revisions before 2025-11-25 know no tools here.
+        messages: ``SamplingMessage`` objects of any revision, before a server sends them or as a client received them;
+            revisions before 2025-11-25 have no tools here.
 
     Raises:
-        MessagesOutOfOrder: they do not belong together; its data says which message, as a JSON pointer.
+        MessagesOutOfOrder: they do not match; its data locates the message by a JSON pointer.
     """
     found = unbalanced([message.model_dump(mode="json") for message in messages])
     if found is not None:

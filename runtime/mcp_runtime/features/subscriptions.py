@@ -1,4 +1,4 @@
-"""Who is told of changes (server/resources): subscribers of a resource, and all clients when a list changes."""
+"""Reports changes (server/resources): to subscribers of a resource, and to all clients when a list changes."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ MAX_SUBSCRIPTIONS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ListChanges:
-    """Declares that clients are told when lists change; `list_changed` tells them.
+    """Declares that clients are notified of changed lists; `list_changed` notifies them.
 
     Attributes:
         areas: the lists: ``tools``, ``prompts``, ``resources``.
@@ -43,28 +43,28 @@ class ListChanges:
         return [f"{area}.listChanged" for area in names.AREAS if area in self.areas and area in declared]
 
     def install(self, connection: Connection) -> None:
-        """Answer nothing."""
+        """Install nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscriptions:
-    """Keeps the URIs that a client subscribes to, once the server's own handlers have agreed; they end with it.
+    """Records the URIs that a client subscribes to, once the server's own handlers agree, until the connection ends.
 
     A client may subscribe to `MAX_SUBSCRIPTIONS` resources.
 
     Attributes:
-        updates: whether clients of the modern era, where no handler is asked, may listen for changes of resources.
+        updates: whether modern-era clients, for which no handler is called, may listen for changes of resources.
     """
 
     updates: bool = False
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare what no handler can: a server that is written for the legacy era has handlers for it."""
+        """Declare what handlers cannot imply: in the legacy era, handlers do."""
         is_modern = connection.binding is not None and connection.binding.era == "modern"
         return ("resources.subscribe",) if is_modern and self.updates and "resources" in declared else ()
 
     def install(self, connection: Connection) -> None:
-        """Note subscriptions, if the server takes them."""
+        """Record subscriptions, if the server accepts them."""
         if not declares(connection.declared[connection.side], "resources.subscribe"):
             return
         uris: set[str] = set()
@@ -77,12 +77,12 @@ def _check_room(uris: set[str], uri: str) -> None:
     """Check that one more resource may be subscribed to.
 
     Raises:
-        PeerError: it may not.
+        PeerError: the limit is reached, or the URI is too long.
     """
     if len(uri) > MAX_URI:
         raise PeerError(INVALID_PARAMS, f"the URI has more than {MAX_URI:,} characters", {"pointer": "/uri"})
     if uri not in uris and len(uris) >= MAX_SUBSCRIPTIONS:
-        raise PeerError(INTERNAL_ERROR, f"there are {len(uris):,} subscriptions already, which is the limit")
+        raise PeerError(INTERNAL_ERROR, f"the limit of {len(uris):,} subscriptions is reached")
 
 
 def _accept(uri: str) -> None:
@@ -90,14 +90,14 @@ def _accept(uri: str) -> None:
 
 
 def _follow(connection: Connection, name: str, check: Callable[[str], None], change: Callable[[str], None]) -> None:
-    """Note the URI of a request once the server's own handler has answered it, unless the check refuses it."""
+    """Record the URI of a request once the server's own handler has answered it, unless the check refuses it."""
     method, own = connection.requester.method(name), connection.handler(name)
     assert isinstance(method, RequestMethod)
 
     async def handler(params: Any, ctx: Context[Any]) -> Any:
         check(params.uri)
         result = await own(params, ctx) if own else method.result.build({})
-        check(params.uri)  # others may have come meanwhile
+        check(params.uri)  # others may have arrived in the meantime
         change(params.uri)
         return result
 
@@ -111,7 +111,12 @@ def _subscribed(connection: Connection) -> set[str]:
 
 
 def is_subscribed(connection: Connection, uri: str) -> bool:
-    """Whether the client of a connection subscribed to a resource, or to one that it is a part of."""
+    """Whether the client of a connection subscribed to a resource, or to one that it is a part of.
+
+    Args:
+        connection: the connection to the client.
+        uri: the URI of the resource.
+    """
     uris = _subscribed(connection)
     if not uris or uri in uris:
         return bool(uris)
@@ -127,19 +132,27 @@ def remember(server: ServerHandlers, connection: Connection) -> None:
 
 
 async def resource_updated(server: ServerHandlers, uri: str) -> int:
-    """Tell the subscribers of a resource, and of what it is a part of, that it changed.
+    """Notify the subscribers of a changed resource, and of what it is a part of; return how many are in this process.
 
     In the legacy era a session subscribes, in the modern era a request listens (`ServerOptions.resource_updates`).
-    Returns how many subscribers were told in this process; those in others are told by `ServerOptions.fan_out`.
+    `ServerOptions.fan_out` notifies the subscribers of other processes.
+
+    Args:
+        server: an object that is being served.
+        uri: the URI of the resource.
     """
     _pass_on(server, RESOURCE, uri)
     return await _resource_updated(server, uri)
 
 
 async def list_changed(server: ServerHandlers, area: str) -> int:
-    """Tell all clients of a server that its list of ``tools``, ``prompts`` or ``resources`` changed.
+    """Notify all clients of a server that a list changed; return how many were notified in this process.
 
-    Returns how many clients were told in this process; those in others are told by `ServerOptions.fan_out`.
+    `ServerOptions.fan_out` notifies the clients of other processes.
+
+    Args:
+        server: an object that is being served.
+        area: the list: ``tools``, ``prompts`` or ``resources``.
     """
     _pass_on(server, area, "")
     return await _list_changed(server, area)
@@ -187,12 +200,12 @@ async def _resource_updated(server: ServerHandlers, uri: str) -> int:
 
 
 async def _list_changed(server: ServerHandlers, area: str, *, declared: bool = False) -> int:
-    """Tell clients that a list changed.
+    """Notify the clients of this process that a list changed.
 
     Args:
         server: the server.
         area: the list.
-        declared: whether to tell only those to whom this was declared.
+        declared: whether to notify only clients to which the server declared this notification.
 
     Raises:
         MissingCapability: it was not declared.
@@ -204,7 +217,7 @@ async def _list_changed(server: ServerHandlers, area: str, *, declared: bool = F
 
 
 def _sessions(server: ServerHandlers) -> list[Connection]:
-    """Return the connections with a session of a server; beside it, one may answer requests that stand alone."""
+    """Return the connections of a server that have a session; stateless requests may use the same connection."""
     return [connection for connection in connections_of(server) if connection.binding is server.__binding__]
 
 
@@ -214,10 +227,10 @@ def _listeners(server: ServerHandlers) -> list[Listeners]:
 
 
 async def _tell(connections: list[Connection], name: str, arguments: dict[str, Any] | None) -> int:
-    """Tell several clients of a change, none of which waits for another; returns how many they are."""
+    """Notify several clients of a change, without one delaying another; return how many there are."""
     telling: list[asyncio.Task[None] | None] = []
     for connection in connections:
-        # A client that has not confirmed the handshake yet gets nothing but pings and log messages (basic/lifecycle).
+        # Before the handshake is confirmed, a client is sent only pings and log messages (basic/lifecycle).
         if connection.state is not State.READY or connection.binding is None:
             continue
         method = connection.binding.methods[name]

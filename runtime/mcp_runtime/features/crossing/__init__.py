@@ -1,1 +1,1 @@
-"""What one era does where the other one does it by other messages: the ends of a bridge between the eras."""
+"""What one era does and the other achieves with different messages: the two ends of a bridge between the eras."""

@@ -1,4 +1,4 @@
-"""A client that is written for one era, and a server of the other one."""
+"""A client written for one era, and a server of the other one."""
 
 import asyncio
 import logging
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 async def cross(connection: Connection, wire: "Wire", named: Mapping[str, str], timeout: float) -> None:
-    """Stand in for what the server's era does otherwise, now that the conversation has begun.
+    """Provide what the server's era does differently, once the conversation has begun.
 
     Args:
         connection: the connection.
         wire: the bridge between the eras.
-        named: how the client names itself.
-        timeout: seconds to wait until the server says that it tells of changes of its lists.
+        named: the client's identity.
+        timeout: seconds to wait until the server confirms that it reports changes of its lists.
     """
     if wire.adds_meta:
         await _SessionOfClient(connection, wire).begin(timeout)
@@ -35,7 +35,7 @@ async def cross(connection: Connection, wire: "Wire", named: Mapping[str, str], 
 
 
 class _SessionOfClient:
-    """What a client of the legacy era has a session for, with a server that has none."""
+    """What a legacy-era client uses a session for, with a modern-era server."""
 
     def __init__(self, connection: Connection, wire: "Wire") -> None:
         self._connection = connection
@@ -48,7 +48,7 @@ class _SessionOfClient:
         }
 
     async def begin(self, timeout: float) -> None:
-        """Listen for what a server of the legacy era would tell without being asked."""
+        """Listen for what a legacy-era server would report without being asked."""
         declared = self._connection.declared[Side.SERVER]
         wanted = {area: declares(declared, f"{area}.listChanged") for area in names.AREAS}
         if not any(wanted.values()):
@@ -63,10 +63,10 @@ class _SessionOfClient:
                 timeout=timeout,
             )
         except (PeerError, RequestTimeout) as error:
-            self._connection.complain(logging.WARNING, "the server does not tell of changes of its lists: %s", error)
+            self._connection.complain(logging.WARNING, "the server does not report changes of its lists: %s", error)
 
     async def _ping(self, params: Any) -> Any:
-        """Ask anything that a server answers."""
+        """Send any request that the server answers."""
         spoken = self._connection.requester.spoken
         assert spoken is not None
         discover = spoken.methods[names.SERVER_DISCOVER]
@@ -76,7 +76,7 @@ class _SessionOfClient:
         return self._empty(names.PING)
 
     async def _set_level(self, params: Any) -> Any:
-        """Say the level in each request from now on."""
+        """Send the level with each request from now on."""
         connection = self._connection
         self._check(names.LOGGING_SET_LEVEL)
         declared, meta = connection.declared, {**connection.request_meta(), modern.LOG_LEVEL: params.level}
@@ -124,7 +124,7 @@ class _SessionOfClient:
 
 
 def _stand_alone(connection: Connection, wire: "Wire", named: Mapping[str, str]) -> None:
-    """Let the calls of a client of the modern era say what they must, and take back what a session has said."""
+    """Complete the calls of a modern-era client, and answer from the session what would be a request."""
     binding, declared = connection.binding, connection.declared
     assert binding is not None
     meta = {
@@ -139,7 +139,7 @@ def _stand_alone(connection: Connection, wire: "Wire", named: Mapping[str, str])
 
 
 async def _discover(connection: Connection, params: Any) -> Any:
-    """Return what the server said when the session began."""
+    """Return what the server sent when the session began."""
     assert connection.binding is not None
     method, requester = connection.binding.methods[names.SERVER_DISCOVER], connection.requester
     assert isinstance(method, RequestMethod)
@@ -153,14 +153,14 @@ async def _discover(connection: Connection, params: Any) -> Any:
 
 
 class _LogLevel:
-    """Tells a server of the legacy era which log messages are wanted, once for each change of it."""
+    """Tells a legacy-era server which log messages are wanted, once per change."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._said = ""
 
     def say(self, level: str) -> None:
-        """Tell the server, before the request that says so."""
+        """Notify the server, before the request that carries the level."""
         connection = self._connection
         spoken = connection.requester.spoken
         method = spoken.methods.get(names.LOGGING_SET_LEVEL) if spoken else None
@@ -175,4 +175,4 @@ class _LogLevel:
     def _take(self, answered: "asyncio.Future[Any]") -> None:
         if not answered.cancelled() and (error := answered.exception()) is not None:
             self._said = ""
-            self._connection.complain(logging.WARNING, "the server does not take a log level: %s", error)
+            self._connection.complain(logging.WARNING, "the server does not accept a log level: %s", error)

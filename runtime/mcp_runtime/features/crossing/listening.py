@@ -1,4 +1,4 @@
-"""Listening for changes at a server of the legacy era, whose session subscribes to resources."""
+"""Listening for changes at a legacy-era server, whose session subscribes to resources."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _NO_ID: Final = 0
 
 
 class _InSession(Subscription):
-    """The changes that a session is told of anyway, and of the resources that it subscribes to for this."""
+    """The changes that a session receives anyway, and those of resources that it subscribes to for this."""
 
     def __init__(self, streams: "_Sessions", areas: frozenset[str], ended: "asyncio.Future[Any]") -> None:
         super().__init__(streams.connection, _NO_ID, ended)
@@ -31,7 +31,7 @@ class _InSession(Subscription):
         self._streams = streams
 
     def wants(self, name: str, uri: object) -> bool:
-        """Whether a notification is about what was asked for."""
+        """Whether a notification belongs to the subscription."""
         if isinstance(uri, str):
             return any(covers(held, uri) for held in self.uris)
         return CHANGES[name] in self.areas
@@ -48,7 +48,7 @@ class _InSession(Subscription):
         self._stream.close()
 
     async def aclose(self) -> None:
-        """Listen no more, and unsubscribe from what nobody else listens for."""
+        """Stop listening, and unsubscribe from resources that nobody else listens for."""
         if self._ended.done():
             return
         self._ended.cancel()
@@ -58,7 +58,7 @@ class _InSession(Subscription):
 
 
 class _Sessions:
-    """What listens over one session."""
+    """The subscriptions over one session."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -70,7 +70,7 @@ class _Sessions:
             subscription.fail(ConnectionClosed(reason))
 
     def take(self, received: "Received") -> None:
-        """Take a notification, if it tells of a change that somebody listens for."""
+        """Pass a notification on to the subscriptions that want it."""
         message, requester = received.message, received.requester
         uri = (message.params or {}).get("uri")
         wanting = [one for one in self.open if message.method in CHANGES and one.wants(message.method, uri)]
@@ -84,12 +84,12 @@ class _Sessions:
                 given = requester.wire.incoming(method, "params", given, text, requester.reader)
             params = requester.reader.read(method.params, given, method.name)
         except RemoteProtocolError:
-            return  # whoever else takes it reports that
+            return  # the other caller reports that
         for subscription in wanting:
             subscription.take(method.name, params, len(text))
 
     async def subscribe(self, uri: str) -> bool:
-        """Subscribe to a resource; returns whether the server agrees."""
+        """Subscribe to a resource; return whether the server agreed."""
         try:
             await self._ask(names.RESOURCES_SUBSCRIBE, uri)
         except PeerError:
@@ -97,7 +97,7 @@ class _Sessions:
         return True
 
     async def unsubscribe(self, uri: str) -> None:
-        """Unsubscribe from a resource, unless somebody else listens for it."""
+        """Unsubscribe from a resource, unless another subscription needs it."""
         if not any(uri in subscription.uris for subscription in self.open):
             try:
                 await self._ask(names.RESOURCES_UNSUBSCRIBE, uri)
@@ -112,12 +112,12 @@ class _Sessions:
 
 
 async def listen_in_session(connection: Connection, areas: Sequence[str], resources: Sequence[str]) -> Subscription:
-    """Listen for changes; `agreed` says what the server declared, and which resources it let the session subscribe to.
+    """Listen for changes; `agreed` has what the server declared, and the resources it accepted.
 
     Args:
         connection: the connection.
-        areas: the lists to hear of.
-        resources: the URIs of resources to hear of.
+        areas: the lists to watch.
+        resources: the URIs of resources to watch.
     """
     streams: _Sessions | None = connection.tagged
     if streams is None:

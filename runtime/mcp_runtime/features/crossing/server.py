@@ -1,4 +1,4 @@
-"""A server that is written for one era, and clients of the other one."""
+"""A server written for one era, and clients of the other one."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -20,7 +20,7 @@ MAX_ROUNDS: Final = 16
 
 
 def begin_session(connection: Connection, wire: "Wire") -> None:
-    """Let a server of the modern era answer a session of the legacy era, which has begun."""
+    """Let a modern-era server answer a legacy-era session that has begun."""
     binding, requester = connection.binding, connection.requester
     assert binding is not None
     wire.meta = {
@@ -35,7 +35,7 @@ def begin_session(connection: Connection, wire: "Wire") -> None:
 
 
 def _asking(connection: Connection, method: RequestMethod[Any, Any], own: Handler) -> Handler:
-    """Return a handler that asks the client by requests what the server's own one asks by its result."""
+    """Return a handler that asks the client by requests what the server's own handler asks by its result."""
 
     async def handler(params: Any, ctx: Context[Any]) -> Any:
         for _ in range(MAX_ROUNDS):
@@ -55,7 +55,7 @@ async def _ask(connection: Connection, asked: Any) -> Any:
     assert connection.binding is not None
     method = connection.binding.methods.get(asked.method)
     if not isinstance(method, RequestMethod):
-        raise _broken(connection, str(asked.method), "no client answers that")
+        raise _broken(connection, str(asked.method), "clients do not answer this method")
     return await connection.request(method, asked.params, None)
 
 
@@ -64,7 +64,7 @@ def _broken(connection: Connection, method: str, reason: str) -> LocalProtocolEr
 
 
 def stand_alone(connection: Connection, listeners: Listeners) -> None:
-    """Let a server of the legacy era answer requests that stand alone, for whose requester the connection is set up."""
+    """Let a legacy-era server answer stateless requests, for whose requester the connection is set up."""
     answers = connection.requester.answers
     told = {names.NOTIFICATIONS_RESOURCES_UPDATED, *map(names.list_changed, names.AREAS)}
 
@@ -79,7 +79,7 @@ def stand_alone(connection: Connection, listeners: Listeners) -> None:
 
 
 class _Subscriber:
-    """Hands what is listened for to the handlers that a session would subscribe with."""
+    """Passes what is listened for to the handlers that a session would subscribe with."""
 
     def __init__(self, connection: Connection, answers: Answers) -> None:
         self._connection = connection
@@ -87,7 +87,7 @@ class _Subscriber:
         self._context: dict[str, Context[Any]] = {}
 
     async def subscribe(self, uri: str, ctx: Context[Any]) -> bool:
-        """Ask the handler of ``resources/subscribe``; a resource that it refuses is not listened for."""
+        """Call the handler of ``resources/subscribe``; a resource that it refuses is not watched."""
         if uri not in self._context:
             try:
                 await self._call(names.RESOURCES_SUBSCRIBE, uri, ctx)

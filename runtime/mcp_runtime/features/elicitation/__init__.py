@@ -1,1 +1,1 @@
-"""Elicitation: a server asks a person through the client, in a form or on a web page."""
+"""Elicitation: a server asks the user through the client, in a form or on a web page."""

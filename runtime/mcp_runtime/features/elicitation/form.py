@@ -1,6 +1,6 @@
-"""Elicitation in forms (client/elicitation, "Form Mode"): a server asks a person through the client.
+"""Elicitation in forms (client/elicitation, "Form Mode"): a server asks the user through the client.
 
-See `mcp_runtime.url_elicitation` for web pages, and `mcp_runtime.forms` for what fits a form.
+See `mcp_runtime.url_elicitation` for web pages, and `mcp_runtime.forms` for validating answers.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from mcp_runtime.remote import Stub
 
 
 class Action(StrEnum):
-    """What a person did: agreed, refused, or went away."""
+    """How a user responded: accepted, declined or cancelled."""
 
     ACCEPT = "accept"
     DECLINE = "decline"
@@ -28,7 +28,12 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormAnswer:
-    """What became of a form; `content` has the fields by name if it was accepted, else nothing."""
+    """The outcome of a form.
+
+    Args:
+        action: how the user responded.
+        content: the fields by name if the form was accepted, otherwise empty.
+    """
 
     action: Action
     content: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -37,24 +42,25 @@ class FormAnswer:
 async def ask_form(
     client: Stub, message: str, schema: BaseModel | Mapping[str, Any], *, options: CallOptions | None = None
 ) -> FormAnswer:
-    """Ask the person behind a client to fill in a form; raises as `Connection.request` does.
+    """Ask the user of a client to fill in a form; raises like `Connection.request` as well.
 
-    Never ask for secrets in a form: the client sees them, and the model may. Send people to a web page for that.
+    Never ask for secrets in a form: the client sees them, and so may the model. Use a web page for that
+    (`mcp_runtime.url_elicitation`).
 
     Args:
         client: the client (``ctx.client``), of 2025-06-18 or later.
-        message: tells what is wanted, and what for.
-        schema: the fields: the revision's ``requestedSchema``, or the same by wire names.
-        options: limits; people take their time.
+        message: tells the user what is needed, and why.
+        schema: the fields: the revision's ``requestedSchema``, or a mapping keyed by wire names.
+        options: timeouts; allow for the time that people need.
 
     Raises:
-        RemoteProtocolError: the person agreed, but what came does not fit the schema.
-        MissingCapability: the client has no forms.
-        UnusableSchema: the schema is not one that answers can be checked against.
-        ModuleNotFoundError: the library that validates is not installed (``mcp-bindgen[validation]``).
+        RemoteProtocolError: the user accepted, but the answer does not match the schema.
+        MissingCapability: the client does not support forms.
+        UnusableSchema: answers cannot be checked against the schema.
+        ModuleNotFoundError: the validation library is not installed (``mcp-bindgen[validation]``).
     """
     spelled: Mapping[str, Any] = schema.model_dump(mode="json") if isinstance(schema, BaseModel) else schema
-    form = Form(spelled, is_trusted=True)  # before a person is asked in vain
+    form = Form(spelled, is_trusted=True)  # before the user is asked for nothing
     result = await create(client, {"message": message, "requestedSchema": spelled}, options)
     action = Action(result.action)
     if action is not Action.ACCEPT:
@@ -72,7 +78,7 @@ async def ask_form(
 
 
 async def create(client: Stub, params: Mapping[str, Any], options: CallOptions | None) -> Any:
-    """Send ``elicitation/create`` with params by wire names; returns its result."""
+    """Send ``elicitation/create`` with params keyed by wire names; return its result."""
     method = cast("RequestMethod[Any, Any]", client.__binding__.methods[ELICITATION_CREATE])
     assert method.params is not None
     return await client.__caller__.request(method, method.params.build(params), options)

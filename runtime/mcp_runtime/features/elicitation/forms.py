@@ -1,7 +1,7 @@
-"""What a person filled in, against the schema of the form (client/elicitation, "Requested Schema").
+"""Validates the answer to a form against its schema (client/elicitation, "Requested Schema").
 
-The schemas are a small part of JSON Schema: a flat object of texts, numbers, booleans and choices. Each field is
-checked as the arguments of tools are; formats, which JSON Schema only notes, are asserted here.
+The schemas are a small subset of JSON Schema: a flat object of strings, numbers, booleans and choices. Each field is
+checked like the arguments of tools; formats, which are annotations in JSON Schema, are enforced here.
 """
 
 import re
@@ -16,19 +16,19 @@ from mcp_runtime.protocol.places import spell_pointer
 from mcp_runtime.protocol.text import clipped
 
 MAX_PROBLEMS: Final = 20
-"""How many problems are told of a form."""
+"""How many problems are reported for a form."""
 
 
 class Form:
-    """The schema of a form, compiled.
+    """The compiled schema of a form.
 
     Args:
-        schema: the ``requestedSchema``, by wire names.
-        is_trusted: whether it is one's own; that of a stranger must not be able to freeze the program.
+        schema: the ``requestedSchema``, keyed by wire names.
+        is_trusted: whether the schema is your own; a schema from a peer must not be able to freeze the program.
 
     Raises:
         UnusableSchema: the schema of a field cannot be used.
-        ModuleNotFoundError: the library that validates is not installed.
+        ModuleNotFoundError: the validation library is not installed.
     """
 
     def __init__(self, schema: Mapping[str, Any], *, is_trusted: bool) -> None:
@@ -39,12 +39,15 @@ class Form:
         self._checks = {name: Check(_plain(field), is_trusted=is_trusted) for name, field in fields.items()}
 
     def problems(self, content: Mapping[str, Any]) -> list[str]:
-        """Return what is wrong with the content of the form, as ``/field: what``; an empty list if nothing is.
+        """Return the problems of the form's content, as ``/field: reason``; empty if it is valid.
 
-        Fields that the schema does not name are none of its business, as in JSON Schema.
+        As in JSON Schema, fields that the schema does not declare are ignored.
+
+        Args:
+            content: the fields by name.
 
         Raises:
-            UnusableSchema: the schema leads nowhere, or costs too much.
+            UnusableSchema: a reference in the schema cannot be resolved, or the schema is too expensive to evaluate.
         """
         found = [f"{_pointer(name)}: is required" for name in self._required if name not in content]
         for name, check in self._checks.items():
@@ -54,19 +57,19 @@ class Form:
             if mismatch is not None:
                 found.append(f"{_pointer(name)}{mismatch.pointer}: {mismatch.reason}")
             elif format_ in _FORMATS and isinstance(content[name], str) and not _FORMATS[format_](content[name]):
-                found.append(f"{_pointer(name)}: is not written as {format_}")
+                found.append(f"{_pointer(name)}: is not a valid {format_}")
         return found[:MAX_PROBLEMS]
 
 
 def problems(schema: Mapping[str, Any], content: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the content of a form that a peer asks for; see `Form.problems`.
+    """Return the problems of the content of a form that a peer sent; see `Form.problems`.
 
     Args:
-        schema: the ``requestedSchema``, by wire names; what cannot be used of it is a problem as well.
+        schema: the ``requestedSchema``, keyed by wire names; if it cannot be used, that is reported as a problem.
         content: the fields by name.
 
     Raises:
-        ModuleNotFoundError: the library that validates is not installed.
+        ModuleNotFoundError: the validation library is not installed.
     """
     try:
         return Form(schema, is_trusted=False).problems(content)
@@ -75,13 +78,21 @@ def problems(schema: Mapping[str, Any], content: Mapping[str, Any]) -> list[str]
 
 
 def defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that the fields of a form should start with, as far as its schema has them."""
+    """Return the initial values of the fields of a form, as far as its schema has defaults.
+
+    Args:
+        schema: the ``requestedSchema``, keyed by wire names.
+    """
     fields = {name: _object(field) for name, field in _object(schema.get("properties")).items()}
     return {name: field["default"] for name, field in fields.items() if field.get("default") is not None}
 
 
 def choices(field: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values that a field lets choose from, each with its label; empty if it is no choice."""
+    """Return the values that a field allows, each with its label; empty if it is not a choice.
+
+    Args:
+        field: the schema of the field, keyed by wire names.
+    """
     items = _object(field.get("items"))
     for titled in (field.get("oneOf"), items.get("anyOf")):
         if is_array(titled):
@@ -95,7 +106,7 @@ def choices(field: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _plain(field: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of a field with its choices as plain values, so that what is none of them is told simply."""
+    """Return the schema of a field with its choices as plain values, for simpler error messages."""
     items, values = _object(field.get("items")), list(choices(field))
     if is_array(field.get("oneOf")):
         return {**{name: value for name, value in field.items() if name != "oneOf"}, "enum": values}
@@ -126,7 +137,7 @@ def _is_date(text: str) -> bool:
 
 def _is_date_time(text: str) -> bool:
     shape = r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
-    # Python takes six digits of a second, RFC 3339 any number of them.
+    # Python reads six digits of a second, RFC 3339 allows any number.
     return re.fullmatch(shape, text) is not None and _is_iso(
         datetime.fromisoformat, re.sub(r"(\.\d{1,6})\d*", r"\1", text.upper())
     )
@@ -146,7 +157,7 @@ _FORMATS: Final[Mapping[str, Callable[[str], bool]]] = {
     "date": _is_date,
     "date-time": _is_date_time,
 }
-"""The formats that a form can ask for; others are ignored, as JSON Schema wants it."""
+"""The formats that a form may require; others are ignored, as JSON Schema specifies."""
 
 
 def _object(value: object) -> Mapping[str, Any]:

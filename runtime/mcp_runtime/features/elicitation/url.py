@@ -1,4 +1,4 @@
-"""Elicitation by URL (2025-11-25, client/elicitation, "URL Mode"): a server sends a person to a web page."""
+"""Elicitation by URL (2025-11-25, client/elicitation, "URL Mode"): a server asks the user to open a web page."""
 
 import asyncio
 import secrets
@@ -24,12 +24,12 @@ MAX_REQUIRED: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlElicitation:
-    """A web page that a person shall visit.
+    """A web page for a user to visit.
 
     Attributes:
-        id: names the elicitation.
-        url: where the page is.
-        message: what the visit is good for.
+        id: the id of the elicitation.
+        url: the address of the page.
+        message: the purpose of the visit.
     """
 
     id: str
@@ -37,25 +37,25 @@ class UrlElicitation:
     message: str
 
     def wire(self) -> dict[str, Any]:
-        """Return it by wire names, as params and errors spell it."""
+        """Return the elicitation keyed by wire names, as in params and errors."""
         return {"mode": "url", "elicitationId": self.id, "url": self.url, "message": self.message}
 
 
 class UrlElicitations:
-    """The web pages that a server has sent people to and that are not done with yet.
+    """The web pages that a server has asked users to visit, and that are not finished yet.
 
-    Each belongs to the client that it was made for, which alone is told when it is done, and ends with its
-    connection. In the modern era a client knows no ids, and is told of nothing: the handler goes on once the person has
-    agreed, and looks itself whether the visit is done.
+    Each belongs to the client that it was created for, which alone is notified when it is complete, and ends with the
+    connection. In the modern era clients have no ids and are not notified: the handler continues once the user has
+    agreed, and checks by itself whether the visit is complete.
 
-    Who opens the page has to be found out by the page: the URL proves nothing.
+    The page must verify who opens it: the URL proves nothing.
 
     Args:
-        limit: how many are remembered, the oldest are forgotten first.
+        limit: how many elicitations are remembered; the oldest are dropped first.
     """
 
     def __init__(self, *, limit: int = 10_000) -> None:
-        self._open: OrderedDict[str, tuple[Connection, bool]] = OrderedDict()  # and whether its client is told
+        self._open: OrderedDict[str, tuple[Connection, bool]] = OrderedDict()  # and whether its client is notified
         self._watched: set[Connection] = set()
         self._limit = limit
 
@@ -63,25 +63,25 @@ class UrlElicitations:
         return len(self._open)
 
     def begin(self, client: Stub, *, message: str, url: str, elicitation_id: str | None = None) -> UrlElicitation:
-        """Make an elicitation for a client, to be sent by `ask` or with `required`.
+        """Create an elicitation for a client, to be sent by `ask` or with `required`.
 
         Args:
             client: the client (``ctx.client``), of 2025-11-25 or later.
-            message: tells what the visit is good for.
-            url: where the page is: https, except in development; with nothing secret in it. ``{id}`` in it becomes
+            message: tells the user what the visit is for.
+            url: the address of the page: https, except in development; without secrets. ``{id}`` in it is replaced by
                 the id of the elicitation.
-            elicitation_id: an id of the server's own; by default a random one.
+            elicitation_id: a custom id; by default a random one.
 
         Raises:
-            ValueError: the URL is none of a web page, or the id is taken.
-            MissingCapability: the client sends nobody to web pages.
+            ValueError: the URL is not that of a web page, or the id is already in use.
+            MissingCapability: the client does not support URL elicitation.
         """
         connection = client.connection
         if not connection.current.is_open(URL_MODE, connection.side):
             raise MissingCapability(URL_MODE, "a web page")
         id_ = elicitation_id or secrets.token_urlsafe(16)
         if id_ in self._open:
-            raise ValueError("this id is that of another elicitation")
+            raise ValueError("this id belongs to another elicitation")
         made = UrlElicitation(id=id_, url=url.replace("{id}", id_), message=message)
         look_at_url(made.url)
         if connection not in self._watched:
@@ -93,14 +93,19 @@ class UrlElicitations:
         return made
 
     async def ask(self, client: Stub, elicitation: UrlElicitation, *, options: CallOptions | None = None) -> Action:
-        """Ask a person to visit the page; that one agreed does not mean that it is done.
+        """Ask the user to visit the page, and return the response; accepting does not mean that the visit is complete.
+
+        Args:
+            client: the client that the elicitation was created for.
+            elicitation: the elicitation, from `begin`.
+            options: timeouts; allow for the time that people need.
 
         Raises:
-            ValueError: the elicitation was made for another client, or is done already.
-            PeerError: the client answered with an error; what else is raised is as for `Connection.request`.
+            ValueError: the elicitation was created for another client, or is complete already.
+            PeerError: the client answered with an error. Other errors are those of `Connection.request`.
         """
         if self._open.get(elicitation.id, (None,))[0] is not client.connection:
-            raise ValueError("this elicitation was not made for this client, or is over")
+            raise ValueError("this elicitation was not created for this client, or is complete")
         spelled = elicitation.wire()
         if _is_modern(client):
             del spelled["elicitationId"]
@@ -116,21 +121,29 @@ class UrlElicitations:
 
     @staticmethod
     def required(client: Stub, *elicitations: UrlElicitation) -> PeerError:
-        """Return the error for a request that has to wait for these: raise it from the handler.
+        """Return the error for a request that has to wait for these visits; raise it from the handler.
+
+        Args:
+            client: the client (``ctx.client``).
+            elicitations: what the user has to visit.
 
         Raises:
-            ValueError: there is none, or there are too many, or the client is of the modern era, which has no such
-                error: `ask` within the request.
+            ValueError: there is none or too many, or the client is of the modern era, which has no such error: use
+                `ask` within the request.
         """
         if _is_modern(client):
-            raise ValueError(f"{client.__binding__.revision} has no such error: ask within the request")
+            raise ValueError(f"{client.__binding__.revision} has no such error: use ask() within the request")
         if not 0 < len(elicitations) <= MAX_REQUIRED:
-            raise ValueError(f"such an error names 1 to {MAX_REQUIRED} elicitations")
+            raise ValueError(f"the error takes 1 to {MAX_REQUIRED} elicitations")
         data = {"elicitations": [each.wire() for each in elicitations]}
         return client.__binding__.error(URL_REQUIRED, "this request needs a visit to a web page first", data)
 
     async def complete(self, elicitation_id: str) -> bool:
-        """Tell the client that an elicitation was made for that it is done; returns whether there was such a client."""
+        """Notify the client that an elicitation is complete; return whether its client is still known.
+
+        Args:
+            elicitation_id: the id of the elicitation.
+        """
         connection, is_told = self._open.pop(elicitation_id, (None, False))
         method = connection.requester.method(NOTIFICATIONS_ELICITATION_COMPLETE) if connection is not None else None
         if not is_told or connection is None or not isinstance(method, NotificationMethod) or method.params is None:
@@ -152,14 +165,17 @@ def _is_modern(client: Stub) -> bool:
 
 
 def required_elicitations(error: PeerError) -> tuple[UrlElicitation, ...]:
-    """Return the web pages that have to be visited before a request that ended with -32042 can be sent again.
+    """Return the web pages that must be visited before a request that failed with -32042 can be repeated.
+
+    Args:
+        error: the error of the request.
 
     Raises:
-        ValueError: it is another error.
-        RemoteProtocolError: it does not say which pages, or says it wrongly.
+        ValueError: it is a different error.
+        RemoteProtocolError: it does not list the pages correctly.
     """
     if error.code != URL_REQUIRED:
-        raise ValueError(f"the error {error.code} requires no visit to a web page")
+        raise ValueError(f"error {error.code} does not require a visit to a web page")
     listed: object = error.data.get("elicitations") if is_object(error.data) else None
     if not is_array(listed) or not 0 < len(listed) <= MAX_REQUIRED:
         raise _wrong("/elicitations", f"a list of 1 to {MAX_REQUIRED} elicitations is missing")
@@ -180,25 +196,33 @@ def required_elicitations(error: PeerError) -> tuple[UrlElicitation, ...]:
 
 
 def _wrong(pointer: str, reason: str) -> RemoteProtocolError:
-    # An error does not know in which revision it came.
+    # An error does not record the revision it came in.
     return RemoteProtocolError(revision="MCP", method=None, pointer=f"/error/data{pointer}", reason=reason)
 
 
 class Visits:
-    """The web pages that a client has sent its person to; the server says when one is done, or never does.
+    """The web pages that a client has sent its user to; the server may report when a visit is complete.
 
-    A handler for ``notifications/elicitation/complete`` calls `complete`.
+    Call `complete` from a handler for ``notifications/elicitation/complete``.
     """
 
     def __init__(self) -> None:
         self._open: dict[str, asyncio.Event] = {}
 
     def begin(self, elicitation_id: str) -> None:
-        """Expect to be told that a visit is done."""
+        """Expect a notification that a visit is complete.
+
+        Args:
+            elicitation_id: the id of the elicitation.
+        """
         self._open.setdefault(elicitation_id, asyncio.Event())
 
     def complete(self, elicitation_id: str) -> bool:
-        """Take note that a visit is done; returns False, and does nothing else, for one that is unknown or over."""
+        """Mark a visit as complete; return False for one that is unknown or already complete.
+
+        Args:
+            elicitation_id: the id of the elicitation.
+        """
         visit = self._open.get(elicitation_id)
         if visit is None or visit.is_set():
             return False
@@ -206,12 +230,16 @@ class Visits:
         return True
 
     async def wait(self, elicitation_id: str, timeout: float | None) -> bool:
-        """Wait until a visit that was begun is done, for so many seconds at most; returns whether it is.
+        """Wait until a visit is complete; return whether it is.
 
-        Then it is forgotten; offer a person to go on by hand if it is not done, since servers need not tell.
+        After that it is forgotten. Offer users a way to continue manually, since servers need not report completion.
+
+        Args:
+            elicitation_id: the id of the elicitation.
+            timeout: seconds to wait; None to wait indefinitely.
 
         Raises:
-            KeyError: it was not begun.
+            KeyError: `begin` was not called for it.
         """
         visit = self._open[elicitation_id]
         try:

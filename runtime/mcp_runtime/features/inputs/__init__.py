@@ -1,1 +1,1 @@
-"""Input in the middle of a request (2026-07-28, basic/patterns/mrtr): results that ask, and requests that answer."""
+"""Input during a request (2026-07-28, basic/patterns/mrtr): results with questions, and retries with answers."""

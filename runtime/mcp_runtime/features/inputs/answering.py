@@ -1,4 +1,4 @@
-"""The client's side of input in the middle of a request: its handlers answer, and the request is sent once more."""
+"""The client's side of input during a request: its handlers answer, and the request is sent again."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from mcp_runtime.protocol.text import clipped
 
 @dataclass(frozen=True, slots=True)
 class InputAnswers:
-    """Answers what a server of the modern era asks inside its results, with the handlers of the client.
+    """Answers what a modern-era server asks in its results, using the client's handlers.
 
     Attributes:
         rounds: how often a server may ask for input before it answers a call.
@@ -28,7 +28,7 @@ class InputAnswers:
     rounds: int
 
     def install(self, connection: Connection) -> None:
-        """Go on from results that ask for input."""
+        """Continue after results that ask for input."""
         assert connection.requester.spoken is not None
         for method in connection.requester.spoken.methods.values():
             if isinstance(method, RequestMethod) and method.multi_round_trip:
@@ -42,20 +42,20 @@ class InputAnswers:
             raise _broken(connection, call.method, "", f"the server asked for input {call.rounds + 1} times")
         requests: dict[str, Any] = asked.input_requests or {}
         if not requests and asked.request_state is None:
-            raise _broken(connection, call.method, "", "the result asks for nothing, and has no requestState")
+            raise _broken(connection, call.method, "", "the result has neither inputRequests nor requestState")
         answers = await _all(connection, call.method, requests)
         assert call.params is not None
         result = await call.again(_retried(call.params, answers, asked.request_state))
-        # What depends on input may not be kept, whatever the server says (server/utilities/caching).
+        # A result that depends on input must not be cached, whatever the server says (server/utilities/caching).
         return result.model_copy(update={"ttl_ms": 0}) if call.method.cacheable else result
 
 
 async def _all(connection: Connection, method: AnyMethod, requests: dict[str, Any]) -> dict[str, Any]:
-    """Return the answers to questions, which are answered at the same time.
+    """Return the answers to questions, which are answered concurrently.
 
     Raises:
-        RemoteProtocolError: one asks for something that this client did not declare.
-        Exception: what the handler of one raises; the others are cancelled.
+        RemoteProtocolError: a question needs something that this client did not declare.
+        Exception: whatever a handler raises; the others are cancelled.
     """
     for key, request in requests.items():
         _check_declared(connection, method, key, request)
@@ -82,7 +82,7 @@ async def _one(connection: Connection, request: Any) -> Any:
 
 
 def _retried(params: Any, answers: dict[str, Any], state: str | None) -> Any:
-    """Return the params of a call with answers and the state; a client of the legacy era has no fields for them."""
+    """Return the params of a call with answers and state; a legacy-era client has no fields for them."""
     more: dict[str, Any] = {"inputResponses": answers or None, "requestState": state}
     model: type[BaseModel] = params.__class__
     fields = {field.alias or name: name for name, field in model.model_fields.items()}
@@ -96,7 +96,7 @@ def _check_declared(connection: Connection, method: AnyMethod, key: str, request
     asked = spoken.methods.get(request.method) if spoken else None
     pointer = f"/inputRequests/{clipped(key, 64)}"
     if asked is None or connection.handler(asked.name) is None:
-        raise _broken(connection, method, pointer, f"{request.method} is not answered here, and was not declared")
+        raise _broken(connection, method, pointer, f"{request.method} is not supported by this client")
     given: dict[str, Any] = request.params.model_dump(mode="json") if request.params is not None else {}
     paths = [asked.capability, *(path for name, path in asked.gated.items() if given.get(name) is not None)]
     for path in filter(None, paths):

@@ -1,4 +1,4 @@
-"""What a handler asks its client before it goes on, as a result carries it."""
+"""Questions that a handler asks its client in the middle of a request, as a result carries them."""
 
 import asyncio
 import json
@@ -20,11 +20,11 @@ class Question:
     """One question, until it is answered.
 
     Attributes:
-        method: the method of what is asked.
+        method: the method of the question.
         type: the type of the answer.
-        request: what is asked, as JSON.
-        digest: what tells it apart from other questions: hexadecimal digits.
-        answered: gets the answer.
+        request: the question as JSON.
+        digest: identifies the question by its content: hexadecimal digits.
+        answered: receives the answer.
     """
 
     __slots__ = ("answered", "digest", "method", "request", "type")
@@ -44,12 +44,12 @@ class Question:
 
 
 def input_required(questions: Mapping[str, Question], state: str, stamp: bytes) -> bytes:
-    """Return the result that asks them, as JSON.
+    """Return the result that asks the questions, as JSON.
 
     Args:
-        questions: the questions, by keys of this side's.
+        questions: the questions, by their keys.
         state: what the client sends back with its answers.
-        stamp: how every result begins.
+        stamp: the beginning of every result.
     """
     asked = b",".join(b"%b:%b" % (to_json(key), question.request) for key, question in questions.items())
     head = stamp or b"{"
@@ -61,12 +61,12 @@ def read_answers(
     params: Mapping[str, Any],
     requester: Requester,
 ) -> dict[str, Any]:
-    """Return the answers that params have, each of the type of its question; what was not asked is ignored.
+    """Return the answers in params, each of the type of its question; answers to other questions are ignored.
 
     Args:
         questions: the method of each question and the type of its answer, by its key.
         params: the params of the request, by wire names.
-        requester: who sent it.
+        requester: the sender.
 
     Raises:
         PeerError: an answer is not valid.
@@ -78,7 +78,7 @@ def read_answers(
             continue
         try:
             if not is_object(given[key]):
-                raise PeerError(INVALID_PARAMS, "an answer is an object", {"pointer": f"/inputResponses/{key}"})
+                raise PeerError(INVALID_PARAMS, "an answer must be an object", {"pointer": f"/inputResponses/{key}"})
             answer, wire = given[key], requester.wire
             if wire is not None:
                 answer = wire.incoming(method, "result", answer, to_json(answer), requester.reader)
@@ -90,12 +90,12 @@ def read_answers(
 
 
 def digest_of(params: Mapping[str, Any]) -> bytes:
-    """Return what tells the params of a call apart from others; a retry has the same as the request before it."""
+    """Return what identifies the params of a call; a retry has the same as the request before it."""
     call = {name: value for name, value in params.items() if name not in _NOT_OF_THE_CALL}
     return blake2b(json.dumps(call, sort_keys=True).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def unknown_state() -> PeerError:
-    """Return the error for a state that nothing goes on from; it does not say why, which only an attacker could use."""
-    reason = "nothing waits for this requestState: it expired, was used, or is that of another request; start anew"
+    """Return the error for an invalid state; it gives no reason, since only an attacker could use it."""
+    reason = "no request waits for this requestState: it expired, was used, or belongs to another request; start again"
     return PeerError(INVALID_PARAMS, reason, {"pointer": "/requestState"})

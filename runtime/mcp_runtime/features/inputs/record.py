@@ -1,4 +1,4 @@
-"""What was asked, answered and done in a call so far, as it travels with the client."""
+"""What was asked, answered and done in a call so far. It travels with the client."""
 
 import json
 import secrets
@@ -13,8 +13,8 @@ class Asked:
 
     Attributes:
         method: the method of the question.
-        digest: what tells its text apart from that of others.
-        answer: what the client answered, as it came; None until it has.
+        digest: identifies the question by its content.
+        answer: the client's answer as received; None until it has arrived.
     """
 
     method: str
@@ -23,7 +23,7 @@ class Asked:
 
     @property
     def is_open(self) -> bool:
-        """Whether the client has not answered it."""
+        """Whether the client has not answered it yet."""
         return self.answer is None
 
 
@@ -32,11 +32,11 @@ class Record:
     """What was asked, answered and done in a call so far.
 
     Attributes:
-        call: tells the call apart from all others; never shown to anybody.
+        call: identifies the call; never revealed to anyone.
         rounds: how often the client was asked.
         until: when the client must have come back, as Unix time in seconds.
-        questions: what it was asked, by the keys of the questions; those that were answered in the order of that.
-        results: what recorded work returned, by its name and how often that name had come before.
+        questions: the questions by their keys; answered ones in the order in which they were answered.
+        results: the results of recorded work, by its name and how often that name had occurred before.
     """
 
     call: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -46,24 +46,24 @@ class Record:
     results: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def answered(self, key: str, answer: dict[str, Any]) -> None:
-        """Note an answer."""
+        """Record an answer."""
         asked = self.questions.pop(key)
         asked.answer = answer
         self.questions[key] = asked
 
     def idempotency_key(self, name: str) -> str:
-        """Return what a piece of recorded work is known by elsewhere, the same in each repetition."""
+        """Return the key that identifies a piece of recorded work to other systems, the same in each repetition."""
         key = name.encode("utf-8", "surrogatepass")
         return blake2b(key, key=bytes.fromhex(self.call), digest_size=16).hexdigest()
 
     def encode(self) -> bytes:
-        """Write it as JSON."""
+        """Encode the record as JSON."""
         questions = {key: [asked.method, asked.digest, asked.answer] for key, asked in self.questions.items()}
         value = [self.call, self.rounds, self.until, questions, self.results]
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     @classmethod
     def decode(cls, data: bytes) -> "Record":
-        """Read what `encode` wrote."""
+        """Decode what `encode` wrote."""
         call, rounds, until, questions, results = json.loads(data.decode("utf-8", "surrogatepass"))
         return cls(call, rounds, until, {key: Asked(*asked) for key, asked in questions.items()}, results)

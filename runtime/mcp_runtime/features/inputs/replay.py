@@ -1,4 +1,4 @@
-"""One run of a handler that begins anew with each request of its client, and gets what is recorded from before."""
+"""One run of a handler that is replayed for each request of its client, with the recorded answers and results."""
 
 import asyncio
 from collections import Counter
@@ -16,10 +16,10 @@ from mcp_runtime.features.inputs.record import Asked, Record
 from mcp_runtime.method import RequestMethod, WireType
 
 PATIENCE: Final = 1.0
-"""Seconds in which a handler asks again what was answered, after it asks something that was not."""
+"""Seconds within which a handler must ask again what was answered, after it asks something new."""
 
 _RECORDING: Final[ContextVar[str]] = ContextVar("mcp_recording", default="")
-"""The name of the recorded work that is being done."""
+"""The name of the recorded work that is running."""
 
 
 class Run:
@@ -30,10 +30,10 @@ class Run:
         record: what was asked, answered and done before; results of recorded work are added to it.
 
     Attributes:
-        record: see above.
-        open: what the client is to be asked, by the keys of the questions.
-        stopped: is done when the handler cannot go on: it has asked what is not answered yet, or diverged. Its result
-            is why it diverged, empty if it did not.
+        record: the same record.
+        open: the questions to ask the client, by their keys.
+        stopped: done when the handler cannot continue, because it waits for an answer or diverged. Its result is the
+            reason why it diverged, empty if it did not.
     """
 
     def __init__(self, work: Work, record: Record) -> None:
@@ -51,18 +51,18 @@ class Run:
     async def ask(
         self, method: RequestMethod[Any, Any], type_: WireType[Any], params: bytes | None, key: str | None
     ) -> Any:
-        """Return the recorded answer to a question; without one, it is asked, and the handler never goes on.
+        """Return the recorded answer to a question; if there is none, ask it, and never return.
 
         Raises:
             LocalProtocolError: the key was used for another question, or recorded work asks.
-            RemoteProtocolError: the answer is of another type.
+            RemoteProtocolError: the answer has the wrong type.
         """
         if name := _RECORDING.get():
             raise self._misused(method, f"recorded({name!r}) cannot ask the client; ask before it, or after it")
         question = Question(method, type_, params, self._never())
         key = self._key(question) if key is None else key
         if key in self._keys:
-            raise self._misused(method, f"the key {key!r} is that of another question of this call")
+            raise self._misused(method, f"the key {key!r} belongs to another question of this call")
         self._keys.add(key)
         known = self.record.questions.get(key)
         if known is not None and known.digest != question.digest:
@@ -78,17 +78,17 @@ class Run:
             self.open.pop(key, None)
 
     async def recorded(self, name: str, effect: Effect) -> Any:
-        """Return the recorded result of a piece of work; without one, do it now.
+        """Return the recorded result of a piece of work; if there is none, do the work now.
 
         Raises:
-            TypeError: what it returned is not JSON.
+            TypeError: its result is not JSON.
         """
         self._times[name] += 1
         place = f"{self._times[name]}:{name}"
         if place in self.record.results:
             return self.record.results[place]
         if self.stopped.done():
-            await self._never()  # It would be cancelled in the middle.
+            await self._never()  # It would be cancelled halfway.
         self._working += 1
         token = _RECORDING.set(name)
         try:
@@ -100,13 +100,13 @@ class Run:
         return result
 
     def asked(self) -> "dict[str, Question]":
-        """Return what the client is asked now, and note it in the record."""
+        """Return what the client is asked now, and add it to the record."""
         for key, question in self.open.items():
             self.record.questions[key] = Asked(question.method.name, question.digest)
         return dict(self.open)
 
     def end(self) -> None:
-        """Cancel what still waits, be it in a task that the handler has left behind."""
+        """Cancel whatever still waits, including tasks that the handler left behind."""
         for waiting in self._waiting:
             waiting.cancel()
         if self._patience is not None:
@@ -120,10 +120,10 @@ class Run:
         return requester.reader.read(type_, answer, method.name)
 
     def _key(self, question: Question) -> str:
-        """Return the key of a question that was given none: which of those with the same text it is.
+        """Return the key of a question that was given none: its number among those with the same text.
 
-        The first to ask a text gets the first answer to it, whatever key that had, and so on: branches that run at the
-        same time may ask it in another order than before. No other question counts, for the same reason.
+        The first to ask a text gets the first answer to it, whatever key that had, and so on: concurrent branches may
+        ask it in a different order than before. No other question counts, for the same reason.
         """
         area, digest = question.method.name.partition("/")[0], question.digest
         self._times[digest] += 1
@@ -136,17 +136,17 @@ class Run:
         return next(islice((key for key in numbered if key not in answered), left - 1, None))
 
     def _stop_soon(self) -> None:
-        """Stop after this turn of the event loop, so that questions of the same turn leave together."""
+        """Stop after this turn of the event loop, so that questions of the same turn are sent together."""
         self._loop.call_soon(self._stop)
 
     def _stop(self) -> None:
-        # Work that has begun is waited for, or it would be done once more.
+        # Wait for work that has begun, or it would be repeated.
         if not self.open or self._working or self.stopped.done():
             return
         if not self._unasked():
             self.stopped.set_result("")
         elif self._patience is None:
-            # A branch that runs beside this one may just not have come so far.
+            # A concurrent branch may just not have come so far.
             self._patience = self._loop.call_later(PATIENCE, self._give_up)
 
     def _give_up(self) -> None:
@@ -157,7 +157,7 @@ class Run:
             self.stopped.set_result(f"it no longer asks {unasked[0]!r}, but something else")
 
     def _unasked(self) -> list[str]:
-        """Return what was answered before, and is not asked in this run so far."""
+        """Return the questions that were answered before and have not been asked in this run."""
         return [key for key, asked in self.record.questions.items() if not asked.is_open and key not in self._keys]
 
     async def _diverge(self, reason: str) -> None:
@@ -166,7 +166,7 @@ class Run:
         await self._never()
 
     def _never(self) -> "asyncio.Future[Any]":
-        """Return what whoever asks waits for until the run ends."""
+        """Return a future on which a question waits until the run ends."""
         self._waiting.append(waiting := self._loop.create_future())
         return waiting
 

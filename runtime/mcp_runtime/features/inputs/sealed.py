@@ -1,7 +1,7 @@
-"""Handlers that begin anew when their client comes back, in whatever process: what they know travels with the client.
+"""Handlers that are replayed when their client comes back, in any process: their state travels with the client.
 
-The handler of each method that may ask for input runs in a task of its own. When it asks what is not answered yet, the
-request is answered with the question and the sealed record, and the task is cancelled.
+The handler of each method that may ask for input runs in its own task. When it asks something new, the request is
+answered with the question and the sealed record, and the task is cancelled.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class SealedInputs:
 
     Args:
         connection: the connection.
-        name: how the server names itself: servers that share keys do not take each other's states.
+        name: the server's name: servers that share keys do not accept each other's states.
         settings: the keys and limits.
     """
 
@@ -50,7 +50,7 @@ class SealedInputs:
         self._runs: dict[Work, Run] = {}
 
     def install(self) -> None:
-        """Let the handlers that a connection has by now begin anew with what is recorded."""
+        """Make the handlers registered so far replay what is recorded."""
         answers = self._connection.requester.answers
         answers.ask_inside, answers.go_on, answers.record = self.ask, self.go_on, self.record
         for method, handler in tuple(answers.handlers.values()):
@@ -65,7 +65,7 @@ class SealedInputs:
         params: bytes | None,
         options: CallOptions | None,
     ) -> Any:
-        """Ask the client, or return what it answered; see `connection.answers`."""
+        """Ask the client, or return its recorded answer; see `connection.answers`."""
         run = self._runs.get(work)
         if run is None:
             reason = f"the handler of {work.method.name} has ended, or was added after the connection began"
@@ -73,16 +73,16 @@ class SealedInputs:
         return await run.ask(method, type_, params, options.key if options is not None else None)
 
     def go_on(self, received: Received, state: Any) -> bool:
-        """Check a state and the answers that came with it; the handler begins anew. See `connection.answers`.
+        """Check a state and its answers; the handler is then replayed. See `connection.answers`.
 
         Raises:
-            PeerError: the state is not one of this call or expired, or an answer is not valid.
+            PeerError: the state belongs to another call or has expired, or an answer is not valid.
         """
         requester, params = received.requester, received.message.params or {}
         record = self._opened(state, received.message.method, params, requester)
         waiting = {key: _type_of(asked.method, requester) for key, asked in record.questions.items() if asked.is_open}
         given: Any = params.get("inputResponses")
-        # What was not asked is ignored, so that it need not be valid.
+        # Answers to other questions are ignored, so they need not be valid.
         params["inputResponses"] = {key: given[key] for key in read_answers(waiting, params, requester)}
         return False
 
@@ -108,10 +108,10 @@ class SealedInputs:
         return replay
 
     async def _recorded(self, exchange: Exchange) -> Record:
-        """Return what is recorded of the call, with the answers that `go_on` let pass.
+        """Return the record of the call, with the answers that `go_on` accepted.
 
         Raises:
-            PeerError: the state was used, or nobody can say whether it was.
+            PeerError: the state was used before, or whether it was cannot be determined.
         """
         params, spent = exchange.raw_params, self._settings.spent
         state: Any = params.get("requestState")
@@ -143,10 +143,10 @@ class SealedInputs:
     def _opened(self, state: Any, method: str, params: Mapping[str, Any], requester: Requester) -> Record:
         try:
             if not isinstance(state, str) or len(state) > self._settings.max_bytes:
-                raise Unsealable("it is not a sealed state")
+                raise Unsealable("not a sealed state")
             record = Record.decode(self._seal.open(state, self._bound(method, params, requester)))
         except Unsealable as error:
-            self._connection.complain(logging.WARNING, "the requestState of %s is refused: %s", method, error)
+            self._connection.complain(logging.WARNING, "the requestState of %s was refused: %s", method, error)
             raise unknown_state() from None
         if record.until <= time.time():
             raise unknown_state()
@@ -156,12 +156,12 @@ class SealedInputs:
         """Return the result that asks the client.
 
         Raises:
-            PeerError: the handler does not ask what it asked before, asks too often, or has too much to remember.
+            PeerError: the handler asks different questions than before, asks too often, or has too much to remember.
         """
         settings, record = self._settings, run.record
         if reason := run.stopped.result():
-            text = "the handler of %s does not run as it did before: %s"
-            raise self._failed(exchange, "the handler does not ask what it asked before", text, reason)
+            text = "the replay of the handler of %s diverged: %s"
+            raise self._failed(exchange, "the handler asks different questions than before", text, reason)
         if record.rounds >= settings.rounds:
             text = "the handler of %s asks its client more than %d times"
             raise self._failed(exchange, "the handler asks for input too often", text, settings.rounds)
@@ -172,12 +172,12 @@ class SealedInputs:
             record.encode(), self._bound(exchange.method.name, exchange.raw_params, exchange.requester)
         )
         if len(state) > settings.max_bytes:
-            text = "the state of %s has %d bytes, more than %d"
-            raise self._failed(exchange, "too much was answered", text, len(state), settings.max_bytes)
+            text = "the state of %s has %d bytes, the limit is %d"
+            raise self._failed(exchange, "the recorded answers are too large", text, len(state), settings.max_bytes)
         asked = {key: json.loads(question.request) for key, question in questions.items()}
         tag, spoken = "input_required", _asking_record(exchange.method, exchange.requester)
         assert spoken is not None
-        exchange.method = spoken  # Over a bridge, what leaves is of the client's revision already.
+        exchange.method = spoken  # Over a bridge, the outgoing params are already those of the client's revision.
         return spoken.results[tag].build({"resultType": tag, "inputRequests": asked, "requestState": state})
 
     def _failed(self, exchange: Exchange, reason: str, text: str, *args: object) -> PeerError:
@@ -192,7 +192,7 @@ class SealedInputs:
 
 
 def _asking_record(method: AnyMethod, requester: Requester) -> RequestMethod[Any, Any] | None:
-    """Return the record of a method in the revision that is spoken, None if its results cannot ask there."""
+    """Return the record of a method in the negotiated revision; None if its results cannot ask there."""
     spoken = requester.spoken.methods.get(method.name) if requester.spoken is not None else None
     return spoken if isinstance(spoken, RequestMethod) and spoken.multi_round_trip else None
 
@@ -206,10 +206,10 @@ def _type_of(name: str, requester: Requester) -> tuple[RequestMethod[Any, Any], 
 
 
 async def _ended(task: "asyncio.Future[Any]") -> None:
-    """Cancel what runs a handler, unless it has ended, and wait for its end; its outcome does not count any more."""
+    """Cancel a handler's task unless it has ended, and wait for its end; its outcome no longer matters."""
     if task.done():
         return
-    task.cancel("the handler begins anew when the client has answered")
+    task.cancel("the handler is replayed when the client has answered")
     await asyncio.wait((task,))
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""Authenticated encryption of what a client carries: AES-256-GCM, with keys that can be changed one after the other."""
+"""Authenticated encryption of what a client carries: AES-256-GCM, with key rotation."""
 
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -17,14 +17,14 @@ _TAG: Final = 16
 
 
 class Unsealable(Exception):
-    """A text was not sealed here; its own text says what is wrong, for the log of this side only."""
+    """A text was not sealed with these keys; the reason is only for this side's log."""
 
 
 class Seal:
     """Seals texts, and opens those that were sealed with one of its keys.
 
-    What it writes is URL-safe: a format, the id of a key, a random nonce, and what was encrypted. Nonces of 96 bits are
-    drawn at random, so one key must not seal more than 2**32 texts (NIST SP 800-38D, section 8.3).
+    The result is URL-safe: a format, the id of a key, a random nonce, and the encrypted text. Nonces of 96 bits are
+    random, so one key must not seal more than 2**32 texts (NIST SP 800-38D, section 8.3).
 
     Args:
         keys: 32 bytes each; the first one seals.
@@ -35,11 +35,11 @@ class Seal:
         self._current = _id_of(keys[0])
 
     def close(self, text: bytes, bound: bytes) -> str:
-        """Return a text as only the holder of the key can read or make it.
+        """Return a text sealed so that only holders of the key can read or create it.
 
         Args:
             text: what is encrypted.
-            bound: what the text belongs to; it is needed to open it.
+            bound: what the text belongs to; needed to open it.
         """
         head, nonce = _FORMAT + self._current, secrets.token_bytes(_NONCE)
         sealed = self._ciphers[self._current].encrypt(nonce, text, head + bound)
@@ -49,19 +49,19 @@ class Seal:
         """Return the text that was sealed.
 
         Raises:
-            Unsealable: it was not sealed with one of the keys, is bound to something else, or was altered.
+            Unsealable: it was not sealed with one of the keys, belongs to something else, or was altered.
         """
         data = _decoded(sealed)
         head, nonce, text = data[:_HEAD], data[_HEAD : _HEAD + _NONCE], data[_HEAD + _NONCE :]
         if len(text) < _TAG or not head.startswith(_FORMAT):
-            raise Unsealable("it is not a sealed state")
+            raise Unsealable("not a sealed state")
         cipher = self._ciphers.get(head[len(_FORMAT) :])
         if cipher is None:
-            raise Unsealable("its key is none of those given here; all processes need the same InputState(keys=...)")
+            raise Unsealable("sealed with an unknown key; all processes need the same InputState(keys=...)")
         try:
             return cipher.decrypt(nonce, text, head + bound)
         except InvalidTag:
-            raise Unsealable("it was altered, or belongs to another request") from None
+            raise Unsealable("altered, or belongs to another request") from None
 
 
 def _id_of(key: bytes) -> bytes:
@@ -72,8 +72,8 @@ def _decoded(sealed: str) -> bytes:
     try:
         data = urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
     except ValueError:
-        raise Unsealable("it is not a sealed state") from None
-    # Several spellings lead to the same bytes; only one of them is ours.
+        raise Unsealable("not a sealed state") from None
+    # Several encodings decode to the same bytes; only one of them is ours.
     if urlsafe_b64encode(data).rstrip(b"=") != sealed.encode("utf-8", "replace"):
-        raise Unsealable("it is not a sealed state")
+        raise Unsealable("not a sealed state")
     return data

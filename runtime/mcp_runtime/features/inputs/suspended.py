@@ -1,7 +1,7 @@
-"""Handlers that wait for their client between two of its requests, in this process: nothing runs twice.
+"""Handlers that wait in this process between two requests of their client: nothing runs twice.
 
-A handler that asks its client has no request while it waits: what asked is the answer to the one before, and the client
-may never come back. So only time or the end of the connection ends it, and there are no more of them than a quota.
+A handler that waits for input has no open request: the question was the answer to the last one, and the client may
+never come back. So only a timeout or the end of the connection ends it, and a quota limits their number.
 """
 
 import asyncio
@@ -28,16 +28,16 @@ from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR
 log: Final = logging.getLogger("mcp_runtime")
 
 _SECRET: Final = secrets.token_bytes(32)
-"""Tells the handles of this process from others."""
+"""Distinguishes the handles of this process from others."""
 _NONCE: Final = 24
 _ATTRIBUTE: Final = "_mcp_suspended"
 
 
 class Suspensions:
-    """The suspended handlers of one server, over all of its connections.
+    """The suspended handlers of one server, over all its connections.
 
     Args:
-        settings: the quotas, and whether a handler may go on over another connection.
+        settings: the quotas, and whether a handler may continue over another connection.
     """
 
     def __init__(self, settings: Suspended) -> None:
@@ -60,7 +60,7 @@ class Suspensions:
         params: bytes | None,
         options: CallOptions | None,
     ) -> Any:
-        """Ask the client, with all that is asked until the next turn of the event loop; see `connection.answers`."""
+        """Ask the client, with all questions asked in the same turn of the event loop; see `connection.answers`."""
         asking = self._asking.get(work)
         if asking is None:
             asking = self._asking[work] = _Asking(work, self._forget)
@@ -69,7 +69,7 @@ class Suspensions:
         self._ask_soon(asking)
         timeout = options.timeout if options is not None else None
         try:
-            # A person is asked: only a limit of this call's own counts.
+            # The user is asked: only this call's own timeout applies.
             async with asyncio.timeout(timeout):
                 return await question.answered
         except TimeoutError:
@@ -84,14 +84,14 @@ class Suspensions:
             asking.loop.call_soon(self._send, asking, context=Context())
 
     def _send(self, asking: "_Asking") -> None:
-        """Answer the open request with what is not answered yet."""
+        """Answer the open request with the open questions."""
         asking.is_scheduled = False
         work = asking.work
         if not work.is_open or not asking.open:
             return
         peer = self._peer_of(work)
         if len(self._waiting) >= self._settings.overall or self._per_peer[peer] >= self._settings.per_peer:
-            text = "too many handlers wait for input; that of %s is refused"
+            text = "too many handlers wait for input; refusing the one of %s"
             work.connection.complain(logging.WARNING, text, work.method.name)
             for question in asking.open.values():
                 if not question.answered.done():
@@ -107,21 +107,21 @@ class Suspensions:
         asking.timer = asking.loop.call_later(self._settings.expiry, self._expire, asking, context=Context())
 
     def _peer_of(self, work: Exchange) -> object:
-        """Return whose quota a handler counts for: a principal's, or that of the other end of its connection."""
+        """Return whose quota a handler counts towards: its principal's, or that of the other end of its connection."""
         principal = work.requester.principal
         return principal if principal is not None or self._settings.shared else work.connection
 
     def go_on(self, connection: Connection, received: Received, state: Any) -> bool:
-        """Let the handler go on that gave a handle away; see `connection.answers`.
+        """Resume the handler that issued a handle; see `connection.answers`.
 
         Raises:
-            PeerError: the handle expired, was used, is that of another request or was never one of this process; or an
-                answer is not valid.
+            PeerError: the handle expired, was used, belongs to another request, or was not issued by this process; or
+                an answer is not valid.
         """
         asking = self._waiting.get(state) if isinstance(state, str) else None
         if asking is None:
             if not _is_own(state):
-                text = "a requestState came that this process never issued; several workers? use InputState"
+                text = "received a requestState that this process did not issue; with several workers, use InputState"
                 connection.complain(logging.WARNING, text)
             raise unknown_state()
         requester, params = received.requester, received.message.params or {}
@@ -138,21 +138,21 @@ class Suspensions:
             question = asking.open[key]
             if not question.answered.done():
                 question.answered.set_result(answer)
-        # What was not answered is asked again.
+        # Unanswered questions are asked again.
         self._ask_soon(asking)
         return True
 
     def _expire(self, asking: "_Asking") -> None:
         work, task = asking.work, asking.task
         reason = f"the client did not come back within {self._settings.expiry:g} s"
-        log.info("%s is given up: %s", work.method.name, reason)
+        log.info("cancelling %s: %s", work.method.name, reason)
         self._forget(asking)
         work.is_cancelled, work.cancel_reason = True, reason
         if task is not None:
             task.cancel(reason)
 
     def _forget(self, asking: "_Asking") -> None:
-        """Take a handle back, since it was used or nothing waits any more."""
+        """Revoke a handle, since it was used or no handler waits any more."""
         handle, asking.handle = asking.handle, ""
         if self._waiting.pop(handle, None) is None:
             return
@@ -172,7 +172,7 @@ class Suspensions:
 
 
 class _Asking:
-    """What one handler asks, and how it is found again."""
+    """The questions of one handler, and its handle."""
 
     def __init__(self, work: Exchange, forget: "Callable[[_Asking], None]") -> None:
         self.work = work
@@ -188,14 +188,14 @@ class _Asking:
         self._forget = forget
 
     def key(self, method: RequestMethod[Any, Any], given: str | None) -> str:
-        """Return the key of a question: the one that is given, otherwise one that counts.
+        """Return the key of a question: the given one, otherwise a number.
 
         Raises:
-            LocalProtocolError: the given one is that of another question.
+            LocalProtocolError: the given key belongs to another question.
         """
         if given in self._keys:
             reason, revision = (
-                f"the key {given!r} is that of another question of this call",
+                f"the key {given!r} belongs to another question of this call",
                 self.work.requester.revision,
             )
             raise LocalProtocolError(revision=revision, method=method.name, pointer="", reason=reason)
@@ -207,12 +207,12 @@ class _Asking:
         return key
 
     def ended(self, _: "asyncio.Task[None]") -> None:
-        """Learn that the handler was cancelled while it waited."""
+        """React to the cancellation of a handler while it waited."""
         self._forget(self)
 
 
 def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether this is the event loop of a handler: no other can run it."""
+    """Whether this is the event loop of a handler: only that one can run it."""
     return loop is asyncio.get_running_loop()
 
 
@@ -222,7 +222,7 @@ def _new_handle() -> str:
 
 
 def _is_own(state: object) -> bool:
-    """Whether this process issued a handle, be it used or expired."""
+    """Whether this process issued a handle, even if it was used or expired."""
     if not isinstance(state, str) or not state.isascii():
         return False
     nonce, mac = state[: -len(_mac(""))], state[-len(_mac("")) :]

@@ -1,12 +1,12 @@
-"""Tasks (2025-11-25, basic/utilities/tasks): requests that are answered at once, and whose results are fetched later.
+"""Tasks (2025-11-25, basic/utilities/tasks): requests that are answered at once and whose results are fetched later.
 
-A side that is given a store (``ServerOptions(tasks=MemoryTaskStore())``, likewise for a client) runs what its peer
-sends as a task; `run_as_task` and `start_task` are for the peer.
+A side with a store (``ServerOptions(tasks=MemoryTaskStore())``, likewise for a client) runs requests of its peer as
+tasks; `run_as_task` and `start_task` are for the peer.
 
-Tasks belong to the connection over which they were made and end with it; nobody else sees them, whatever id is guessed.
-Where the transport knows who is behind a connection (`Requester.principal`), or `OWNER` among the connection's features
-says so before the handshake, the same peer finds its tasks over another connection; a handler still ends with the one
-that it was called over.
+Tasks belong to the connection over which they were created and end with it; nobody else sees them, even by guessing an
+id. If the transport authenticates the peer (`Requester.principal`), or `OWNER` among the connection's features names an
+owner before the handshake, the same peer finds its tasks over another connection; a handler still ends with the
+connection that it was called over.
 """
 
 from mcp_runtime.features.tasks.caller import TaskFailed, TaskHandle, run_as_task, start_task

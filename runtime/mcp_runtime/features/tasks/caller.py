@@ -1,4 +1,4 @@
-"""The side that has tasks run: begin one, watch it, fetch what it came to (2025-11-25, basic/utilities/tasks)."""
+"""The requesting side of tasks: start one, watch it, fetch its result (2025-11-25, basic/utilities/tasks)."""
 
 import asyncio
 import secrets
@@ -19,23 +19,23 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 DEFAULT_INTERVAL: Final = 1000
-"""Milliseconds between two looks at a task whose owner does not say how long to wait."""
+"""The default interval in milliseconds between two polls of a task."""
 MIN_INTERVAL: Final = 10
 
 StatusHook = Callable[[TaskRecord], None]
-"""Is told of each state that a task was seen in."""
+"""Called with each observed state of a task."""
 
 
 class TaskFailed(McpError):
-    """A task failed or was cancelled, and the peer has neither its result nor an error, but something else.
+    """A task failed or was cancelled, and the peer has neither a result nor an error for it.
 
     Args:
-        record: the task as it was last seen; its message may say why.
+        record: the last known state of the task; its message may give a reason.
     """
 
     def __init__(self, record: TaskRecord) -> None:
         words = f": {clipped(record.message)}" if record.message else ""
-        super().__init__(f"the task is {record.status.value!r}, and has no result{words}")
+        super().__init__(f"the task is {record.status.value!r} and has no result{words}")
         self.record = record
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -43,18 +43,18 @@ class TaskFailed(McpError):
 
 
 class TaskHandle(Generic[R]):
-    """A task that the peer runs; `R` is the type of what it will come to.
+    """A task that the peer runs; `R` is the type of its result.
 
     Args:
         stub: the peer.
-        method: the request that the task was made of, a record of the revision's ``methods`` module.
-        task: the task, as in the ``CreateTaskResult``.
+        method: the method of the request, a record of the revision's ``methods`` module.
+        task: the task, as in ``CreateTaskResult``.
 
     Attributes:
-        record: the task as it was last seen.
+        record: the last known state of the task.
 
     Raises:
-        RemoteProtocolError: the peer spells a time in a way that is not ISO 8601.
+        RemoteProtocolError: the peer sent a time that is not ISO 8601.
     """
 
     def __init__(self, stub: Stub, method: RequestMethod[Any, R], task: Any) -> None:
@@ -69,27 +69,30 @@ class TaskHandle(Generic[R]):
         return self.record.id
 
     async def poll(self, options: CallOptions | None = None) -> TaskRecord:
-        """Ask how the task is doing; raises as `Connection.request` does.
+        """Request the state of the task; raises like `Connection.request` as well.
+
+        Args:
+            options: timeouts of the request.
 
         Raises:
-            PeerError: -32602, there is no such task: it has expired.
+            PeerError: -32602, the task does not exist or has expired.
         """
         task = await self._ask(TASKS_GET, options)
         self.record = _record(self._stub, task)
         return self.record
 
     async def result(self, options: CallOptions | None = None, *, on_status: StatusHook | None = None) -> R:
-        """Wait until the task has ended, and fetch what it came to.
+        """Wait until the task has ended, and fetch its result.
 
-        It is looked at no more often than the peer wants. A task that needs input is waited for with ``tasks/result``,
-        so that the peer can ask. Cancelling this does not cancel the task.
+        The task is polled no more often than the peer allows. While a task needs input, ``tasks/result`` is used, so
+        that the peer can ask. Cancelling this does not cancel the task.
 
         Args:
-            options: limits of each single message; bound the whole with `asyncio.timeout`.
-            on_status: is told of each state that the task was seen in.
+            options: timeouts of each request; limit the whole with `asyncio.timeout`.
+            on_status: called with each observed state of the task.
 
         Raises:
-            PeerError: the error that the request ended with, or -32602 if the task has expired.
+            PeerError: the error of the request, or -32602 if the task has expired.
             TaskFailed: it failed, and the peer does not have the error.
         """
         while not self.record.status.is_terminal:
@@ -106,10 +109,13 @@ class TaskHandle(Generic[R]):
         return await self._fetch(options)
 
     async def cancel(self, options: CallOptions | None = None) -> TaskRecord:
-        """Cancel the task; raises as `Connection.request` does.
+        """Cancel the task; raises like `Connection.request` as well.
+
+        Args:
+            options: timeouts of the request.
 
         Raises:
-            PeerError: -32602, it has ended already or has expired.
+            PeerError: -32602, it has already ended or has expired.
             MissingCapability: the peer cannot cancel tasks.
         """
         task = await self._ask(TASKS_CANCEL, options)
@@ -118,17 +124,21 @@ class TaskHandle(Generic[R]):
         return self.record
 
     def listen(self, stop: Callable[[], None]) -> None:
-        """Keep what ends the reports of progress, to be called when the task has ended."""
+        """Register a function to be called when the task has ended.
+
+        Args:
+            stop: ends progress reports.
+        """
         self._stop_listening = stop
 
     def close(self) -> None:
-        """Take no more reports of progress; the task goes on. Not needed once its result has been fetched."""
+        """Ignore further progress reports; the task continues. Not needed once its result has been fetched."""
         if self._stop_listening is not None:
             self._stop_listening()
             self._stop_listening = None
 
     def abandon(self) -> None:
-        """Cancel the task without waiting for that, as far as the peer can."""
+        """Cancel the task without waiting, as far as the peer can."""
         self.close()
         connection = self._stub.connection
         if connection.closed_because is None:
@@ -148,7 +158,7 @@ class TaskHandle(Generic[R]):
             raise
         except RemoteProtocolError as error:
             self.close()
-            # Some peers keep nothing for a task that has failed.
+            # Some peers keep nothing for a failed task.
             if self.record.status in (Status.FAILED, Status.CANCELLED):
                 raise TaskFailed(self.record) from error
             raise
@@ -175,19 +185,19 @@ async def start_task(
     ttl: float | None = None,
     options: CallOptions | None = None,
 ) -> TaskHandle[R]:
-    """Send a request that the peer shall work on as a task; raises as `Connection.request` does.
+    """Send a request for the peer to run as a task; raises like `Connection.request` as well.
 
     Args:
         stub: the peer: a client's stub of the server, or ``ctx.client``.
-        method: the request, a record of the revision's ``methods`` module.
+        method: the method of the request, a record of the revision's ``methods`` module.
         params: its params, without ``task``.
-        ttl: seconds for which the task and its result shall be kept; None to leave that to the peer.
-        options: limits of this message; `progress` is told how far the task has come for as long as it lasts.
+        ttl: seconds to keep the task and its result; None to let the peer decide.
+        options: timeouts of the request; `progress` is called for as long as the task runs.
 
     Raises:
-        LocalProtocolError: the revision does not let this request be a task.
-        MissingCapability: the peer did not declare that it runs tasks of this request.
-        PeerError: -32601, the peer does not do this as a task (a tool may be one or not).
+        LocalProtocolError: the revision does not allow this request as a task.
+        MissingCapability: the peer did not declare tasks for this request.
+        PeerError: -32601, the peer does not run this as a task (tools may or may not allow it).
     """
     connection = stub.connection
     if not method.task_augmentable or method.params is None:
@@ -199,7 +209,7 @@ async def start_task(
     stop: Callable[[], None] | None = None
     limits = options
     if options is not None and options.progress is not None:
-        # The token of an ordinary request is its id, which means nothing any more once it is answered.
+        # The token of an ordinary request is its id, which is no longer valid once it is answered.
         token = f"task-{secrets.token_hex(8)}"
         spelled["_meta"] = {**(spelled.get("_meta") or {}), "progressToken": token}
         stop = connection.expect_progress(token, options.progress)
@@ -227,9 +237,23 @@ async def run_as_task(
     options: CallOptions | None = None,
     on_status: StatusHook | None = None,
 ) -> R:
-    """Send a request that the peer shall work on as a task, and wait for what it comes to.
+    """Send a request for the peer to run as a task, and wait for its result.
 
-    Cancelling this cancels the task too. The arguments and errors are those of `start_task` and `TaskHandle.result`.
+    Cancelling this cancels the task too.
+
+    Args:
+        stub: the peer: a client's stub of the server, or ``ctx.client``.
+        method: the method of the request, a record of the revision's ``methods`` module.
+        params: its params, without ``task``.
+        ttl: seconds to keep the task and its result; None to let the peer decide.
+        options: timeouts of each request; `progress` is called for as long as the task runs.
+        on_status: called with each observed state of the task.
+
+    Raises:
+        LocalProtocolError: the revision does not allow this request as a task.
+        MissingCapability: the peer did not declare tasks for this request.
+        PeerError: the error of the request, -32601 if it cannot be a task, or -32602 if the task has expired.
+        TaskFailed: it failed, and the peer does not have the error.
     """
     handle = await start_task(stub, method, params, ttl=ttl, options=options)
     limits = None if options is None else CallOptions(timeout=options.timeout, max_time=options.max_time)
@@ -259,6 +283,6 @@ def _moment(stub: Stub, member: str, text: str) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         revision = stub.__binding__.revision
-        reason = "not a time in ISO 8601"
+        reason = "not an ISO 8601 time"
         raise RemoteProtocolError(revision=revision, method=None, pointer=f"/{member}", reason=reason) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

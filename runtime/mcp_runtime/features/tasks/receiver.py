@@ -1,4 +1,4 @@
-"""The side that runs tasks: requests that are answered at once and worked on afterwards.
+"""The side that runs tasks: requests that are answered at once and processed afterwards.
 
 The sections named are those of 2025-11-25, basic/utilities/tasks.
 """
@@ -34,26 +34,26 @@ from mcp_runtime.protocol.names import (
 )
 
 OWNER: Final = "tasks.owner"
-"""The feature of a connection that says whose its tasks are; otherwise the principal's, or else they end with it."""
+"""The connection feature that names the owner of its tasks; by default the principal, or else the connection."""
 
 _CANCELLED: Final = Failure(code=INTERNAL_ERROR, message="the task was cancelled")
 
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """Runs requests as tasks where the peer asks for it, and answers ``tasks/...``.
+    """Runs requests as tasks if the peer asks for it, and answers ``tasks/...``.
 
-    Every request can be a task of which the revision says so and that this side has a handler for. Nothing happens in
-    revisions without tasks, or if there is no such request.
+    Every request for which the revision allows it and this side has a handler can be a task. In revisions without
+    tasks, or without such a request, nothing happens.
 
     Attributes:
-        store: keeps the tasks.
+        store: stores the tasks.
     """
 
     store: TaskStore
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
-        """Declare the requests that can be tasks, and what can be asked of tasks."""
+        """Declare the requests that can be tasks, and the supported task methods."""
         binding, augmentable = connection.binding, _augmentable(connection)
         if binding is None or not augmentable:
             return ()
@@ -61,7 +61,7 @@ class Tasks:
         return [path.partition(".")[2] for path in paths]
 
     def install(self, connection: Connection) -> None:
-        """Answer requests for tasks, and let other requests become tasks."""
+        """Answer task requests, and let other requests become tasks."""
         augmentable = _augmentable(connection)
         if not augmentable:
             return
@@ -122,7 +122,7 @@ class _Receiver:
         return self._answer(TASKS_GET, await self._find(params.task_id))
 
     async def result(self, params: Any, ctx: Context[Any]) -> Any:
-        """Answer ``tasks/result`` as soon as the task has ended, with exactly what its request came to."""
+        """Answer ``tasks/result`` once the task has ended, with exactly the result or error of its request."""
         try:
             outcome = await self._store.wait(self._owner, params.task_id)
         except TaskError as error:
@@ -144,7 +144,7 @@ class _Receiver:
         return cast("RequestMethod[Any, Any]", self.binding.methods[TASKS_LIST]).result.validate(page)
 
     async def cancel(self, params: Any, ctx: Context[Any]) -> Any:
-        """Answer ``tasks/cancel``: the task is cancelled before the answer leaves, and stays so."""
+        """Answer ``tasks/cancel``: the task is cancelled before the answer is sent, and stays so."""
         message = "cancelled as requested"
         try:
             record = await self._store.move(
@@ -163,20 +163,20 @@ class _Receiver:
         return self._answer(TASKS_CANCEL, record)
 
     async def _check_tool(self, tools: ToolSupport, params: Any, ctx: Context[Any]) -> None:
-        """Refuse a tool as a task if it cannot be one, and otherwise if it must be ("Tool-Level Negotiation")."""
+        """Refuse a tool as a task if it cannot be one, and as a plain call if it must be ("Tool-Level Negotiation")."""
         support = await tools.of(params.name, ctx)
         if params.task is None:
             if support is Support.REQUIRED:
                 raise PeerError(METHOD_NOT_FOUND, "this tool can only be called as a task")
         elif support is None:
-            raise PeerError(INVALID_PARAMS, "there is no such tool", {"pointer": "/name"})
+            raise PeerError(INVALID_PARAMS, "no such tool", {"pointer": "/name"})
         elif support is Support.FORBIDDEN:
             raise PeerError(METHOD_NOT_FOUND, "this tool cannot be called as a task")
 
     async def _begin(self, method: RequestMethod[Any, Any], own: Handler, params: Any, ctx: Context[Any]) -> Any:
         ttl = params.task.ttl
         if ttl is not None and ttl < 0:
-            raise PeerError(INVALID_PARAMS, "ttl is not negative", {"pointer": "/task/ttl"})
+            raise PeerError(INVALID_PARAMS, "ttl must not be negative", {"pointer": "/task/ttl"})
         try:
             record = await self._store.create(self._owner, ttl)
         except TaskError as error:
@@ -195,7 +195,7 @@ class _Receiver:
             exchange.held.release()
 
     def _context(self, ctx: Context[Any], exchange: TaskExchange, task_id: str) -> Context[Any]:
-        """Make a context whose messages to the peer belong to the task."""
+        """Build a context whose messages to the peer belong to the task."""
         asking = 0
 
         async def around(begins: bool) -> None:
@@ -222,7 +222,7 @@ class _Receiver:
     async def _work(
         self, record: TaskRecord, method: RequestMethod[Any, Any], own: Handler, ctx: Context[Any]
     ) -> tuple[Status, str, Outcome] | None:
-        """Return how a task ended, with more on that in words; None if nobody wants to know any more."""
+        """Return how a task ended, with a description; None if the outcome is no longer wanted."""
         life = asyncio.timeout(None if record.ttl is None else record.ttl / 1000)
         try:
             async with life:
@@ -234,7 +234,7 @@ class _Receiver:
             if not closed:
                 text = "the handler of %s was cancelled from within"
                 self._connection.complain(logging.ERROR, text, method.name)
-            message = "the connection that the task was made over has ended" if closed else "internal error"
+            message = "the connection over which the task was created has ended" if closed else "internal error"
             return Status.FAILED, message, Failure(code=INTERNAL_ERROR, message=message)
         except (KeyboardInterrupt, SystemExit):
             raise
@@ -245,13 +245,13 @@ class _Receiver:
             refused = refusal(error, method.name, ctx.exchange.requester, self._connection.complain)
             failure = Failure(code=refused.code, message=refused.message, data=refused.data)
             return Status.FAILED, failure.message, failure
-        # A tool that reports an error has failed, though its result is a result ("Task Execution Errors").
+        # A tool that reports an error has failed, although it has a result ("Task Execution Errors").
         if result.get("isError") is True:
             return Status.FAILED, "the tool reported an error", Success(result=result)
         return Status.COMPLETED, "", Success(result=result)
 
     async def _move(self, task_id: str, status: Status, *, message: str = "", outcome: Outcome | None = None) -> None:
-        """Bring a task to another state, unless it was cancelled or has expired meanwhile."""
+        """Move a task to another state, unless it was cancelled or has expired in the meantime."""
         try:
             record = await self._store.move(self._owner, task_id, status, message=message, outcome=outcome)
         except ResultTooLarge as error:
@@ -268,13 +268,13 @@ class _Receiver:
         await self._tell(record)
 
     async def _tell(self, record: TaskRecord) -> None:
-        """Tell the peer of a new state, which is a courtesy: whoever wants to be sure has to ask."""
+        """Notify the peer of a new state. This is optional: a peer that needs certainty has to poll."""
         method = self.binding.methods[NOTIFICATIONS_TASKS_STATUS]
         assert isinstance(method, NotificationMethod) and method.params is not None
         try:
             await self._connection.notify(method, method.params.validate(record.wire()))
         except McpError as error:
-            self._connection.complain(logging.DEBUG, "the peer was not told of the task %s: %s", record.id, error)
+            self._connection.complain(logging.DEBUG, "the peer was not notified of the task %s: %s", record.id, error)
 
     async def _find(self, task_id: str) -> TaskRecord:
         try:
@@ -287,15 +287,15 @@ class _Receiver:
 
 
 def spelled(method: RequestMethod[Any, Any], result: Any) -> dict[str, Any]:
-    """Return what a handler returned as it would have been sent.
+    """Return a handler's result as it would have been sent.
 
     Raises:
-        WrongResult: it is none of the method's results.
+        WrongResult: it does not match any result type of the method.
     """
     made: dict[str, Any] = json.loads(write_result(method, result))
     return made
 
 
 def _refused(error: TaskError) -> PeerError:
-    """Return the answer to what a store refused ("Protocol Errors")."""
+    """Return the error response for an error of the store ("Protocol Errors")."""
     return PeerError(INTERNAL_ERROR if isinstance(error, TooManyTasks) else INVALID_PARAMS, str(error))

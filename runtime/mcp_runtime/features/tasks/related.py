@@ -1,4 +1,4 @@
-"""What is sent on behalf of a task says so (2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages")."""
+"""Marks what is sent on behalf of a task (2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages")."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -25,9 +25,9 @@ T = TypeVar("T")
 _Report: TypeAlias = tuple[float, float | None, str | None]
 
 RELATED: Final = "io.modelcontextprotocol/related-task"
-"""The member of `_meta` that names the task which a message belongs to."""
+"""The property of `_meta` that names the task to which a message belongs."""
 _OWN_IDS: Final = frozenset((names.PING, names.TASKS_CANCEL, names.TASKS_GET, names.TASKS_LIST, names.TASKS_RESULT))
-"""Requests that belong to no task, or name the one that they are about."""
+"""Requests that belong to no task, or name the task in their params."""
 
 
 def related_meta(task_id: str) -> dict[str, Any]:
@@ -36,26 +36,30 @@ def related_meta(task_id: str) -> dict[str, Any]:
 
 
 def related_task(meta: Mapping[str, Any]) -> str | None:
-    """Return the id of the task that a message with this `_meta` belongs to, None if to none."""
+    """Return the id of the task that a message belongs to; None if there is none.
+
+    Args:
+        meta: the `_meta` of the message.
+    """
     related: object = meta.get(RELATED)
     task_id = related.get("taskId") if is_object(related) else None
     return task_id if isinstance(task_id, str) else None
 
 
 def with_meta(spelled: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return params or a result by wire names, with more in their `_meta`."""
+    """Return params or a result keyed by wire names, with more in their `_meta`."""
     held: object = spelled.get("_meta")
     return {**spelled, "_meta": {**(held if is_object(held) else {}), **more}}
 
 
 def mark(result: Any, task_id: str) -> Any:
-    """Return a result, a generated model, as one that belongs to a task."""
+    """Return a result, a generated model, marked as belonging to a task."""
     return result.model_copy(update={"meta": {**(result.meta or {}), **related_meta(task_id)}})
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedTasks:
-    """Answers what belongs to a task of the peer's as belonging to it."""
+    """Marks answers to messages of the peer's tasks."""
 
     def declares(self, connection: Connection, declared: Mapping[str, Any]) -> Iterable[str]:
         """Declare nothing: the peer has the tasks."""
@@ -81,13 +85,13 @@ def _marking(own: Handler) -> Handler:
 
 
 class TaskCaller:
-    """Asks the peer on behalf of a task; it implements `Caller`.
+    """Sends requests on behalf of a task; it implements `Caller`.
 
     Args:
-        caller: what the messages leave by.
+        caller: sends the messages.
         connection: the connection to the peer.
         task_id: the task.
-        around: is waited for at the beginning and at the end of each request: True while the peer's input is needed.
+        around: awaited at the beginning and at the end of each request: True while input from the peer is needed.
     """
 
     def __init__(
@@ -128,7 +132,7 @@ class TaskCaller:
             await self._around(False)
 
     def _marked(self, method: Method[P], params: P | None) -> P | None:
-        """Return the params of a message as those of one that belongs to the task."""
+        """Return the params of a message, marked as belonging to the task."""
         if method.name in _OWN_IDS or method.params is None:
             return params
         given: Any = params
@@ -137,10 +141,10 @@ class TaskCaller:
 
 
 class TaskExchange(Exchange):
-    """A request that is worked on as a task: its reports of progress and its log messages name the task.
+    """A request that runs as a task: its progress reports and log messages name the task.
 
-    The token under which the peer wants reports of progress is good for as long as the task is (2025-11-25,
-    basic/utilities/progress), though the request itself has been answered long before.
+    The peer's progress token stays valid for as long as the task runs (2025-11-25, basic/utilities/progress), although
+    the request itself has already been answered.
     """
 
     __slots__ = ("_gate", "_is_stuck", "_leaving", "_order", "_progress", "_task_id", "_token", "is_over")
@@ -163,9 +167,9 @@ class TaskExchange(Exchange):
         self._gate = None if rate is None else Gate[_Report](asyncio.get_running_loop(), rate, self._let_leave)
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the peer how far the task has come; does nothing if it did not ask, or if the task is over.
+        """Report progress of the task; does nothing if the peer did not ask for it, or if the task is over.
 
-        What is no progress is dropped, and the log told once.
+        Progress that does not increase is dropped, and logged once.
         """
         if self.is_over:
             return
@@ -190,13 +194,13 @@ class TaskExchange(Exchange):
 
         Raises:
             ValueError: there is no such level.
-            MissingCapability: this side did not declare that it logs.
+            MissingCapability: this side did not declare logging.
         """
         if wants(self.requester, level):
             await self._tell(names.NOTIFICATIONS_MESSAGE, {"level": level, "data": data, "logger": logger})
 
     async def finish(self) -> None:
-        """Let the last report leave, since the task is about to end."""
+        """Send the last progress report, since the task is about to end."""
         if self._gate is not None:
             self._gate.flush()
         if self._leaving is not None:
@@ -204,7 +208,7 @@ class TaskExchange(Exchange):
         self.stop()
 
     def stop(self) -> None:
-        """Report nothing any more."""
+        """Stop reporting progress."""
         self.is_over = True
         if self._gate is not None:
             self._gate.drop()
@@ -215,7 +219,7 @@ class TaskExchange(Exchange):
 
     async def _report(self, report: _Report) -> None:
         progress, total, message = report
-        # Middleware may take its time, and progress must grow.
+        # Middleware may take its time, and progress must increase.
         async with self._order:
             said = {"progressToken": self._token, "progress": progress, "total": total, "message": message}
             await self._tell(names.NOTIFICATIONS_PROGRESS, said)

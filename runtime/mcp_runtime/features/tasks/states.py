@@ -1,4 +1,4 @@
-"""What a task is, and how it moves from one state to the next (2025-11-25, basic/utilities/tasks)."""
+"""The states of a task and the transitions between them (2025-11-25, basic/utilities/tasks)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 
 class Status(StrEnum):
-    """Where a task stands."""
+    """The state of a task."""
 
     WORKING = "working"
     INPUT_REQUIRED = "input_required"
@@ -18,7 +18,7 @@ class Status(StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a task stays as it is for good."""
+        """Whether the state is final."""
         return not TRANSITIONS[self]
 
 
@@ -31,19 +31,29 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = {
     Status.FAILED: frozenset(),
     Status.CANCELLED: frozenset(),
 }
-"""State -> the states that may follow it. Every task begins as `Status.WORKING`."""
+"""Maps each state to those that may follow it. Every task begins as `Status.WORKING`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Success:
-    """The result of the request that a task was made of, by wire names."""
+    """The result of the request that became a task.
+
+    Args:
+        result: the result, keyed by wire names.
+    """
 
     result: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The JSON-RPC error that the request that a task was made of ended with."""
+    """The JSON-RPC error with which the request that became a task ended.
+
+    Args:
+        code: the error code.
+        message: the error message.
+        data: further information, any JSON value; None if there is none.
+    """
 
     code: int
     message: str
@@ -55,16 +65,16 @@ Outcome: TypeAlias = Success | Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRecord:
-    """A task at one moment.
+    """A snapshot of a task.
 
     Attributes:
-        id: names it; made up by the side that runs it.
-        created_at: when it began, in UTC.
+        id: its id, chosen by the side that runs it.
+        created_at: when it was created, in UTC.
         updated_at: when its state last changed, in UTC.
-        ttl: milliseconds for which it is kept, from its beginning; None for ever.
-        poll_interval: milliseconds that whoever asks for its state should wait in between; None for no wish.
-        status: where it stands.
-        message: more on that in words, empty if there is no more to say.
+        ttl: milliseconds for which it is kept, from its creation; None for no limit.
+        poll_interval: milliseconds to wait between polls; None for no preference.
+        status: its state.
+        message: a description of the state, empty if there is none.
     """
 
     id: str
@@ -76,7 +86,7 @@ class TaskRecord:
     message: str = ""
 
     def wire(self) -> dict[str, Any]:
-        """Return the task by wire names, as every message that speaks of one spells it."""
+        """Return the task keyed by wire names, as in every message that contains one."""
         spelled: dict[str, Any] = {
             "taskId": self.id,
             "status": self.status.value,
@@ -92,5 +102,5 @@ class TaskRecord:
 
 
 def timestamp(moment: datetime) -> str:
-    """Spell a moment in UTC as ISO 8601 wants it (RFC 3339, section 5)."""
+    """Format a time in UTC as ISO 8601 (RFC 3339, section 5)."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

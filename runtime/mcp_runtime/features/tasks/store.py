@@ -1,4 +1,4 @@
-"""Where tasks are kept: the interface, and a store in memory."""
+"""Task storage: the interface, and a store in memory."""
 
 import asyncio
 import secrets
@@ -22,31 +22,31 @@ DEFAULT_MAX_BYTES: Final = 256 << 20
 
 
 class TaskError(McpError):
-    """The base of what a store refuses; the text is for the peer."""
+    """Base class of a store's errors; the text is sent to the peer."""
 
 
 class UnknownTask(TaskError):
-    """The owner has no such task, or has it no longer."""
+    """The owner does not have this task, or no longer has it."""
 
 
 class UnknownCursor(TaskError):
-    """No page was handed out with this cursor."""
+    """The cursor was not issued by this store."""
 
 
 class TooManyTasks(TaskError):
-    """The owner has as many tasks as it may have."""
+    """The owner has reached the limit of tasks."""
 
 
 class ResultTooLarge(TaskError):
-    """The results of the owner's tasks take as many bytes as they may."""
+    """The results of the owner's tasks exceed the size limit."""
 
 
 class InvalidTransition(TaskError):
-    """A task in this state cannot come to that one.
+    """A task cannot move from its current state to the requested one.
 
     Args:
-        current: where the task stands.
-        wanted: where it should have gone.
+        current: the state of the task.
+        wanted: the requested state.
     """
 
     def __init__(self, current: Status, wanted: Status) -> None:
@@ -59,59 +59,77 @@ class InvalidTransition(TaskError):
 
 
 class TaskStore(Protocol):
-    """Keeps tasks. An owner sees only its own: a connection, or who is behind several of them.
+    """Stores tasks. An owner sees only its own tasks: an owner is a connection, or the peer behind several of them.
 
     All methods raise `UnknownTask` for a task that the owner does not have (any more).
     """
 
     async def create(self, owner: str, ttl: int | None) -> TaskRecord:
-        """Begin a task.
+        """Create a task.
 
         Args:
-            owner: who asked for it.
-            ttl: for how many milliseconds the owner would like it to be kept; None if it has no wish.
+            owner: the owner of the task.
+            ttl: milliseconds for which the owner wants the task to be kept; None for no preference.
 
         Raises:
-            TooManyTasks: the owner has too many of them.
+            TooManyTasks: the owner has reached the limit of tasks.
         """
         ...
 
     async def get(self, owner: str, task_id: str) -> TaskRecord:
-        """Return a task as it is now."""
+        """Return the current state of a task.
+
+        Args:
+            owner: the owner of the task.
+            task_id: the id of the task.
+        """
         ...
 
     async def move(
         self, owner: str, task_id: str, status: Status, *, message: str = "", outcome: Outcome | None = None
     ) -> TaskRecord:
-        """Bring a task to another state, in one step that nobody can come in between.
+        """Move a task to another state, atomically.
 
         Args:
-            owner: whose task it is.
-            task_id: the task.
-            status: the state to come to.
-            message: more on that in words.
-            outcome: what the request came to; comes with every terminal state.
+            owner: the owner of the task.
+            task_id: the id of the task.
+            status: the new state.
+            message: a description of the state.
+            outcome: the outcome of the request; given with every final state.
 
         Raises:
-            InvalidTransition: that state cannot follow the present one.
-            ResultTooLarge: the outcome cannot be kept; the task is where it was.
+            InvalidTransition: the new state cannot follow the current one.
+            ResultTooLarge: the outcome cannot be stored; the task is unchanged.
         """
         ...
 
     async def wait(self, owner: str, task_id: str) -> Outcome:
-        """Return what a task came to, once its state is terminal."""
+        """Return the outcome of a task, once its state is final.
+
+        Args:
+            owner: the owner of the task.
+            task_id: the id of the task.
+        """
         ...
 
     async def page(self, owner: str, cursor: str | None) -> tuple[list[TaskRecord], str | None]:
-        """Return some of an owner's tasks, the oldest first, and the cursor of those that follow; None at the end.
+        """Return some of an owner's tasks, oldest first, and the cursor of the next ones; None at the end.
+
+        Args:
+            owner: the owner of the tasks.
+            cursor: where to begin; None for the first tasks.
 
         Raises:
-            UnknownCursor: no page begins there.
+            UnknownCursor: the cursor was not issued by this store.
         """
         ...
 
     def forget(self, owner: str) -> None:
-        """Drop all tasks of an owner who will not come back; must not block."""
+        """Delete all tasks of an owner that will not come back; must not block.
+
+        Args:
+            owner: the owner of the tasks.
+        """
         ...
 
 
@@ -126,21 +144,21 @@ class _Entry:
 
 
 class MemoryTaskStore:
-    """Keeps tasks in this process, which forgets them when it ends; it implements `TaskStore`.
+    """Stores tasks in the memory of this process; it implements `TaskStore`.
 
-    Ids are random (128 bits), so that they cannot be guessed.
+    Ids are random (128 bits), so they cannot be guessed.
 
     Args:
-        ttl: seconds for which a task is kept if whoever asked for it did not say; None for ever.
-        max_ttl: seconds for which a task is kept at most, whatever was asked for.
-        poll_interval: seconds that whoever asks for the state of a task is told to wait in between.
-        max_tasks: how many tasks each owner may have, those that ended but are still kept included.
-        page_size: how many tasks a page of a list holds.
-        max_bytes: about how many bytes of memory the results of each owner's tasks may take.
-        clock: returns the time in UTC.
+        ttl: seconds for which a task is kept by default; None for no limit.
+        max_ttl: the maximum number of seconds for which a task is kept.
+        poll_interval: seconds that peers are asked to wait between polls.
+        max_tasks: how many tasks each owner may have, including finished ones that are still kept.
+        page_size: how many tasks a page of a list contains.
+        max_bytes: approximate limit in bytes for the results of each owner's tasks.
+        clock: returns the current time in UTC.
 
     Raises:
-        ValueError: a number is negative, or a page would be empty.
+        ValueError: a number is negative, or the page size is 0.
     """
 
     def __init__(
@@ -155,7 +173,7 @@ class MemoryTaskStore:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if min(ttl or 0, max_ttl, poll_interval, max_tasks) < 0 or page_size < 1:
-            raise ValueError("times and numbers of tasks are not negative, and a page holds at least one")
+            raise ValueError("times and task limits must not be negative, and a page must hold at least one task")
         self._ttl = None if ttl is None else round(ttl * 1000)
         self._max_ttl = round(max_ttl * 1000)
         self._poll_interval = round(poll_interval * 1000)
@@ -167,12 +185,10 @@ class MemoryTaskStore:
         self._issued = 0
 
     async def create(self, owner: str, ttl: int | None) -> TaskRecord:
-        """Begin a task; see `TaskStore.create`."""
+        """Create a task; see `TaskStore.create`."""
         tasks = self._owners.setdefault(owner, {})
         if len(tasks) >= self._max_tasks:
-            raise TooManyTasks(
-                f"there are {len(tasks)} tasks already, which is the limit; wait until some have expired"
-            )
+            raise TooManyTasks(f"the limit of {len(tasks)} tasks is reached; wait until some have expired")
         kept = self._ttl if ttl is None else min(ttl, self._max_ttl)
         now = self._clock()
         task_id = secrets.token_hex(16)
@@ -185,13 +201,13 @@ class MemoryTaskStore:
         return record
 
     async def get(self, owner: str, task_id: str) -> TaskRecord:
-        """Return a task as it is now; see `TaskStore.get`."""
+        """Return the current state of a task; see `TaskStore.get`."""
         return self._entry(owner, task_id).record
 
     async def move(
         self, owner: str, task_id: str, status: Status, *, message: str = "", outcome: Outcome | None = None
     ) -> TaskRecord:
-        """Bring a task to another state; see `TaskStore.move`."""
+        """Move a task to another state; see `TaskStore.move`."""
         entry = self._entry(owner, task_id)
         current = entry.record.status
         if status not in TRANSITIONS[current]:
@@ -207,7 +223,7 @@ class MemoryTaskStore:
         return entry.record
 
     async def wait(self, owner: str, task_id: str) -> Outcome:
-        """Return what a task came to; see `TaskStore.wait`."""
+        """Return the outcome of a task; see `TaskStore.wait`."""
         entry = self._entry(owner, task_id)
         await entry.ended.wait()
         if entry.outcome is None:
@@ -223,7 +239,7 @@ class MemoryTaskStore:
         return [entry.record for entry in page], following
 
     def forget(self, owner: str) -> None:
-        """Drop all tasks of an owner; see `TaskStore.forget`."""
+        """Delete all tasks of an owner; see `TaskStore.forget`."""
         for task_id in tuple(self._owners.get(owner, ())):
             self._drop(owner, task_id)
 
@@ -234,10 +250,10 @@ class MemoryTaskStore:
         return entry
 
     def _number(self, cursor: str) -> int:
-        # Only what was spelled here is read, not all that Python takes for a number.
+        # Accept only cursors in our own format, not everything that Python reads as a number.
         number = int(cursor, 16) if 0 < len(cursor) <= 16 and set(cursor) <= _DIGITS else 0
         if not 0 < number <= self._issued or cursor != f"{number:x}":
-            raise UnknownCursor("no page begins at this cursor")
+            raise UnknownCursor("invalid cursor")
         return number
 
     def _drop(self, owner: str, task_id: str) -> None:
@@ -245,7 +261,7 @@ class MemoryTaskStore:
         entry = tasks.pop(task_id)
         if entry.timer is not None:
             entry.timer.cancel()
-        # Whoever waits for the outcome learns that there will be none.
+        # Callers waiting for the outcome learn that there will be none.
         entry.ended.set()
         if not tasks:
             del self._owners[owner]
@@ -260,4 +276,4 @@ _DIGITS: Final = frozenset("0123456789abcdef")
 
 
 def _unknown() -> UnknownTask:
-    return UnknownTask("there is no such task; it may have expired")
+    return UnknownTask("no such task; it may have expired")

@@ -9,11 +9,11 @@ from mcp_runtime.method import RequestMethod
 from mcp_runtime.protocol.names import TOOLS_LIST
 
 MAX_PAGES: Final = 1000
-"""How many pages of tools are read in search of one."""
+"""How many pages of tools are searched for one."""
 
 
 class Support(StrEnum):
-    """Whether a tool can be called as a task, as ``execution.taskSupport`` says it."""
+    """Whether a tool can be called as a task (``execution.taskSupport``)."""
 
     FORBIDDEN = "forbidden"
     OPTIONAL = "optional"
@@ -21,7 +21,7 @@ class Support(StrEnum):
 
 
 class ToolSupport:
-    """Knows what the client was last told of each tool, and lists the tools itself for one that it was not told of."""
+    """Remembers what the client was last told of each tool, and lists the tools itself for an unknown one."""
 
     def __init__(self, connection: Connection) -> None:
         assert connection.binding is not None
@@ -32,11 +32,11 @@ class ToolSupport:
             connection.handle(self._method, self._listed)
 
     async def of(self, name: str, ctx: Context[Any]) -> Support | None:
-        """Return how a tool can be called; None if there is no such tool.
+        """Return whether a tool can be called as a task; None if the tool does not exist.
 
         Args:
-            name: the tool.
-            ctx: what its call knows, for the server's own handler of ``tools/list``.
+            name: the name of the tool.
+            ctx: the context of the call, for the server's own handler of ``tools/list``.
         """
         if name not in self._known and self._list is not None:
             assert isinstance(self._method, RequestMethod) and self._method.params is not None
