@@ -77,7 +77,7 @@ class Context(Generic[PeerT]):
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """The `_meta` of the message, by wire names; empty if it has none."""
+        """The `_meta` of the message, keyed by wire names; empty if it has none."""
         return self.exchange.meta
 
     @property

@@ -84,11 +84,7 @@ class _UnionOf:
 
 
 class Tagged(_UnionOf):
-    """Metadata of a union whose variants each require a different constant in one property.
-
-    Args:
-        member: the wire name of that property.
-    """
+    """Metadata of a union whose variants each require a different constant in the property `member`."""
 
     def __init__(self, member: str) -> None:
         super().__init__(discriminator=member)
@@ -116,11 +112,7 @@ MOST_MEMBERS: Final = _UnionOf(union_mode="smart")
 
 
 def wire_name(attribute: str) -> str:
-    """Return the wire name of an attribute: ``mime_type`` gives ``mimeType``. Other spellings are explicit aliases.
-
-    Args:
-        attribute: the Python name.
-    """
+    """Return the wire name of an attribute: ``mime_type`` gives ``mimeType``. Other spellings are explicit aliases."""
     first, *rest = attribute.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
@@ -227,11 +219,7 @@ class WireModel(BaseModel):
 
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Any:
-            """Read a model from JSON text, like pydantic's method, but accept I-JSON only.
-
-            Args:
-                json_data: the text; bytes are decoded as UTF-8.
-                options: pydantic's keyword arguments.
+            """Read a model from the JSON text `json_data`, like pydantic's method with its `options`; I-JSON only.
 
             Raises:
                 pydantic.ValidationError: the text is not I-JSON, or does not match the model.
@@ -242,10 +230,7 @@ class WireModel(BaseModel):
             return super().model_validate_json(json_data, **options)
 
         def model_dump_json(self, **options: Any) -> str:
-            """Write the model as JSON text, like pydantic's method.
-
-            Args:
-                options: pydantic's keyword arguments.
+            """Write the model as JSON text, like pydantic's method with its `options`.
 
             Raises:
                 ValueError: a number in it is not finite.

@@ -318,16 +318,7 @@ async def list_tools(client: ClientStub[Any]) -> AsyncIterator[dict[str, Any]]:
 
 
 async def list_items(client: ClientStub[Any], name: str, items: str) -> AsyncIterator[dict[str, Any]]:
-    """Iterate over everything a server lists, as plain JSON.
-
-    Args:
-        client: the client.
-        name: the method of the request.
-        items: the property of its result that holds a page.
-
-    Raises:
-        McpError: the list cannot be fetched, or never ends.
-    """
+    """Iterate over what a server lists in answer to `name`, page by page, as plain JSON; raises like `list_tools`."""
     method: Any = client.__binding__.methods[name]
     required = client.connection.request_meta()
     given: dict[str, Any] = {"_meta": dict(required)} if required else {}

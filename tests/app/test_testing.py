@@ -137,7 +137,7 @@ async def test_roots_and_handlers() -> None:
     with pytest.raises(ValueError, match="not both"):
         async with testing.connect(app, elicit=[], handlers=mcp.ClientHandlers()):
             pass
-    with pytest.raises(ValueError, match="clients of 2024-11-05 are not asked elicitation/create"):
+    with pytest.raises(ValueError, match="clients of 2024-11-05 cannot be asked elicitation/create"):
         async with testing.connect(first.App("test"), elicit=[]):
             pass
     async with connect_memory(app) as peer:

@@ -137,7 +137,7 @@ async def test_both_sides_log_the_reason(revision: str, caplog: pytest.LogCaptur
         await cancelled(call, "the user went home")
         await both.client.ping()
     assert [record.getMessage() for record in caplog.records] == [
-        "tools/call 2 was given up: the user went home",
+        "tools/call 2 was cancelled: the user went home",
         "tools/call 2 was cancelled: the user went home",
     ]
 

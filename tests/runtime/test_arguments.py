@@ -129,7 +129,10 @@ def test_a_class_cannot_be_served() -> None:
 
 async def test_a_command_in_one_text() -> None:
     async with connect_stdio("python server.py") as peer:
-        with pytest.raises(ConnectionClosed, match=r'given one by one: connect_stdio\("python", "server.py"\)'):
+        with pytest.raises(
+            ConnectionClosed,
+            match=r'pass the program and its arguments separately: connect_stdio\("python", "server.py"\)',
+        ):
             await v.Client.open(peer)
 
 

@@ -280,8 +280,8 @@ async def test_a_cancellation_may_come_over_another_channel() -> None:
 @pytest.mark.parametrize(
     ("message", "verdict", "reason"),
     [
-        ({"id": 99, "result": {}}, Verdict.REJECTED, "99, which is no open request"),
-        ({"id": 99, "error": {"code": 1, "message": "x"}}, Verdict.REJECTED, "99, which is no open request"),
+        ({"id": 99, "result": {}}, Verdict.REJECTED, "99, which is not an open request"),
+        ({"id": 99, "error": {"code": 1, "message": "x"}}, Verdict.REJECTED, "99, which is not an open request"),
         ({"method": "notifications/initialized"}, Verdict.REJECTED, "not allowed in state 'ready'"),
         (
             {"method": "notifications/progress", "params": {"progressToken": "?", "progress": 1}},
@@ -342,7 +342,7 @@ async def test_elsewhere_closing_early_raises() -> None:
 
     class Hasty(v.Server):
         async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
-            with pytest.raises(LocalProtocolError, match="can resume streams") as error:
+            with pytest.raises(LocalProtocolError, match="cannot resume streams") as error:
                 ctx.exchange.close_stream_early()
             raised.append(error.value)
             return v.CallToolResult(content=[])

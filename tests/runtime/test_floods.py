@@ -80,7 +80,9 @@ async def test_large_requests_are_refused_beyond_the_limit() -> None:
         for number in range(100):
             peer.tell(id=number, method="tools/call", params={"name": "hold", "arguments": {"text": TEXT}})
         await asyncio.sleep(0)
-        refused = [m for m in peer.got if "too large requests are waiting" in m.get("error", {}).get("message", "")]
+        refused = [
+            m for m in peer.got if "too many bytes of requests are waiting" in m.get("error", {}).get("message", "")
+        ]
         assert 90 <= len(refused) < 100
         assert held() - before < 2 * LIMIT
         server.gate.set()

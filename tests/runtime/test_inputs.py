@@ -86,7 +86,7 @@ async def test_a_server_may_leave_it_to_its_handlers(caplog: pytest.LogCaptureFi
     server = make_server(MODERN, ServerOptions(inputs=None), call_tool=ask_everything)
     response = await Modern(**CLIENT).ask(server, "tools/call", name="x")
     assert response["error"] == {"code": -32603, "message": "internal error"}
-    assert "nothing asks for input here: ServerOptions(inputs=None) leaves it to the handlers" in caplog.text
+    assert "cannot ask for input: ServerOptions(inputs=None) leaves that to the handlers" in caplog.text
 
 
 @pytest.mark.requirement("input.declared")
@@ -123,7 +123,7 @@ async def test_outside_of_a_request_there_is_no_result_to_carry_anything() -> No
     connection = await start_server(streams, server)
     params = {"name": "x", "_meta": Modern(**CLIENT).meta}
     assert "result" in await answer(post(streams, id=1, method="tools/call", params=params), 1)
-    with pytest.raises(LocalProtocolError, match="while it handles a request of it, and none is open here"):
+    with pytest.raises(LocalProtocolError, match="while it handles a request, and none is open"):
         await held[0].list_roots()
     await connection.aclose()
 

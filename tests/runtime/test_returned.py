@@ -45,13 +45,13 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a dictionary that is none": ({"tools": []}, "returned {'tools': []} (dict), not CallToolResult"),
     "infinity": (
         v.CallToolResult.model_construct(content=[], structured_content={"n": [float("inf")]}),
-        "returned what JSON cannot say",
+        "returned a value that JSON cannot express",
     ),
     "infinity beside a long text": (
         v.CallToolResult.model_construct(
             content=[v.TextContent(text="x" * 10_000)], structured_content={"n": [float("nan")]}
         ),
-        "returned what JSON cannot say",
+        "returned a value that JSON cannot express",
     ),
     "no exception": (Interrupted("stop"), "failed"),
 }

@@ -205,7 +205,7 @@ async def test_no_question_inside_a_result_shows_such_a_url() -> None:
     async with together(v2026_07_28.Client, Hostile(), handlers=Host()) as client:
         accepted = v2026_07_28.InputRequiredResult
         client.connection.results.accept(v2026_07_28.methods.TOOLS_CALL, "input_required", accepted, go_on)
-        with pytest.raises(RemoteProtocolError, match="no URL of a web page") as caught:
+        with pytest.raises(RemoteProtocolError, match="not the URL of a web page") as caught:
             await client.call_tool(name="t")
     assert caught.value.pointer == "/inputRequests/a~1b/params/url"
 

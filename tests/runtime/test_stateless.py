@@ -129,6 +129,6 @@ async def test_a_client_answers_nothing() -> None:
     for method in ("ping", "roots/list", "elicitation/create"):
         there.send(json.dumps({"jsonrpc": "2.0", "id": method, "method": method}).encode())
     assert len(sent) == before and client.connection.open_requests == 0
-    assert ["a server asks nothing of its client" in str(error) for error in errors] == [True] * 3
+    assert ["a server must not send requests" in str(error) for error in errors] == [True] * 3
     await client.connection.aclose()
     await served.wait_closed()

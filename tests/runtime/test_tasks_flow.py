@@ -204,7 +204,7 @@ class TestWhatBelongsToATask:
             for wrong in (1, 0.5, float("inf")):
                 await server.context.report_progress(wrong)
         (line,) = [record.getMessage() for record in caplog.records if "reported" in record.getMessage()]
-        assert "progress that does not grow (1 after 1)" in line
+        assert "progress that does not increase (1 after 1)" in line
 
     async def test_a_client_runs_tasks_for_its_server(self) -> None:
         model = Model()

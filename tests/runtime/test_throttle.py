@@ -107,7 +107,7 @@ class TestProgress:
         assert found[-1] == 51 and found == sorted(set(found))
         (line,) = [record.getMessage() for record in caplog.records if "reported" in record.getMessage()]
         assert line == (
-            "the handler of tools/call reported progress that does not grow (50 after 50); such reports are dropped"
+            "the handler of tools/call reported progress that does not increase (50 after 50); such reports are dropped"
         )
 
     @pytest.mark.parametrize("server", [Worker, Unlimited])
@@ -117,7 +117,7 @@ class TestProgress:
         async with together(v.Client, server()) as client:
             for _ in range(2):
                 await client.call_tool(name="backwards")
-        lines = [record.getMessage() for record in caplog.records if "does not grow" in record.getMessage()]
+        lines = [record.getMessage() for record in caplog.records if "does not increase" in record.getMessage()]
         assert len(lines) == 2
 
     async def test_the_limit_can_be_lifted(self) -> None:

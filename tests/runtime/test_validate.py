@@ -208,7 +208,7 @@ class TestResults:
             client.connection.on_error(lambda error: reported.append(str(error)))
             result = await client.call_tool(name="sum")
         assert result.structured_content == {"total": "three"}
-        assert "patternProperties is not evaluated" in reported[0]
+        assert "patternProperties is not supported" in reported[0]
 
     async def test_the_result_of_a_task_is_checked_too(self, caplog: pytest.LogCaptureFixture) -> None:
         class Tasked(Calculator):

@@ -63,7 +63,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """A shape that the table keeps under a name."""
+    """A shape that the table stores under a name."""
 
     name: str
 

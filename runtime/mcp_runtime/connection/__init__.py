@@ -1,4 +1,4 @@
-"""One conversation with one peer, on asyncio: what arrives, what leaves, and what is known of the peer."""
+"""One conversation with one peer, on asyncio: incoming and outgoing messages, and what is known of the peer."""
 
 from mcp_runtime.connection.connection import Connection
 

@@ -1,4 +1,4 @@
-"""What answers the messages of a requester."""
+"""What answers a requester's messages."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from types import MappingProxyType
@@ -15,41 +15,41 @@ Handler: TypeAlias = Callable[[Any, Any], Coroutine[Any, Any, Any]]
 AskInside: TypeAlias = Callable[
     [Any, RequestMethod[Any, Any], WireType[Any], bytes | None, CallOptions | None], Coroutine[Any, Any, Any]
 ]
-"""Asks the requester by the result of its own request (2026-07-28, basic/patterns/mrtr), and waits for the answer.
+"""Asks the requester in the result of its own request (2026-07-28, basic/patterns/mrtr), and waits for the answer.
 
-It takes the `Work` of that request, what is asked, the type of the answer, the encoded params, and the options of the
-call. It returns the answer, and raises an `McpError` if there will be none.
+It takes the `Work` of that request, the question's method, the type of the answer, the encoded params, and the options
+of the call. It returns the answer, and raises an `McpError` if there will be none.
 """
 
 GoOn: TypeAlias = Callable[[Any, Any], bool]
-"""Lets a handler go on that asked its requester inside a result.
+"""Resumes a handler that asked its requester in a result.
 
-It takes a request as it arrived, and the ``requestState`` in it. It returns whether a handler that waited goes on with
-the request; otherwise a handler begins with it. It raises a `PeerError` if neither may be.
+It takes a received request, and its ``requestState``. It returns whether a waiting handler continues with the request;
+otherwise the request gets a new handler. It raises a `PeerError` if neither is allowed.
 """
 
 Recorder: TypeAlias = Callable[[Any, str, Effect], Coroutine[Any, Any, Any]]
-"""Does a piece of a handler's work, or returns what it returned before; see `Context.recorded`.
+"""Does a piece of a handler's work, or returns its recorded result; see `Context.recorded`.
 
-It takes the `Work` of the request, the name of the piece, and what does it.
+It takes the `Work` of the request, the name of the piece, and the function that does it.
 """
 
 _NO_HINTS: Final[Mapping[str, CacheHint]] = MappingProxyType({})
 
 
 class Answers:
-    """What answers the messages of a requester, in one revision.
+    """What answers a requester's messages, in one revision.
 
     Attributes:
-        handlers: the record and the handler of each method, by its name.
-        stub: the requester, as handlers see it; None before a revision is agreed upon.
-        context: makes what a handler gets beside the params: of the stub, the id of a request, and its `Exchange`.
-        hints: how long results may be kept, by method, where handlers say nothing of that.
-        stamp: how each of their results begins, see `protocol.modern.stamp`; empty in the legacy era.
-        ask_inside: asks the requester inside a result; None if nothing does, as in the legacy era.
-        go_on: lets the handler that asked go on; None to hand what comes to a handler as it is.
-        record: does recorded work; by default each time it is asked to.
-        tell_listeners: tells those who listen of a change that a handler of the legacy era told; None for an error.
+        handlers: the record and the handler of each method, by name.
+        stub: the requester, as handlers see it; None before a revision is agreed on.
+        context: builds the second argument of handlers from the stub, the id of a request, and its `Exchange`.
+        hints: how long results may be cached, by method, unless handlers say so.
+        stamp: the beginning of each result, see `protocol.modern.stamp`; empty in the legacy era.
+        ask_inside: asks the requester in a result; None if that is not possible, as in the legacy era.
+        go_on: resumes the handler that asked; None to pass each request to a new handler.
+        record: does recorded work; by default on each call.
+        tell_listeners: passes changes reported by a legacy-era handler to the listeners; None if that is an error.
     """
 
     __slots__ = ("ask_inside", "context", "go_on", "handlers", "hints", "record", "stamp", "stub", "tell_listeners")

@@ -1,4 +1,4 @@
-"""Tasks that a connection runs beside its messages, and that end with it."""
+"""Tasks that a connection runs in addition to its messages, and that end with it."""
 
 import asyncio
 import inspect
@@ -13,8 +13,8 @@ class Background:
     """Tasks that end with a connection.
 
     Args:
-        loop: runs them.
-        finished: is called when one has ended.
+        loop: the event loop that runs them.
+        finished: called when one has ended.
     """
 
     __slots__ = ("_finished", "_loop", "_tasks")
@@ -31,7 +31,7 @@ class Background:
         return task in self._tasks
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
-        """Run something, until it ends or the connection does."""
+        """Run a coroutine until it ends or the connection does."""
         task = self._loop.create_task(work)
         self.adopt(task)
         return task
@@ -42,12 +42,12 @@ class Background:
         task.add_done_callback(self._done)
 
     def release(self, task: "asyncio.Task[Any]") -> None:
-        """Leave a task that was adopted to somebody else."""
+        """Stop managing a task that was adopted."""
         self._tasks.pop(task, None)
         task.remove_done_callback(self._done)
 
     def cancel(self, reason: str, but: "asyncio.Task[Any] | None") -> None:
-        """Cancel all of them except one."""
+        """Cancel all of them except `but`."""
         for task in tuple(self._tasks):
             if task is not but:
                 task.cancel(reason)
@@ -60,6 +60,6 @@ class Background:
 
 
 def never_ran(task: "asyncio.Task[Any]") -> bool:
-    """Whether no line of a task's coroutine has run, nor will after a cancellation, not even its ``finally``."""
+    """Whether none of a task's code has run, nor will after a cancellation, not even its ``finally``."""
     state = inspect.getcoroutinestate(cast("Coroutine[Any, Any, Any]", task.get_coro()))
     return state in (inspect.CORO_CREATED, inspect.CORO_CLOSED)

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias, TypeVar
 T = TypeVar("T")
 
 Proceed: TypeAlias = Callable[[], Awaitable[Any]]
-"""Goes on with a message: to the next middleware, and at last to the handler or the peer."""
+"""Passes a message on: to the next middleware, and finally to the handler or the peer."""
 
 
 async def through(middleware: Sequence[Callable[[T, Proceed], Awaitable[Any]]], message: T, last: Proceed) -> Any:
-    """Take a message through middleware, the first one outermost."""
+    """Pass a message through middleware, the first one outermost."""
     proceed = last
     for each in reversed(middleware):
         proceed = _around(each, message, proceed)

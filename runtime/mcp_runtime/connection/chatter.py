@@ -1,4 +1,4 @@
-"""Text that a server prints among its messages: a banner, or what a library says of itself."""
+"""Text that a server prints between its messages: a banner, or output of a library."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,15 +8,15 @@ from mcp_runtime.connection.link import log
 from mcp_runtime.protocol.text import MAX_TEXT, clipped
 
 WAIT: Final = 0.2
-"""Seconds in which more lines of a banner may come."""
+"""Seconds in which more lines of a banner may follow."""
 
 
 class Chatter:
-    """What a peer printed, shown once as soon as its next message comes; later text is only worth a debug line.
+    """What a peer printed, shown once when its next message arrives; later text is logged at debug level.
 
     Args:
-        loop: waits for the rest of a banner that no message follows.
-        show: is told what to show.
+        loop: used to wait for the rest of a banner that no message follows.
+        show: called with the text to show.
     """
 
     __slots__ = ("_lines", "_room", "_show", "_timer")
@@ -29,11 +29,11 @@ class Chatter:
 
     @staticmethod
     def is_text(message: bytes) -> bool:
-        """Whether a line is text, rather than a message that went wrong: many loggers write ``[info]``, or JSON."""
+        """Whether a line is text rather than a malformed message: many loggers write ``[info]``, or JSON."""
         return message[:1] not in (b"{", b"[") or (b'"jsonrpc"' not in message and b'"id"' not in message)
 
     def heard(self, text: bytes) -> None:
-        """Take a line of text."""
+        """Add a line of text."""
         line = text[:MAX_TEXT].decode("utf-8", "replace")
         if self._lines is None:
             log.debug("the peer printed more text: %s", clipped(line))
@@ -46,4 +46,4 @@ class Chatter:
         self._timer.cancel()
         lines, self._lines = self._lines, None
         if lines:
-            self._show(f"the peer printed text where only messages may be: {clipped(' | '.join(lines))}")
+            self._show(f"the peer printed text that is not a message: {clipped(' | '.join(lines))}")

@@ -1,16 +1,16 @@
-"""A connection as its users see it: handlers, middleware, features, and whoever opened it."""
+"""A connection as its users see it: handlers, middleware, features, and calls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar, cast
 
-from mcp_runtime.caller import CallOptions, Progress
+from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.chain import Proceed, through
-from mcp_runtime.connection.conversation import CloseHook, Conversation
+from mcp_runtime.connection.conversation import Conversation
+from mcp_runtime.connection.hooks import Hooks
 from mcp_runtime.connection.known import KnowsPeer
 from mcp_runtime.connection.lasting import LastingRequests
-from mcp_runtime.connection.link import ErrorHook
 from mcp_runtime.connection.notifications import NotificationStream
 from mcp_runtime.connection.received import Received
 from mcp_runtime.connection.reports import log_message
@@ -18,10 +18,10 @@ from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.transport import Channel, Resumable, Transport
 from mcp_runtime.connection.vendor import VendorMethods, typed_wire
 from mcp_runtime.connection.work import Way, Work
-from mcp_runtime.errors import ConnectionClosed, LocalProtocolError, McpError
+from mcp_runtime.errors import ConnectionClosed, LocalProtocolError
 from mcp_runtime.limits import Limits
 from mcp_runtime.method import AnyMethod, NotificationMethod, RequestMethod, WireType
-from mcp_runtime.protocol.jsonrpc import Id, Key, Request
+from mcp_runtime.protocol.jsonrpc import Request
 from mcp_runtime.protocol.legacy import Side, State
 from mcp_runtime.protocol.validation import Reader
 from mcp_runtime.threads import unblocked
@@ -34,17 +34,17 @@ _RECEIVED = Way.RECEIVED  # once, since Python 3.11 runs code to find a member o
 
 
 class Exchange(Work):
-    """A request or a notification on its connection, and what becomes of it.
+    """A request or a notification on its connection.
 
     Attributes:
-        connection: the connection that it came or goes by.
-        way: which way it goes.
+        connection: the connection that it was received or is sent on.
+        way: the direction of the message.
         method: its record in the method table.
-        id: the id of the request; None for a notification, and for a request that has not left yet.
-        params: its typed params, None if it has none; middleware may replace them.
-        meta: its `_meta`, by wire names; empty if it has none, or if it was not received.
+        id: the id of the request; None for a notification, and for a request that has not been sent yet.
+        params: its typed params; None if it has none. Middleware may replace them.
+        meta: its `_meta`, keyed by wire names; empty if it has none, or if it was not received.
         is_cancelled: whether the answer is no longer wanted.
-        cancel_reason: why, in the peer's own words.
+        cancel_reason: the peer's reason for cancelling it.
     """
 
     __slots__ = ("connection",)
@@ -75,49 +75,64 @@ class Exchange(Work):
         self.connection = connection
 
     async def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell the peer how far the request has come; does nothing if it did not ask.
+        """Report progress on the request; does nothing if the peer did not ask for it.
 
-        Progress that is not more than before is dropped, with a line in the log.
+        Progress that does not increase is dropped and logged.
+
+        Args:
+            progress: how much is done so far.
+            total: how much there is to do; None if unknown.
+            message: a text to show; None if there is none.
         """
         if self.key is not None and (self.is_open or not self.requester.is_modern):
             await self.connection.report_progress(self.key, progress, total, message)
 
     async def log(self, level: str, data: Any, logger: str | None = None) -> None:
-        """Send a log message to the peer, if it wants messages of that level."""
+        """Send a log message to the peer, if it asked for messages of that level.
+
+        Args:
+            level: the severity, by its RFC 5424 name: ``debug`` to ``emergency``.
+            data: any JSON value.
+            logger: the name of the logger; None to send no name.
+
+        Raises:
+            ValueError: there is no such level.
+            MissingCapability: this server did not declare logging.
+        """
         await self.connection.log(level, data, logger, exchange=self)
 
     def close_stream_early(self) -> None:
-        """Close the stream that the answer would leave by; the peer resumes it later, and the handler goes on.
+        """Close the stream that the answer would be sent on; the peer resumes it later, and the handler keeps running.
 
         Raises:
             LocalProtocolError: the transport cannot resume streams.
         """
         line = self.line
         if line is None or not isinstance(line.channel, Resumable):
-            revision, reason = self.requester.revision, "only a transport that can resume streams can close one early"
+            revision, reason = self.requester.revision, "this transport cannot resume streams"
             raise LocalProtocolError(revision=revision, method=self.method.name, pointer="", reason=reason)
         line.channel.close_early()
 
 
 Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]
-"""Wraps every request and notification: gets the message and returns its typed result, None for none."""
+"""Wraps every request and notification: receives the message and returns its typed result, None if there is none."""
 
 
-class Connection(KnowsPeer, LastingRequests, VendorMethods):
-    """One conversation with one peer; made within a running event loop.
+class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
+    """One conversation with one peer; create it within a running event loop.
 
     Args:
         transport: carries the messages; `start` starts it.
-        side: which end this is.
-        settings: how it behaves.
-        middleware: wraps every request and notification, the first one outermost.
+        side: which end of the conversation this is.
+        settings: how the connection behaves.
+        middleware: wraps every request and notification; the first one is outermost.
 
     Attributes:
-        side: which end this is.
-        settings: how it behaves.
+        side: which end of the conversation this is.
+        settings: how the connection behaves.
         middleware: wraps every request and notification.
-        features: what the features keep for this connection, by their names.
-        results: what requests may be answered with, results of extensions included.
+        features: the data that features keep for this connection, by name.
+        results: the possible results of requests, including those of extensions.
     """
 
     def __init__(
@@ -136,17 +151,17 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
 
     @property
     def last_activity(self) -> float:
-        """When the last message came, by the clock of the event loop in seconds."""
+        """When the last message arrived, by the event loop's clock in seconds."""
         return self._conversation.last_activity
 
     @property
     def state(self) -> State:
-        """How far the conversation has come."""
+        """The state of the conversation."""
         return self._link.session.state
 
     @property
     def closed_because(self) -> str | None:
-        """Why the connection ended; None while it lives."""
+        """Why the connection ended; None while it is open."""
         return self._link.closed_because
 
     @property
@@ -159,7 +174,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
         """The peer as a generated stub.
 
         Raises:
-            ConnectionClosed: there is no conversation.
+            ConnectionClosed: the conversation has not begun.
         """
         stub = self.requester.answers.stub
         if stub is None:
@@ -171,11 +186,11 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
         on_initialize: Callable[[Request, Channel], Mapping[str, Any]] | None = None,
         on_modern: Callable[[Request, Channel], Requester] | None = None,
     ) -> None:
-        """Begin to listen to the peer.
+        """Start receiving messages from the peer.
 
         Args:
-            on_initialize: answers `initialize` with the result by wire names; None on a client's side.
-            on_modern: tells who sent a request of the modern era; None to refuse all of them.
+            on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
+            on_modern: returns the sender of a modern-era request; None to refuse all of them.
 
         Raises:
             ConnectionClosed: the peer cannot be reached.
@@ -184,42 +199,49 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
         self._conversation.on_modern = on_modern
         await self._conversation.start()
 
-    def on_error(self, hook: ErrorHook) -> None:
-        """Be told of what goes wrong without ending the conversation: violations, and values that were repaired."""
-        self._link.error_hooks.append(hook)
-
-    def on_close(self, hook: CloseHook) -> None:
-        """Be told once that the connection has ended, and why."""
-        self._conversation.on_close(hook)
-
     async def wait_closed(self) -> str:
-        """Wait until the connection has ended and all that it began is over; returns why."""
+        """Wait until the connection and everything it started have ended; return the reason."""
         return await self._conversation.wait_closed()
 
     async def aclose(self, reason: str = "closed by this side") -> None:
-        """End the conversation: open requests fail, handlers are cancelled, the transport is closed in good order.
+        """End the conversation: open requests fail, handlers are cancelled, the transport is closed gracefully.
 
-        Waits until all of that is over, unless a handler calls it, which would wait for itself.
+        Waits until all of that has finished, unless called by a handler, which would wait for itself.
+
+        Args:
+            reason: the reason that open calls and hooks get.
         """
         await self._conversation.aclose(reason)
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
-        """Send a request and wait for its result; cancelling the task that waits cancels the request.
+        """Send a request and wait for its result. Cancelling the waiting task cancels the request.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+            options: timeouts and progress; None for the defaults.
 
         Raises:
             PeerError: the peer answered with an error.
-            RequestTimeout: it did not answer in time.
-            ConnectionClosed: the connection is gone.
-            MissingCapability: the peer did not declare what the request needs.
+            RequestTimeout: the peer did not answer in time.
+            ConnectionClosed: the connection has ended.
+            MissingCapability: the peer did not declare a capability that the request needs.
             LocalProtocolError: the request is not allowed now.
-            RemoteProtocolError: the answer breaks the protocol.
+            RemoteProtocolError: the answer violates the protocol.
         """
         return await self._request(method, params, method.result, options)
 
     async def request_as(
         self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
     ) -> T:
-        """Send a request and wait for a result of another type than the usual one; raises as `request` does."""
+        """Send a request and wait for a result of a type other than the usual one; raises like `request`.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+            result: the type of the result.
+            options: timeouts and progress; None for the defaults.
+        """
         return await self._request(method, params, typed_wire(result), options)
 
     def _request(
@@ -237,13 +259,13 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
 
         Args:
             method: a record of the `methods` module of the revision's package.
-            params: its params.
-            exchange: the request that it belongs to, by whose channel it leaves while that is open; by default the
-                one that is being handled.
+            params: its params; None if it has none.
+            exchange: the request that it belongs to, on whose channel it is sent while that is open; by default the one
+                being handled.
 
         Raises:
-            ConnectionClosed: the connection is gone.
-            MissingCapability: neither side declared what the notification needs.
+            ConnectionClosed: the connection has ended.
+            MissingCapability: neither side declared a capability that the notification needs.
             LocalProtocolError: it is not allowed now.
         """
         if self.middleware:
@@ -253,54 +275,59 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
             await self._outbound.tell(method, params, exchange)
 
     def post(self, method: NotificationMethod[P], params: P | None, *, exchange: Exchange | None = None) -> None:
-        """Send a notification past the middleware, without waiting for the peer to take it; see `notify`."""
+        """Send a notification without middleware, and without waiting for the peer to receive it; see `notify`.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+            exchange: the request that it belongs to.
+        """
         self._outbound.post(method, params, exchange)
 
     def request_meta(self) -> Mapping[str, Any]:
         """Return the `_meta` that every request must carry: none in the legacy era."""
         return self.requester.meta
 
-    async def report_progress(
-        self, key: Key, progress: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        """Tell the peer how far its open request has come; does nothing if it did not ask, or is answered.
+    async def log(self, level: str, data: Any, logger: str | None = None, *, exchange: Exchange | None = None) -> None:
+        """Send a log message to the client, if it asked for messages of that level; see `Limits.log_rate`.
 
         Args:
-            key: the id of the request; one of the modern era has a key of its own (`Exchange.key`).
-            progress: how much is done.
-            total: of how much, if that is known.
-            message: more on that.
-
-        Progress that is not more than before is dropped, with a line in the log.
-        """
-        line = self._conversation.reports.progress(key, progress, total, message)
-        if line is not None:
-            await line.channel.drain()
-
-    def expect_progress(self, token: Id, listener: Progress) -> Callable[[], None]:
-        """Listen to reports under a token that outlives its request, as that of a task does; returns what ends it."""
-        return self._outbound.expect_progress(token, listener)
-
-    async def log(self, level: str, data: Any, logger: str | None = None, *, exchange: Exchange | None = None) -> None:
-        """Send a log message to the client, if it wants messages of that level; see `Limits.log_rate` and `notify`.
+            level: the severity, by its RFC 5424 name: ``debug`` to ``emergency``.
+            data: any JSON value.
+            logger: the name of the logger; None to send no name.
+            exchange: the request that it belongs to; by default the one being handled.
 
         Raises:
             ValueError: there is no such level.
-            MissingCapability: this server did not declare that it logs.
+            MissingCapability: this server did not declare logging.
         """
         if (message := log_message(self._link.requester_for(exchange), level, data, logger)) is not None:
             await self.notify(*message, exchange=exchange)
 
     def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
-        """Answer a method with a handler, which gets the typed params and a context; a later one replaces it."""
+        """Register the handler of a method; it replaces an earlier one.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            handler: receives the typed params and a context.
+        """
         self._inbound.handle(method, unblocked(handler))
 
     def handler(self, name: str) -> Handler | None:
-        """Return the handler of a method, None if there is none."""
+        """Return the handler of a method; None if there is none.
+
+        Args:
+            name: the name of the method.
+        """
         return self._inbound.handler(name)
 
     async def ask_self(self, method: RequestMethod[P, R], params: P | None) -> R | None:
-        """Return what this side's own handler of a method answers to the requester, None if there is none."""
+        """Call this side's own handler of a method for the requester, and return its result; None if there is none.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            params: its params; None if it has none.
+        """
         requester = self.current
         registered = requester.answers.handlers.get(method.name)
         if registered is None:
@@ -311,27 +338,32 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods):
         return found
 
     def notifications(self, method: NotificationMethod[P], *, limit: int = 1000) -> NotificationStream[P]:
-        """Iterate over the params of one method's notifications that arrive from now on."""
+        """Iterate over the params of the notifications of one method that arrive from now on.
+
+        Args:
+            method: a record of the `methods` module of the revision's package.
+            limit: how many notifications are buffered for a slow reader; the oldest are dropped and counted.
+        """
         stream = self._inbound.stream(method, limit)
         if self.closed_because is not None:
             stream.close()
         return stream
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
-        """Run something beside the messages, which is cancelled when the connection ends."""
+        """Run a coroutine as a task that is cancelled when the connection ends.
+
+        Args:
+            work: the coroutine.
+        """
         return self._link.background.spawn(work)
 
     def reader(self, revision: str) -> Reader:
-        """Make what reads the messages of a revision, as strictly as the settings say."""
+        """Return a reader for messages of a revision, as strict as the settings say.
+
+        Args:
+            revision: the revision.
+        """
         return self._link.reader(revision)
-
-    def complain(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
-        """Write a line to the log, unless too many were written about this connection."""
-        self._link.complain(level, text, *args, exc_info=exc_info)
-
-    def report_error(self, error: McpError) -> None:
-        """Tell the hooks, or the log if there are none, of something that does not end the conversation."""
-        self._link.report(error)
 
 
 class _Exchanges:

@@ -1,4 +1,4 @@
-"""What a transport talks to: every message that arrives finds its way from here, and so does the end."""
+"""The receiver of a transport: dispatches every incoming message, and handles the end of the connection."""
 
 import asyncio
 import logging
@@ -28,29 +28,29 @@ from mcp_runtime.protocol.names import INITIALIZE, PING
 from mcp_runtime.protocol.outcome import ACCEPTED, ANSWER, ANSWERED, Outcome, Verdict, of_batch
 
 CloseHook: TypeAlias = Callable[[str], None]
-"""Is told why a connection ended."""
+"""Called with the reason when a connection has ended."""
 
 
 class Conversation:
-    """One conversation over one transport, whose `Receiver` it is; made within a running event loop.
+    """One conversation over one transport, whose `Receiver` it is; create it within a running event loop.
 
-    Nothing awaits between a message that arrives and the handler or the caller that it is for.
+    There is no await between an incoming message and its handler or caller.
 
     Args:
         transport: carries the messages.
-        side: which end this is.
+        side: which end of the conversation this is.
         limits: how the conversation behaves.
-        handling: runs the handlers of what arrives.
+        handling: runs the handlers of incoming messages.
 
     Attributes:
         link: the session, the transport, and what is known of the peer.
-        reports: the reports of progress and log messages that leave.
-        outbound: the requests and notifications that leave.
-        inbound: the requests and notifications that arrive.
-        last_activity: when the last message came, by the clock of the event loop in seconds.
-        on_initialize: answers `initialize` with the result by wire names; None on a client's side.
-        before_close: says what must be said before the conversation ends; None for nothing.
-        on_modern: tells who sent a request of the modern era, from what it says and its channel; None to refuse all.
+        reports: the outgoing progress reports and log messages.
+        outbound: the outgoing requests and notifications.
+        inbound: the incoming requests and notifications.
+        last_activity: when the last message arrived, by the event loop's clock in seconds.
+        on_initialize: answers `initialize` with the result, keyed by wire names; None on the client side.
+        before_close: sends what must be sent before the conversation ends; None for nothing.
+        on_modern: returns the sender of a modern-era request, from its params and channel; None to refuse all.
     """
 
     __slots__ = (
@@ -83,10 +83,10 @@ class Conversation:
         self._chatter: Chatter | None = None
         self._has_warned = False
         self._is_over = False
-        self._over: asyncio.Event | None = None  # made for whoever waits, since most connections are idle
+        self._over: asyncio.Event | None = None  # created on demand, since most connections are idle
 
     async def start(self) -> None:
-        """Begin to listen to the peer.
+        """Start receiving messages from the peer.
 
         Raises:
             ConnectionClosed: the peer cannot be reached.
@@ -98,7 +98,7 @@ class Conversation:
             raise ConnectionClosed(str(error)) from error
 
     def message_received(self, message: bytes, channel: Channel | None = None) -> Outcome:
-        """Take one whole message; returns what became of it."""
+        """Process one whole message; return the outcome."""
         link = self.link
         if link.closed_because is not None:
             return Outcome(Verdict.REJECTED, jsonrpc.INTERNAL_ERROR, link.closed_because)
@@ -133,16 +133,16 @@ class Conversation:
         return self._take_modern(value, message, self._line(channel)) or ACCEPTED
 
     def message_refused(self, reason: str, channel: Channel | None = None) -> Outcome:
-        """Learn that a message was too large to read; its id is unknown, so the answer has none."""
+        """Handle a message that was too large to read; its id is unknown, so the answer has none."""
         return self._take_malformed(MalformedMessage(jsonrpc.INVALID_REQUEST, reason), self._line(channel))
 
     def message_skipped(self, reason: str, channel: Channel, start: bytes, end: bytes) -> Outcome:
-        """Learn that a message was too large to read; its first and last bytes may name the request it is about."""
+        """Handle a message that was too large to read; its first and last bytes may contain its id."""
         refused = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, reason, start, end)
         return self._take_malformed(refused, self._line(channel))
 
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
-        """Learn that one of several channels is gone: work that its revision lets outlive it goes on."""
+        """Handle the loss of one of several channels: work that may outlive it in its revision continues."""
         link = self.link
         line = link.kept(channel)
         if line is None:
@@ -154,12 +154,12 @@ class Conversation:
         link.forget(line)
 
     def request_lost(self, id_: Id, reason: TransportError) -> None:
-        """Learn that a request of this side will not be answered; the conversation goes on."""
+        """Handle the loss of the answer to a request of this side; the conversation continues."""
         self.link.session.cancel(id_)
         self.outbound.fail(id_, ConnectionClosed(str(reason)))
 
     def _line(self, channel: Channel | None) -> Line:
-        """Return the line of a channel; a transport that passes none has only one, and is told to pass it."""
+        """Return the line of a channel; a transport that passes none has only one, and gets a warning."""
         if channel is self.link.transport:
             return self.link.main
         if channel is not None:
@@ -175,7 +175,7 @@ class Conversation:
         return self.link.main
 
     def connection_lost(self, reason: TransportError | None) -> None:
-        """Learn that the transport has ended."""
+        """Handle the end of the transport."""
         link = self.link
         if link.closed_because is not None:
             return
@@ -191,21 +191,21 @@ class Conversation:
             self.end(because)
 
     def on_close(self, hook: CloseHook) -> None:
-        """Be told once that the conversation has ended, and why."""
+        """Register a hook that is called once with the reason when the conversation has ended."""
         if self.link.closed_because is None:
             self._close_hooks.append(hook)
         else:
             hook(self.link.closed_because)
 
     async def wait_closed(self) -> str:
-        """Wait until the conversation has ended and all that it began is over; returns why."""
+        """Wait until the conversation and everything it started have ended; return the reason."""
         if not self._is_over:
             self._over = self._over or asyncio.Event()
             await self._over.wait()
         return self.link.closed_because or ""
 
     async def aclose(self, reason: str) -> None:
-        """End the conversation, and the transport in good order; see `Connection.aclose`."""
+        """End the conversation, and close the transport gracefully; see `Connection.aclose`."""
         self.end(reason)
         try:
             await self.link.transport.close()
@@ -215,7 +215,7 @@ class Conversation:
                 await self.wait_closed()
 
     def end(self, reason: str) -> None:
-        """Fail what is open, cancel what runs, tell the hooks."""
+        """Fail open requests, cancel running tasks, call the hooks."""
         link = self.link
         if link.closed_because is not None:
             return
@@ -233,7 +233,7 @@ class Conversation:
             try:
                 hook(reason)
             except Exception as error:
-                link.complain(logging.ERROR, "a hook for the end failed", exc_info=error)
+                link.complain(logging.ERROR, "an on_close hook failed", exc_info=error)
         self._settle()
 
     def _take(self, event: Event, text: bytes, line: Line, parts: int = 1) -> Outcome:
@@ -261,12 +261,12 @@ class Conversation:
         if link.side is Side.CLIENT and link.requester.is_modern:
             # In the modern era a server sends no requests, and a client no answers (basic/transports/stdio).
             link.session.drop(request.id)
-            link.report(link.violation("a server asks nothing of its client but in its results", request.method))
+            link.report(link.violation("a server must not send requests in this revision", request.method))
             return
         if line is not link.main:
             link.opened(line)
         if request.method == PING and PING not in link.requester.answers.handlers:
-            # Promptly, whatever else there is to do (basic/utilities/ping).
+            # Promptly, regardless of other work (basic/utilities/ping).
             link.answer_at_once(request.id, b"{}")
         elif request.method == INITIALIZE:
             self._take_initialize(request, line)
@@ -274,7 +274,7 @@ class Conversation:
             self.inbound.take_request(Received(request, text, line, link.requester, request.id, parts=parts))
 
     def _take_modern(self, value: Any, text: bytes, line: Line) -> Outcome | None:
-        """Take a message of the modern era; returns None for one of the legacy era."""
+        """Process a message of the modern era; return None for one of the legacy era."""
         if value.__class__ is not dict or "method" not in value:
             return None
         link = self.link
@@ -293,7 +293,7 @@ class Conversation:
         except MalformedMessage as error:
             return self._take_violation(link.modern.malformed(error), line)
         if not isinstance(message, Request):
-            # What a notification of this era is about is gone, or came over another channel.
+            # The request that this notification belongs to is gone, or came over another channel.
             return ACCEPTED
         key = link.modern.open(message, line)
         if line is not link.main:
@@ -308,14 +308,14 @@ class Conversation:
         return ANSWERED
 
     def _is_taken(self, id_: Id, line: Line) -> bool:
-        """Whether an id is that of an open request of either era, on the same line."""
+        """Whether an id belongs to an open request of either era, on the same line."""
         if (id(line), id_) in self.link.modern.incoming:
             return True
         held = self.link.session.incoming.get(id_)
         return held is not None and held.line is line
 
     def _is_stray(self, value: dict[str, Any]) -> bool:
-        """Whether a call is a request before any session was begun, which does not begin one either."""
+        """Whether a call is a request before any session has begun, and does not begin one either."""
         if self.link.session.state is not State.NEW or "id" not in value:
             return False
         opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
@@ -324,7 +324,7 @@ class Conversation:
     def _take_initialize(self, request: Request, line: Line) -> None:
         link = self.link
         if self.on_initialize is None:
-            link.refuse(request.id, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not answered here")
+            link.refuse(request.id, jsonrpc.METHOD_NOT_FOUND, f"{INITIALIZE} is not supported here")
             return
         try:
             result = self.on_initialize(request, line.channel)
@@ -337,7 +337,7 @@ class Conversation:
             link.answer(request.id, jsonrpc.dump(result))
 
     def _take_text(self, text: bytes, error: MalformedMessage) -> Outcome:
-        """Take a line that a server printed. It gets no answer: whoever printed it sent nothing."""
+        """Process a line of text that a server printed. It gets no answer, since it was not a message."""
         if self._chatter is None:
             self._chatter = Chatter(self.link.loop, lambda said: self.link.report(self.link.violation(said)))
         self._chatter.heard(text)
@@ -346,7 +346,7 @@ class Conversation:
     def _take_malformed(self, error: MalformedMessage, line: Line) -> Outcome:
         link = self.link
         if error.id is not None and link.modern.key(error.id, line) in link.modern.incoming:
-            error.id = None  # an answer with it would be taken for that of the request that is open
+            error.id = None  # an answer with it would be taken for that of the open request
         return self._take_violation(link.session.malformed(error), line)
 
     def _take_violation(self, violation: Violation, line: Line) -> Outcome:
@@ -369,7 +369,7 @@ class Conversation:
 
 
 def _current_task() -> "asyncio.Task[Any] | None":
-    """Return the task that runs; a transport may report its end when no event loop runs any more."""
+    """Return the running task; a transport may report its end after the event loop has stopped."""
     try:
         return asyncio.current_task()
     except RuntimeError:

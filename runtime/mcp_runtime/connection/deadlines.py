@@ -1,6 +1,6 @@
 """The timeouts of many requests on one timer: most are answered long before, and a timer each would cost more.
 
-A call is more than a request where middleware asks, too, or where its answer is only the first of several.
+A call is more than a request if middleware sends requests too, or if its answer is only the first of several.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.protocol.jsonrpc import Id
 
 GRAIN: Final = 0.005
-"""Seconds that a limit may be late, so that many limits which are close together need few looks at all of them."""
+"""Seconds by which a timeout may be late, so that many close timeouts need few checks."""
 MAX_PAUSE: Final = 600.0
-"""Seconds that timeouts are paused at most."""
+"""The maximum time in seconds for which timeouts are paused."""
 _NEVER: Final = float("inf")
 _PAUSED: Final = float("-inf")
 
 _SLACK: Final = 2 * GRAIN
-"""Seconds that a whole call has beyond its request, whose own timeout tells the peer."""
+"""Extra seconds of a whole call beyond its request, whose own timeout notifies the peer."""
 
 T = TypeVar("T")
 Timed: TypeAlias = Id | asyncio.Timeout
@@ -30,8 +30,8 @@ class Deadlines:
     """The timeouts of requests, and of calls that consist of more than one.
 
     Args:
-        loop: tells the time.
-        expire: is called when the time of a request is over.
+        loop: the event loop, used as the clock.
+        expire: called when a request times out.
     """
 
     __slots__ = ("_expire", "_loop", "_paused_at", "_timer", "_until", "_wakes_at")
@@ -45,13 +45,13 @@ class Deadlines:
         self._paused_at = 0.0
 
     def set(self, id_: Timed, until: float) -> None:
-        """Let a request expire at a time of the event loop's clock, and no longer when it was told before."""
+        """Set when a request expires, by the event loop's clock; replaces an earlier time."""
         self._until[id_] = until
         if until < self._wakes_at:
             self._wake_at(until)
 
     def get(self, id_: Timed) -> float | None:
-        """Return when a request expires, None if never."""
+        """Return when a request expires; None for never."""
         return self._until.get(id_)
 
     def drop(self, id_: Timed) -> None:
@@ -62,7 +62,7 @@ class Deadlines:
         """Run a whole call, which gets its own timeout as a handle for the methods below.
 
         Raises:
-            RequestTimeout: it took longer; `name` says what did.
+            RequestTimeout: it took longer; `name` is the method in the error.
         """
         call = asyncio.timeout(None)
         if seconds is not None:
@@ -78,17 +78,17 @@ class Deadlines:
             self.drop(call)
 
     def within_call(self, call: asyncio.Timeout, timeout: float) -> float:
-        """Return when a request of a call expires: with it, or after the timeout if the call has none."""
+        """Return when a request of a call expires: with the call, or after the timeout if the call has none."""
         until = self._until.get(call)
         return self._loop.time() + timeout if until is None else until - _SLACK
 
     def renew(self, call: asyncio.Timeout, until: float) -> None:
-        """Let a call, if it has a timeout, go on for as long as its request."""
+        """Extend the timeout of a call, if it has one, to that of its request."""
         if call in self._until:
             self.set(call, until + _SLACK)
 
     def suspend(self, call: asyncio.Timeout | None) -> Callable[[], None]:
-        """Let a call not expire until what is returned is called; it has as much time left then as now."""
+        """Suspend the timeout of a call until the returned function is called; the remaining time stays the same."""
         until = self._until.pop(call, None) if call is not None else None
         left = 0.0 if until is None else until - self._loop.time()
 
@@ -99,14 +99,14 @@ class Deadlines:
         return go_on
 
     def pause(self) -> None:
-        """Let nothing expire until `resume`, for `MAX_PAUSE` seconds at most."""
+        """Suspend all timeouts until `resume`, for at most `MAX_PAUSE` seconds."""
         self._stop()
         self._wakes_at = _PAUSED
         self._paused_at = self._loop.time()
         self._timer = self._loop.call_later(MAX_PAUSE, self.resume, context=Context())
 
     def resume(self) -> None:
-        """Go on: what was there has as much time left as when it was paused."""
+        """Resume all timeouts with the time that was left when they were paused."""
         if self._wakes_at == _PAUSED:
             self._stop()
             shift = self._loop.time() - self._paused_at
@@ -128,11 +128,11 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
         self._wakes_at = until
-        # In a context of its own: that of the handler which happens to ask now would be kept alive for as long.
+        # In its own context: otherwise the current handler's context would be kept alive as long.
         self._timer = self._loop.call_at(until, self._look, context=Context())
 
     def _look(self) -> None:
-        # The loop may call a little early, by as much as its clock can tell apart.
+        # The loop may call a little early, by up to the resolution of its clock.
         now = max(self._loop.time(), self._wakes_at)
         self._timer, self._wakes_at = None, _NEVER
         for id_ in [id_ for id_, until in self._until.items() if until <= now]:

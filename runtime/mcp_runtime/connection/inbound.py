@@ -1,4 +1,4 @@
-"""The requests and notifications that arrive: a task for each, with typed params and a context."""
+"""Incoming requests and notifications: a task for each, with typed params and a context."""
 
 import asyncio
 import logging
@@ -34,25 +34,25 @@ from mcp_runtime.protocol.text import clipped
 P = TypeVar("P")
 
 _ENDS = (KeyboardInterrupt, SystemExit)
-"""What ends the program, not only a handler."""
+"""Exceptions that end the program, not only a handler."""
 MAX_WAITING: Final = 1_000
-"""How many requests may be open that only wait for something else; they take no turn of the others."""
+"""How many requests may be open that only wait for something else; they do not count against the other limit."""
 
 _CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a member of an enumeration
 
 
 class Inbound:
-    """What the peer asks and tells over one link, and what answers it.
+    """The peer's requests and notifications on one link, and what answers them.
 
     Args:
-        link: what it comes and goes by.
-        outbound: writes the results.
-        reports: what must leave before an answer.
-        handling: makes what stands for a message, and runs its handler.
-        settled: is called when the last task ends after the connection did.
+        link: the link they arrive on.
+        outbound: encodes the results.
+        reports: what must be sent before an answer.
+        handling: creates the exchange of a message, and runs its handler.
+        settled: called when the last task ends after the connection has ended.
 
     Attributes:
-        subscriptions: takes the notifications that belong to a request of this side's; None before the first.
+        subscriptions: receives the notifications that belong to a request of this side; None before the first.
     """
 
     __slots__ = (
@@ -84,43 +84,43 @@ class Inbound:
         self._streams: dict[str, tuple[NotificationMethod[Any], list[NotificationStream[Any]]]] = {}
         self._tasks: dict[Key, tuple[asyncio.Task[None], Work]] = {}
         self._queue: dict[Key, tuple[Received, Context, Held]] = {}
-        # Made when they are needed: most connections are idle.
+        # Created on demand: most connections are idle.
         self._load: Load | None = None
         self._turns: Turns | None = None
         self._waiting = 0
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request of the peer is worked on."""
+        """Whether no request of the peer is being handled."""
         return not self._tasks
 
     def runs(self, task: "asyncio.Task[Any] | None") -> bool:
-        """Whether a task works on a request of the peer."""
+        """Whether a task handles a request of the peer."""
         return any(task is own for own, _ in self._tasks.values())
 
     def handle(self, method: AnyMethod, handler: Handler) -> None:
-        """Answer a method with a handler; a later one takes its place."""
+        """Register the handler of a method; it replaces an earlier one."""
         self._link.requester.answers.handlers[method.name] = (method, handler)
 
     def forget(self, names: Iterable[str]) -> None:
-        """Answer these methods no more."""
+        """Remove the handlers of these methods."""
         for name in names:
             self._link.requester.answers.handlers.pop(name, None)
 
     def handler(self, name: str) -> Handler | None:
-        """Return the handler of a method, None if there is none."""
+        """Return the handler of a method; None if there is none."""
         found = self._link.requester.answers.handlers.get(name)
         return found[1] if found else None
 
     def stream(self, method: NotificationMethod[P], limit: int) -> NotificationStream[P]:
-        """Iterate over the params of one method's notifications that arrive from now on."""
+        """Iterate over the params of the notifications of one method that arrive from now on."""
         streams = self._streams.setdefault(method.name, (method, []))[1]
         stream: NotificationStream[P] = NotificationStream(limit, self._link.limits.max_bytes, streams.remove)
         streams.append(stream)
         return stream
 
     def take_request(self, received: Received) -> None:
-        """Work on a request now, or when others are done, or refuse it."""
+        """Handle a request now, queue it, or refuse it."""
         limits, key = self._link.limits, received.key
         assert key is not None
         waits = received.message.method in WAITING
@@ -135,7 +135,7 @@ class Inbound:
         elif not has_turn and len(self._queue) >= limits.max_queued:
             self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many requests are waiting; try again later")
         elif (held := self._loaded().hold(received.text, received.parts)) is None:
-            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too large requests are waiting; try again later")
+            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, "too many bytes of requests are waiting; try again later")
         elif has_turn:
             self._begin(received, key, held)
         else:
@@ -146,11 +146,11 @@ class Inbound:
         return len(self._tasks) - self._waiting < self._link.limits.max_in_flight
 
     def take_cancelled(self, cancelled: Cancelled) -> None:
-        """Stop working on a request that the peer cancelled; it gets no answer."""
+        """Stop handling a request that the peer cancelled; it gets no answer."""
         self._stop(cancelled.key, cancelled.reason)
 
     def lose(self, line: Line, reason: str) -> None:
-        """Stop working on what came over a line that is lost, as far as its era has it so."""
+        """Stop handling what came over a lost line, unless its era lets it continue."""
         for session in (self._link.session, self._link.modern):
             if not session.outlives_channels:
                 for key in [key for key, incoming in session.incoming.items() if incoming.line is line]:
@@ -174,12 +174,12 @@ class Inbound:
         work.is_cancelled = True
         work.cancel_reason = reason
         task.cancel(reason)
-        # A task that is cancelled before its first step runs no line of its coroutine, not even its `finally`.
+        # A task that is cancelled before its first step runs none of its code, not even its `finally`.
         if never_ran(task):
             self._finished(key)
 
     def suspend(self, work: Work, result: bytes) -> "asyncio.Task[None]":
-        """Answer a request now with one of this side's, while its handler goes on without one; returns its task."""
+        """Answer a request now with a result of this side, while its handler continues without one; return its task."""
         key = work.key
         assert key is not None
         task, _ = self._tasks[key]
@@ -190,7 +190,7 @@ class Inbound:
         return task
 
     def resume(self, work: Work, task: "asyncio.Task[None]", received: Received) -> None:
-        """Let a handler that was suspended go on with another request, which is answered when it returns."""
+        """Let a suspended handler continue with another request, which is answered when it returns."""
         request, key = received.message, received.key
         assert isinstance(request, Request) and key is not None
         self._tasks[key] = (task, work)
@@ -208,7 +208,7 @@ class Inbound:
             link.send(link.modern.notify(NOTIFICATIONS_CANCELLED, params), line)
 
     def take_notification(self, received: Received) -> Outcome:
-        """Hand a notification to its handler and to the streams of its method."""
+        """Pass a notification to its handler and to the streams of its method."""
         name, requester = received.message.method, received.requester
         if self.subscriptions is not None:
             self.subscriptions.take(received)
@@ -244,7 +244,7 @@ class Inbound:
         return binding.methods.get(name) if binding and self._handling.is_watched else None
 
     def end(self, reason: str, current: "asyncio.Task[Any] | None") -> None:
-        """Cancel what runs except the current task, since the connection has ended."""
+        """Cancel all tasks except the current one, since the connection has ended."""
         self._queue.clear()
         if self._turns is not None:
             self._turns.clear()
@@ -269,13 +269,13 @@ class Inbound:
             held.release()
 
     def _opened(self, received: Received, key: Key) -> Work | None:
-        """Start the task of a request; returns None if it was refused."""
+        """Start the task of a request; return None if it was refused."""
         request, requester = received.message, received.requester
         name = request.method
         found = requester.answers.handlers.get(name)
         if found is None or not requester.may_ask(found[0]) or not requester.has(name):
-            # No more than that: a client that speaks both eras asks server/discover first, to learn from the error.
-            self._link.complain(logging.DEBUG, "%s is not answered here", clipped(name, 100))
+            # At debug level only: a client of both eras asks server/discover first, to learn from the error.
+            self._link.complain(logging.DEBUG, "%s is not supported here", clipped(name, 100))
             self._link.refuse(key, jsonrpc.METHOD_NOT_FOUND, UNAVAILABLE, {"method": clipped(name)})
             return None
         method, handler = found
@@ -299,7 +299,7 @@ class Inbound:
         return work
 
     def _goes_on(self, go_on: GoOn, method: AnyMethod, received: Received) -> bool:
-        """Whether a request went to a handler that is suspended, or was refused since there is none."""
+        """Whether a request was passed to a suspended handler, or was refused because there is none."""
         state: Any = (received.message.params or {}).get("requestState")
         if state is None:
             return False

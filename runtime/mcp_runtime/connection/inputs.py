@@ -1,4 +1,4 @@
-"""Requests of a server that travel inside its results (2026-07-28, basic/patterns/mrtr)."""
+"""Requests of a server that travel in its results (2026-07-28, basic/patterns/mrtr)."""
 
 from typing import Final, NoReturn
 
@@ -12,7 +12,7 @@ _EMBEDDED: Final = Direction.EMBEDDED  # once, since Python 3.11 runs code to fi
 
 
 def is_embedded(method: AnyMethod, requester: Requester) -> bool:
-    """Whether a request leaves inside the result of another one, in the revision that is spoken."""
+    """Whether a request is sent in the result of another one, in the negotiated revision."""
     sent = method if requester.wire is None else requester.wire.binding.methods.get(method.name)
     return sent is not None and sent.direction is _EMBEDDED
 
@@ -21,16 +21,16 @@ def carrier(work: Work | None, method: AnyMethod, requester: Requester) -> Work:
     """Return the request whose result may carry another one.
 
     Args:
-        work: what is being handled, None if nothing.
-        method: what is to be asked.
-        requester: the client that is asked.
+        work: what is being handled; None if nothing is.
+        method: the method of the question.
+        requester: the client to ask.
 
     Raises:
         LocalProtocolError: there is no such request.
     """
-    # What another client sent is handled for another requester.
+    # A message of another client is handled for another requester.
     if work is None or not (work.is_open or work.is_suspended) or work.requester is not requester:
-        _refuse(method, requester, "a server asks a client while it handles a request of it, and none is open here")
+        _refuse(method, requester, "a server can only ask its client while it handles a request, and none is open")
     methods: MethodTable = requester.spoken.methods if requester.spoken else {}
     carrying = methods.get(work.method.name)
     if not (isinstance(carrying, RequestMethod) and carrying.multi_round_trip):
@@ -42,14 +42,14 @@ def carrier(work: Work | None, method: AnyMethod, requester: Requester) -> Work:
 
 
 def asker(method: AnyMethod, requester: Requester) -> AskInside:
-    """Return what asks a client by results.
+    """Return what asks a client in results.
 
     Raises:
-        LocalProtocolError: nothing does.
+        LocalProtocolError: there is nothing to do so.
     """
     ask = requester.answers.ask_inside
     if ask is None:
-        _refuse(method, requester, "nothing asks for input here: ServerOptions(inputs=None) leaves it to the handlers")
+        _refuse(method, requester, "cannot ask for input: ServerOptions(inputs=None) leaves that to the handlers")
     return ask
 
 

@@ -1,4 +1,4 @@
-"""What one connection may say about its peer: so many lines at once, then so many per second, then how many more."""
+"""Limits the log lines about one connection: a burst, then a rate, then a count of the rest."""
 
 import asyncio
 from typing import Final
@@ -6,16 +6,16 @@ from typing import Final
 from mcp_runtime.connection.throttle import TokenBucket
 
 BURST: Final = 50
-"""How many lines may come at once."""
+"""How many lines may be written at once."""
 RATE: Final = 10.0
-"""How many lines per second may come after that."""
+"""How many lines per second may be written after that."""
 
 
 class Journal:
-    """Decides which lines of one connection are written, so that a peer cannot fill the disk.
+    """Decides which log lines about one connection are written, so that a peer cannot fill the disk.
 
     Args:
-        loop: tells the time.
+        loop: the event loop, used as the clock.
     """
 
     __slots__ = ("_bucket", "_left_out", "_loop")
@@ -26,7 +26,7 @@ class Journal:
         self._left_out = 0
 
     def admits(self) -> bool:
-        """Whether one more line may be written now; it is counted otherwise."""
+        """Whether another line may be written now; otherwise it is counted."""
         if self._bucket.delay(self._loop.time()):
             self._left_out += 1
             return False
@@ -34,6 +34,6 @@ class Journal:
         return True
 
     def left_out(self) -> str:
-        """Return the line that stands for those that were left out since it was asked last, empty if none were."""
+        """Return a line about the lines omitted since the last call; empty if there were none."""
         count, self._left_out = self._left_out, 0
-        return f"{count:,} more messages about this connection were left out" if count else ""
+        return f"{count:,} more messages about this connection were omitted" if count else ""

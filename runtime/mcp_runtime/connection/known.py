@@ -1,4 +1,4 @@
-"""What is known of a peer, and how that is learned."""
+"""What is known of a peer, and how it is learned."""
 
 from abc import ABC
 from collections.abc import Callable, Generator, Mapping
@@ -23,52 +23,52 @@ class KnowsPeer(ABC):
 
     @property
     def requester(self) -> Requester:
-        """What is known of the peer: what it speaks, what it declared."""
+        """What is known of the peer: its revision, its capabilities."""
         return self._link.requester
 
     @property
     def revision(self) -> str:
-        """The revision that is spoken, empty until it is agreed upon."""
+        """The revision in use; empty until it is agreed on."""
         return self._link.revision
 
     @property
     def current(self) -> Requester:
-        """The requester of the message that is being handled: in the modern era each request has one."""
+        """The requester of the message being handled: in the modern era each request has one."""
         return self._link.requester_for()
 
     @property
     def binding(self) -> Binding | None:
-        """The generated revision that this side is written against, None until it is agreed upon."""
+        """The generated revision that this side is written against; None until it is agreed on."""
         return self.requester.binding
 
     @property
     def declared(self) -> Mapping[Side, Mapping[str, Any]]:
-        """The capabilities of both sides, by wire names."""
+        """The capabilities of both sides, keyed by wire names."""
         return self.requester.declared
 
     @property
     def peer_info(self) -> Mapping[str, Any]:
-        """How the peer names itself, by wire names (``name``, ``version``, ...); empty until it has."""
+        """The peer's name and version, keyed by wire names (``name``, ``version``, ...); empty until received."""
         return self.requester.info
 
     @property
     def instructions(self) -> str | None:
-        """What the server says on how to use it; None if nothing."""
+        """The server's instructions for use; None if it has none."""
         return self.requester.instructions
 
     @property
     def log_level(self) -> str | None:
-        """The least severe level of log messages that the client wants; None until it says so."""
+        """The minimum level of log messages that the client wants; None until it sets one."""
         return self.requester.log_level
 
     def bind(self, binding: Binding, stub: Any, context: Callable[..., Any], wire: "Wire | None" = None) -> None:
-        """Speak a revision, or another one over a bridge.
+        """Use a revision, or another one over a bridge.
 
         Args:
-            binding: the revision that this side is written against; handlers of another one are forgotten.
+            binding: the revision that this side is written against; handlers of any other are removed.
             stub: the peer, as handlers see it.
-            context: makes what a handler gets beside the params: of the stub, the id of a request, and its `Exchange`.
-            wire: the bridge to the revision that is spoken.
+            context: builds the second argument of handlers from the stub, the id of a request, and its `Exchange`.
+            wire: the bridge to the revision in use; None if there is none.
         """
         if self.binding is not None and self.binding is not binding:
             self._inbound.forget(self.binding.methods)
@@ -77,22 +77,30 @@ class KnowsPeer(ABC):
         answers.stub, answers.context = stub, context
 
     def learn(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> None:
-        """Set what both sides can do, as they declared it, and what else is known of the peer.
+        """Set the declared capabilities of both sides, and what else is known of the peer.
 
         Args:
-            own: the capabilities of this side, by wire names.
-            peers: those of the peer.
+            own: the capabilities of this side, keyed by wire names.
+            peers: the capabilities of the peer.
             known: fields of its `Requester`.
         """
         self._link.requester = self._link.requester.declaring(own, peers, **known)
 
     def set_log_level(self, level: str) -> None:
-        """Send only log messages that are at least so severe."""
+        """Send only log messages of at least this level.
+
+        Args:
+            level: the RFC 5424 name of the level.
+        """
         self._link.requester = self._link.requester._replace(log_level=level)
 
     @contextmanager
     def set_up_for(self, requester: Requester) -> Generator[None]:
-        """Set up handlers and features for another requester than that of the handshake, within this context."""
+        """Set up handlers and features for a requester other than that of the handshake, within this context.
+
+        Args:
+            requester: the requester.
+        """
         kept, self._link.requester = self._link.requester, requester
         try:
             yield

@@ -1,4 +1,4 @@
-"""A channel, and what this side keeps for it."""
+"""A channel, and the state that this side keeps for it."""
 
 import asyncio
 from typing import Final
@@ -7,21 +7,21 @@ from mcp_runtime.connection.throttle import Gate
 from mcp_runtime.connection.transport import Channel
 
 MAX_UNREAD: Final = 1 << 20
-"""How many bytes of answers leave before this side checks whether the peer is reading them."""
+"""How many bytes of answers are sent before this side checks whether the peer is reading."""
 
 
 class Line:
-    """A channel, and what this side keeps for it.
+    """A channel, and the state that this side keeps for it.
 
     Attributes:
-        channel: where messages leave.
-        owner: the link that it is a line of.
+        channel: where messages are sent.
+        owner: the link that it belongs to.
         open: how many requests are open on it; not counted on the main line, which is kept anyway.
-        unread: bytes of answers that left at once since it was last drained.
+        unread: bytes of answers sent immediately since it was last drained.
         owed: bytes of results that handlers' tasks wait for the peer to read.
-        is_deaf: whether nothing more is read from it until it is drained.
-        posted: bytes of log messages that left since it was last drained.
-        logs: what log messages go through, None before the first.
+        is_deaf: whether reading from it is paused until it is drained.
+        posted: bytes of log messages sent since it was last drained.
+        logs: the gate for log messages; None before the first.
     """
 
     __slots__ = ("_room", "channel", "is_deaf", "logs", "open", "owed", "owner", "posted", "unread")
@@ -38,13 +38,13 @@ class Line:
         self.logs: Gate[bytes] | None = None
 
     async def wait_for_room(self) -> None:
-        """Wait until the peer has read most of the results, before there are more."""
+        """Wait until the peer has read most of the results."""
         while self.owed > MAX_UNREAD:
             self._room = self._room or asyncio.Event()
             await self._room.wait()
 
     async def drain(self, size: int) -> None:
-        """Wait until the peer has read most of what was sent, a result of so many bytes included."""
+        """Wait until the peer has read most of what was sent, including a result of `size` bytes."""
         self.owed += size
         try:
             await self.channel.drain()

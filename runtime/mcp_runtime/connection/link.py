@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 ErrorHook: TypeAlias = Callable[[McpError], None]
 
 MAX_IDLE: Final = 1000
-"""How many lines are kept on which nothing is open, until they are looked through."""
+"""How many lines without open requests are kept before they are checked."""
 
 log: Final = logging.getLogger("mcp_runtime")
 
 
 class Link:
-    """One conversation without what is said in it.
+    """One conversation, apart from its content.
 
     Args:
         transport: carries the messages.
-        side: which end this is.
+        side: which end of the conversation this is.
         limits: how the conversation behaves.
-        loop: runs it.
-        background: runs what belongs to no message.
+        loop: the event loop.
+        background: runs tasks that belong to no message.
 
     Attributes:
-        session: which requests are open, and how far the conversation has come.
-        modern: which requests of the modern era are open, if this side is a server of that too.
+        session: the open requests, and the state of the conversation.
+        modern: the open requests of the modern era, if this side is a server of that too.
         requester: what is known of the peer.
-        main: the line of what belongs to no open request.
-        closed_because: why the connection ended; None while it lives.
-        ending: why it is about to, once what the peer asked is answered: the peer sends nothing more.
-        error_hooks: are told of what goes wrong without ending the conversation.
+        main: the line of messages that belong to no open request.
+        closed_because: why the connection ended; None while it is open.
+        ending: why it will end once the peer's requests are answered: the peer sends nothing more.
+        error_hooks: called with errors that do not end the conversation.
     """
 
     def __init__(
@@ -70,15 +70,15 @@ class Link:
         self.main = Line(transport, self)
         self._lines: dict[int, Line] = {id(transport): self.main}
         self._trace = _open_trace(limits.trace)
-        self._journal: Journal | None = None  # made for the first complaint, since most peers give no reason for one
+        self._journal: Journal | None = None  # created for the first complaint, since most peers give no reason for one
 
     @property
     def revision(self) -> str:
-        """The revision that is spoken, empty until it is agreed upon."""
+        """The revision in use; empty until it is agreed on."""
         return self.session.revision
 
     def bind(self, binding: Binding, wire: "Wire | None" = None) -> None:
-        """Speak a revision from now on, or another one over a bridge."""
+        """Use a revision from now on, or another one over a bridge."""
         spoken = wire.binding if wire else binding
         self.session.revision = spoken.revision
         self.session.accepts_batches = spoken.has_batches
@@ -90,20 +90,20 @@ class Link:
         self.requester = self.requester._replace(binding=binding, wire=wire, reader=self.reader(spoken.revision))
 
     def reader(self, revision: str) -> Reader:
-        """Make what reads the messages of a revision."""
+        """Return a reader for messages of a revision."""
         return Reader(revision, lenient=not self.limits.strict, report=self.report)
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines that messages may leave by now."""
+        """The lines that messages may currently be sent on."""
         return tuple(self._lines.values())
 
     def line_of(self, channel: Channel) -> Line:
-        """Return the line of a channel: the one that is kept for it, otherwise a new one."""
+        """Return the line of a channel: the existing one, or a new one."""
         return self._lines.get(id(channel)) or Line(channel, self)
 
     def kept(self, channel: Channel) -> Line | None:
-        """Return the line that is kept for a channel; None if there is none, so that nothing is open on it."""
+        """Return the existing line of a channel; None if there is none, so that nothing is open on it."""
         return self._lines.get(id(channel))
 
     def opened(self, line: Line) -> None:
@@ -115,15 +115,15 @@ class Link:
     def _keep(self, line: Line) -> None:
         """Keep a line until nothing is open or unread on it, or its channel is lost."""
         if self._lines.setdefault(id(line.channel), line) is line and len(self._lines) % MAX_IDLE == 0:
-            # A transport that does not tell of lost channels must not fill the memory.
+            # A transport that does not report lost channels must not fill the memory.
             for idle in [kept for kept in self._lines.values() if not kept.open and not kept.is_deaf]:
                 self.forget(idle)
 
     def line_for(self, work: Work | None = None) -> Line:
-        """Return the line that what belongs to a message leaves by: its own while it is open.
+        """Return the line for what belongs to a message: its own while it is open.
 
         Args:
-            work: the message; by default the one that is being handled.
+            work: the message; by default the one being handled.
         """
         work = work or CURRENT.get()
         if work is None or not work.is_open or work.line is None:
@@ -131,10 +131,10 @@ class Link:
         return self.living(work.line)
 
     def requester_for(self, work: Work | None = None) -> Requester:
-        """Return the requester that what belongs to a message is sent to.
+        """Return the recipient of what belongs to a message.
 
         Args:
-            work: the message; by default the one that is being handled.
+            work: the message; by default the one being handled.
         """
         work = work or CURRENT.get()
         if work is None or work.line is None or work.line.owner is not self or not work.requester.is_modern:
@@ -142,11 +142,11 @@ class Link:
         return work.requester
 
     def living(self, line: Line) -> Line:
-        """Return a line if it is one of this conversation and nothing ended it, otherwise the main one."""
+        """Return a line if it belongs to this conversation and is still open, otherwise the main one."""
         return line if self._lines.get(id(line.channel)) is line else self.main
 
     def forget(self, line: Line) -> None:
-        """Learn that a channel is gone, or that nothing is open on it any more."""
+        """Handle that a channel is gone, or that nothing is open on it any more."""
         if line is not self.main:
             self._lines.pop(id(line.channel), None)
 
@@ -158,9 +158,9 @@ class Link:
             line.channel.send(message)
 
     def send_at_once(self, message: bytes, line: Line) -> None:
-        """Send an answer that no handler's task waits with; stop listening to a peer that does not read its answers.
+        """Send an answer that no handler's task waits with; pause reading from a peer that does not read its answers.
 
-        It is listened to again as soon as it has read what it got. Other channels are not slowed down by it.
+        Reading resumes as soon as the peer has read its answers. Other channels are not slowed down.
         """
         self.send(message, line)
         line.unread += len(message)
@@ -187,7 +187,7 @@ class Link:
         return key in (self.modern if key.__class__ is tuple else self.session).incoming
 
     def answer(self, key: Key, result: bytes) -> Line:
-        """Answer an open request with its result, over its own line, which is returned."""
+        """Answer an open request with its result, over its own line, and return the line."""
         session = self.modern if key.__class__ is tuple else self.session
         line: Line = session.incoming[key].line
         self.send(session.answer(key, result), line)
@@ -210,7 +210,7 @@ class Link:
         self._closed(line)
 
     def drop(self, key: Key) -> None:
-        """Forget a request that the peer no longer wants an answer to."""
+        """Forget a request whose answer the peer no longer wants."""
         session = self.session_of(key)
         incoming = session.incoming.get(key)
         if incoming is not None:
@@ -235,19 +235,19 @@ class Link:
         self.modern.close()
 
     def check_open(self, work: Work | None = None) -> None:
-        """Go on if there is a conversation.
+        """Check that the conversation is open.
 
         Args:
-            work: what something belongs to; the handler of a suspended request may outlive its connection.
+            work: what is about to be sent belongs to it; a suspended request's handler may outlive its connection.
 
         Raises:
-            ConnectionClosed: there is none any more.
+            ConnectionClosed: it has ended.
         """
         if self.closed_because is not None and not (work is not None and work.is_suspended):
             raise ConnectionClosed(self.closed_because)
 
     def trace(self, way: Way, message: bytes) -> None:
-        """Show a message to the trace hook, whose failures are its own."""
+        """Pass a message to the trace hook; its exceptions are logged."""
         if self._trace is not None:
             try:
                 self._trace(way.value, message)
@@ -255,12 +255,12 @@ class Link:
                 self.complain(logging.ERROR, "the trace hook failed", exc_info=error)
 
     def complain(self, level: int, text: str, *args: object, exc_info: BaseException | None = None) -> None:
-        """Write a line to the log, unless too many were written about this connection."""
+        """Write a line to the log, unless there were too many about this connection."""
         if log.isEnabledFor(level) and self._may_complain():
             log.log(level, text, *args, exc_info=exc_info, stacklevel=2)
 
     def report(self, error: McpError) -> None:
-        """Tell the hooks, or the log if there are none, of something that does not end the conversation."""
+        """Pass an error that does not end the conversation to the hooks, or to the log if there are none."""
         if (self.error_hooks or log.isEnabledFor(logging.WARNING)) and self._may_complain():
             self._tell(error)
 
@@ -272,7 +272,7 @@ class Link:
         return True
 
     def _summarise(self) -> None:
-        """Say how much was left out."""
+        """Log how many lines were omitted."""
         if self._journal is not None and (text := self._journal.left_out()):
             self._tell(McpError(text))
 
@@ -284,15 +284,15 @@ class Link:
             try:
                 hook(error)
             except Exception as failure:
-                log.error("a hook for errors failed", exc_info=failure)
+                log.error("an on_error hook failed", exc_info=failure)
 
     def violation(self, reason: str, method: str | None = None) -> RemoteProtocolError:
-        """Make the error for what the peer broke, in words that can be shown."""
+        """Return the error for a violation by the peer, with text that is safe to show."""
         shown = clipped(method, 100) if method else None
         return RemoteProtocolError(revision=self.revision or "MCP", method=shown, pointer="", reason=clipped(reason))
 
 
 def _open_trace(trace: Trace | None) -> Trace | None:
-    """Return the trace hook of one connection: one of its own, if the hook tells them apart as `Tracer` does."""
+    """Return the trace hook of one connection: a separate one if the hook distinguishes them, as `Tracer` does."""
     begin: Callable[[], Trace] | None = getattr(trace, "conversation", None)
     return begin() if begin is not None else trace

@@ -1,21 +1,21 @@
-"""How many bytes of a peer's messages are held here: of those that are worked on, and of those that wait."""
+"""How many bytes of a peer's messages are held: those being handled, and those queued."""
 
 from typing import Final
 
 LIGHT: Final = 4096
-"""A message of so many bytes is not counted while it is worked on, since the number of those is limited anyway."""
+"""Messages up to this size in bytes are not counted while they are handled, since their number is limited anyway."""
 _VALUE: Final = 64
-"""About how many bytes a JSON value takes besides its text."""
+"""Approximate memory in bytes of a JSON value in addition to its text."""
 
 
 def weight(text: bytes) -> int:
-    """Return about how many bytes a message takes, parsed: each value follows a bracket, a colon or a comma."""
+    """Return the approximate memory of a parsed message: each value follows a bracket, a colon or a comma."""
     values = text.count(b",") + text.count(b":") + text.count(b"[") + text.count(b"{")
     return 2 * len(text) + _VALUE * values
 
 
 class Held:
-    """The part of a `Load` that one message has, until it is released."""
+    """The share of a `Load` that one message has, until it is released."""
 
     __slots__ = ("_load", "_weight")
 
@@ -24,19 +24,19 @@ class Held:
         self._weight = weight
 
     def release(self) -> None:
-        """Make room for others; harmless when called again."""
+        """Make room for others; safe to call again."""
         self._load.size -= self._weight
         self._weight = 0
 
 
 class Load:
-    """What the messages of one peer take.
+    """The memory taken by the messages of one peer.
 
     Args:
-        limit: how many bytes they may take; a message that is alone may take more.
+        limit: the maximum in bytes; a single message may exceed it.
 
     Attributes:
-        size: how many bytes they take now, about.
+        size: the current approximate size in bytes.
     """
 
     __slots__ = ("_limit", "size")
@@ -46,7 +46,7 @@ class Load:
         self.size = 0
 
     def hold(self, text: bytes, parts: int) -> Held | None:
-        """Count a message, or one of so many parts of it; returns None if there is no room."""
+        """Count a message, or one of `parts` in a batch; return None if there is no room."""
         more = weight(text) // parts
         if self.size and self.size + more > self._limit:
             return None

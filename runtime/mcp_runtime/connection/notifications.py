@@ -11,10 +11,10 @@ P = TypeVar("P")
 
 
 class NotificationStream(Generic[P]):
-    """The params of one method's notifications, as they arrive; ends when the connection does, or when it is closed.
+    """The params of one method's notifications, as they arrive; ends with the connection, or when it is closed.
 
     Attributes:
-        dropped: how many were thrown away, the oldest first, because the reader was slower than the peer.
+        dropped: how many were dropped, oldest first, because the reader was slower than the peer.
     """
 
     def __init__(self, limit: int, max_bytes: int, forget: "Callable[[NotificationStream[P]], None]") -> None:
@@ -29,7 +29,12 @@ class NotificationStream(Generic[P]):
         self._is_closed = False
 
     def put(self, params: P | None, size: int) -> None:
-        """Take the params of one notification, whose text has so many bytes."""
+        """Add the params of one notification.
+
+        Args:
+            params: the params; None if it has none.
+            size: the length of its text in bytes.
+        """
         while self._items and (len(self._items) >= self._limit or self._bytes + size > self._max_bytes):
             self._take()
             self.dropped += 1
@@ -43,7 +48,7 @@ class NotificationStream(Generic[P]):
         return self._items.popleft()
 
     def close(self) -> None:
-        """Take no more; what has arrived can still be read."""
+        """Stop receiving; what has arrived can still be read."""
         self._is_closed = True
         self._forget(self)
         self._wake()
@@ -63,11 +68,14 @@ class NotificationStream(Generic[P]):
         return self._take()
 
     async def next(self, timeout: float | None = None) -> P | None:
-        """Wait for the next one, for so many seconds at most.
+        """Wait for the next notification, and return its params.
+
+        Args:
+            timeout: seconds to wait; None to wait indefinitely.
 
         Raises:
-            TimeoutError: none came in time.
-            ConnectionClosed: none will come any more.
+            TimeoutError: none arrived in time.
+            ConnectionClosed: no more will arrive.
         """
         try:
             async with asyncio.timeout(timeout):

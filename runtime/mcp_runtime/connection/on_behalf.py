@@ -1,4 +1,4 @@
-"""What a handler sends, also by way of a task that was running before its message came."""
+"""What a handler sends, even from a task that was running before its message arrived."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class OnBehalf:
-    """Sends what belongs to a message, by its channel while it is open; it implements `Caller`.
+    """Sends what belongs to a message, on its channel while it is open; it implements `Caller`.
 
-    A task that a handler starts inherits its context, and needs none of this. A worker that takes its orders from
-    a queue has the context of its own beginning.
+    A task that a handler starts inherits its context and needs none of this. A worker that reads a queue has the
+    context in which it was started.
 
     Args:
-        caller: what the messages leave by.
-        work: the message; a handler that was suspended may go on over another connection than `caller`, that of this.
+        caller: sends the messages.
+        work: the message; a suspended handler may continue over another connection than `caller`, that of `work`.
     """
 
     def __init__(self, caller: Caller, work: Work) -> None:
@@ -35,12 +35,12 @@ class OnBehalf:
 
     @property
     def connection(self) -> Any:
-        """The connection to the peer, as far as the caller knows one."""
+        """The connection to the peer, if the caller has one."""
         return getattr(self._caller, "connection", self._caller)
 
     @property
     def requester(self) -> Any:
-        """Who sent the message, where each says that for itself; None where the handshake did."""
+        """The sender of the message, in the modern era; None if the handshake identified it."""
         return self._work.requester if self._work.requester.is_modern else None
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:

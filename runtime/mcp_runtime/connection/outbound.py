@@ -1,4 +1,4 @@
-"""The requests and notifications that leave: a future for each request, a timeout, and what may be sent at all."""
+"""Outgoing requests and notifications: a future and a timeout for each request, and what may be sent at all."""
 
 import asyncio
 import json
@@ -47,11 +47,11 @@ _SERVER: Final = Side.SERVER  # once, since Python 3.11 runs code to find a memb
 
 
 class Outbound:
-    """What this side asks and tells over one link.
+    """This side's requests and notifications on one link.
 
     Attributes:
-        results: what it may be answered with.
-        deadlines: the timeouts of what is not answered yet.
+        results: the possible results of requests.
+        deadlines: the timeouts of open requests.
     """
 
     __slots__ = ("_attributes", "_link", "_listeners", "_pending", "_reports", "deadlines", "results")
@@ -75,7 +75,7 @@ class Outbound:
         type_: WireType[T],
         options: CallOptions | None,
     ) -> Coroutine[Any, Any, T]:
-        """Send a request through middleware; the timeout covers what middleware does and asks as well."""
+        """Send a request through middleware; the timeout includes what middleware does and asks."""
         options, method = call_options(options), cast("RequestMethod[Any, Any]", work.method)
         seconds = self._link.limits.timeout if options.timeout is None else options.timeout
 
@@ -94,9 +94,10 @@ class Outbound:
         *,
         rounds: int = 0,
     ) -> T:
-        """Send a request and wait for its result, after so many rounds; see `Connection.request`.
+        """Send a request and wait for its result; see `Connection.request`.
 
-        `call` is the timeout of the whole call that the request belongs to.
+        `rounds` is the number of earlier requests of the call, and `call` is the timeout of the whole call that the
+        request belongs to.
         """
         if self._link.side is _SERVER:
             if is_embedded(method, self._link.requester_for(CURRENT.get())):
@@ -104,7 +105,7 @@ class Outbound:
         elif (wire := self._link.requester.wire) is not None and method.name in wire.stand_ins:
             return cast("T", await wire.stand_ins[method.name](params))
         id_, future = self._begin(method, params, type_, call_options(options), call)
-        # Wait for the answer, not for the transport: one that takes nothing any more would outlast every timeout.
+        # Wait for the answer, not for the transport: a transport that is stuck would outlast every timeout.
         try:
             result = await future
         except asyncio.CancelledError as error:
@@ -123,22 +124,22 @@ class Outbound:
         return result
 
     def open(self, method: RequestMethod[Any, R], params: Any) -> "tuple[Id, asyncio.Future[R | None]]":
-        """Send a request that stays open for as long as both sides like; returns its id, and what becomes of it."""
+        """Send a request that stays open for as long as both sides like; return its id, and a future of its result."""
         id_, future = self._begin(method, params, method.result, call_options(None), None)
         self.deadlines.drop(id_)
         return id_, cast("asyncio.Future[R | None]", future)
 
     def give_up(self, id_: Id, reason: str | None) -> None:
-        """Cancel a request of this side's; does nothing if it was answered."""
+        """Cancel a request of this side; does nothing if it was answered."""
         pending = self._forget(id_)
         if pending is not None:
             self._link.complain(
-                logging.INFO, "%s %r was given up: %s", pending.method.name, id_, clipped(reason or "-")
+                logging.INFO, "%s %r was cancelled: %s", pending.method.name, id_, clipped(reason or "-")
             )
             self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
 
     def end(self, id_: Id) -> None:
-        """Learn that the peer ended a request of this side's without an answer."""
+        """Handle that the peer ended a request of this side without an answer."""
         pending = self._forget(id_)
         if pending is not None:
             self._link.session.cancel(id_)
@@ -153,7 +154,7 @@ class Outbound:
         options: CallOptions,
         call: asyncio.Timeout | None,
     ) -> "tuple[Id, asyncio.Future[T]]":
-        """Send a request; a function of its own, so that the waiting caller does not keep its bytes alive."""
+        """Send a request; a separate function, so that the waiting caller does not keep its bytes alive."""
         link = self._link
         if link.closed_because is not None:
             link.check_open()
@@ -162,7 +163,7 @@ class Outbound:
         if work is not None:
             line, requester = link.line_for(work), link.requester_for(work)
         if link.side is _SERVER and requester.is_modern:
-            reason = "a server asks nothing of its client in the modern era but in its results"
+            reason = "a server cannot send requests in the modern era; it asks in its results"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
         if link.ending is not None:
             raise ConnectionClosed(link.ending)
@@ -187,7 +188,7 @@ class Outbound:
     async def _ask_inside(
         self, method: RequestMethod[Any, Any], params: Any, type_: WireType[T], options: CallOptions | None
     ) -> T:
-        """Ask the client by the result of the request that is being handled."""
+        """Ask the client in the result of the request being handled."""
         link, work = self._link, CURRENT.get()
         link.check_open(work)
         requester = link.requester_for(work)
@@ -204,7 +205,7 @@ class Outbound:
         line.posted = 0
 
     def post(self, method: NotificationMethod[Any], params: Any, work: Work | None = None) -> Line:
-        """Send a notification without waiting until the peer can take it; returns its line, raises as `tell` does."""
+        """Send a notification without waiting until the peer can receive it; return its line. Raises like `tell`."""
         link, work = self._link, work or CURRENT.get()
         link.check_open(work)
         requester = link.requester_for(work)
@@ -217,7 +218,7 @@ class Outbound:
             if requester.answers.tell_listeners is not None:
                 requester.answers.tell_listeners(method, params)
                 return link.main
-            reason = "changes are told to those who listen for them: use list_changed() or resource_updated()"
+            reason = "this notification goes to listening clients only: use list_changed() or resource_updated()"
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
         session = link.modern if requester.is_modern else link.session
         if link.limits.check_capabilities:
@@ -231,7 +232,7 @@ class Outbound:
         return line
 
     def take_result(self, result: Result, text: bytes) -> Outcome:
-        """Hand a result to its caller."""
+        """Pass a result to its caller."""
         pending = self._forget(result.id)
         if pending is None or pending.future.done():
             return ANSWER
@@ -255,7 +256,7 @@ class Outbound:
         return ANSWER
 
     def take_failure(self, failure: Failure) -> None:
-        """Hand an error to the caller that waits for a result."""
+        """Pass an error to the caller that waits for a result."""
         binding, wire, code = self._link.requester.binding, self._link.requester.wire, failure.code
         if wire is not None and failure.id is not None and failure.id in self._pending:
             code = wire.incoming_code(code, self._pending[failure.id].method.name, failure.data)
@@ -264,7 +265,7 @@ class Outbound:
         self.fail(failure.id, error)
 
     def take_progress(self, progressed: Progressed) -> None:
-        """Hand a report to the caller that waits for the result, which then waits for longer."""
+        """Pass a progress report to the caller that waits for the result, and extend its timeout."""
         pending = self._pending.get(progressed.id)
         listener = pending.options.progress if pending else self._listeners.get(progressed.id)
         if listener is None:
@@ -289,23 +290,23 @@ class Outbound:
         return stop
 
     def fail(self, id_: Id | None, error: McpError) -> None:
-        """Let a request end with an error."""
+        """End a request with an error."""
         pending = self._forget(id_) if id_ is not None else None
         if pending is not None and not pending.future.done():
             pending.future.set_exception(error)
 
     def fail_all(self, reason: str) -> None:
-        """Let every request end, since the connection has."""
+        """End all requests, since the connection has ended."""
         for id_ in tuple(self._pending):
             self.fail(id_, ConnectionClosed(reason))
         self.deadlines.clear()
 
     def encode_result(self, method: RequestMethod[Any, Any], result: Any, requester: Requester) -> bytes:
-        """Write what a handler returned.
+        """Encode what a handler returned.
 
         Raises:
-            LocalProtocolError: it is not what the protocol allows, and `Limits.check_sent` is set.
-            WrongResult: it is none of the method's results, or a number in it is not finite.
+            LocalProtocolError: the protocol does not allow it, and `Limits.check_sent` is set.
+            WrongResult: it does not match any result type of the method, or a number in it is not finite.
         """
         hint = requester.answers.hints.get(method.name) if requester.answers.stamp else None
         if hint is not None:
@@ -332,7 +333,7 @@ class Outbound:
                     raise MissingCapability(path, f"{member} of {method.name}")
 
     def _gated(self, method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
-        """Return the attribute, the member and the capability for each member that needs one."""
+        """Return the attribute, the property and the capability for each property that needs one."""
         key = (method.name, params)
         found = self._attributes.get(key)
         if found is None:
@@ -365,13 +366,13 @@ class Outbound:
         if pending is not None:
             seconds = pending.limit
             reason = f"no answer within {seconds:g} s"
-            self._link.complain(logging.INFO, "%s %r was given up: %s", pending.method.name, id_, reason)
+            self._link.complain(logging.INFO, "%s %r was cancelled: %s", pending.method.name, id_, reason)
             self._link.send(self._link.session.cancel(id_, reason), self._link.living(pending.line))
             if not pending.future.done():
                 pending.future.set_exception(RequestTimeout(pending.method.name, seconds))
 
     def _renew(self, id_: Id, pending: Pending) -> None:
-        """Wait for the whole timeout once more, but never beyond the maximum since the request began."""
+        """Restart the timeout, but never beyond the maximum since the request began."""
         settings, options = self._link.limits, pending.options
         timeout = settings.timeout if options.timeout is None else options.timeout
         before = self.deadlines.get(id_)
@@ -393,7 +394,7 @@ def _is_listening(work: Work | None) -> bool:
 
 
 def _with_token(params: bytes | None, token: int) -> bytes:
-    """Put a progress token into the `_meta` of encoded params, in place of one that was passed on from elsewhere."""
+    """Set the progress token in the `_meta` of encoded params, replacing one that was passed on from elsewhere."""
     value: dict[str, Any] = json.loads(params) if params else {}
     value["_meta"] = {**(value.get("_meta") or {}), "progressToken": token}
     return jsonrpc.dump(value)

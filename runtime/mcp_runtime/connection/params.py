@@ -1,4 +1,4 @@
-"""The params of a message that arrived."""
+"""The params of a received message."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mcp_runtime.protocol.rules import ARRIVING
 
 
 def params_of(method: AnyMethod, received: Received) -> Any:
-    """Return the typed params of a message, None if it has none.
+    """Return the typed params of a message; None if it has none.
 
     Raises:
         RemoteProtocolError: they are not valid.
@@ -30,10 +30,10 @@ def params_of(method: AnyMethod, received: Received) -> Any:
 def check_gated(method: AnyMethod, params: dict[str, Any], requester: Requester) -> None:
     """Refuse properties whose capability this side did not declare.
 
-    The wish for a task is ignored instead, as it must be (2025-11-25, basic/utilities/tasks).
+    A request for a task is ignored instead, as the specification requires (2025-11-25, basic/utilities/tasks).
 
     Raises:
-        RemoteProtocolError: there is one.
+        RemoteProtocolError: there is such a property.
     """
     for member, path in method.gated.items():
         if params.get(member) is None or member == "task":

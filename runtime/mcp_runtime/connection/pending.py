@@ -11,7 +11,7 @@ from mcp_runtime.method import RequestMethod, WireType
 class Pending:
     """A request that waits for its answer.
 
-    `latest` is when it ends whatever progress there is, `call` the timeout of the whole call that it belongs to.
+    `latest` is when it expires regardless of progress, `call` the timeout of the whole call that it belongs to.
     """
 
     __slots__ = ("call", "future", "latest", "limit", "line", "method", "options", "type")

@@ -1,4 +1,4 @@
-"""A message as it arrived, and what makes more of it."""
+"""A received message, and the interfaces that process it."""
 
 from collections.abc import Awaitable
 from typing import Any, Protocol
@@ -12,9 +12,9 @@ from mcp_runtime.protocol.jsonrpc import Key, Notification, Request
 
 
 class Received:
-    """A request or notification as it arrived: who sent it, over which line, and what tells it apart.
+    """A received request or notification, with its sender, its line and its key.
 
-    Its text may be that of a batch, which has so many `parts`.
+    Its text may be that of a batch with `parts` messages.
     """
 
     __slots__ = ("key", "line", "message", "parts", "requester", "text")
@@ -38,15 +38,15 @@ class Received:
 
 
 class TaggedStreams(Protocol):
-    """Takes the notifications that say which request of this side's they belong to."""
+    """Receives the notifications that name the request of this side to which they belong."""
 
     def take(self, received: Received) -> None:
-        """Take a notification, if it does."""
+        """Process a notification, if it belongs to such a request."""
         ...
 
 
 class Handling(Protocol):
-    """Makes what stands for a received message, and runs its handler."""
+    """Creates the exchange of a received message, and runs its handler."""
 
     @property
     def is_watched(self) -> bool:
@@ -54,9 +54,9 @@ class Handling(Protocol):
         ...
 
     def open(self, method: AnyMethod, params: Any, received: Received) -> Work:
-        """Make what stands for a received message."""
+        """Return the exchange of a received message."""
         ...
 
     def run(self, work: Work, handler: Handler) -> Awaitable[Any]:
-        """Hand a message to its handler, through the middleware."""
+        """Pass a message to its handler, through the middleware."""
         ...

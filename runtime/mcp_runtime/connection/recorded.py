@@ -1,4 +1,4 @@
-"""Work of a handler that must not be done again for nothing, however often the handler runs."""
+"""Work of a handler that must not be repeated needlessly, however often the handler runs."""
 
 import json
 import secrets
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 Effect: TypeAlias = Callable[[str], Awaitable[Any]]
-"""Does the work, given an idempotency key; returns JSON."""
+"""Does the work, given an idempotency key; returns a JSON value."""
 
 
 async def run_once(work: Any, name: str, effect: Effect) -> Any:
@@ -15,7 +15,7 @@ async def run_once(work: Any, name: str, effect: Effect) -> Any:
 
 
 def json_of(name: str, result: Any) -> Any:
-    """Return the result of recorded work as it comes back from JSON, so that it is the same each time.
+    """Return the result of recorded work after a JSON round trip, so that it is the same each time.
 
     Raises:
         TypeError: it is not JSON.

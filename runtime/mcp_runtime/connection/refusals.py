@@ -1,4 +1,4 @@
-"""The error that a request is answered with because its handler raised."""
+"""The error responses for exceptions of handlers."""
 
 import logging
 from typing import Any, Final, Protocol
@@ -27,10 +27,10 @@ class Complain(Protocol):
 
 
 def refusal(error: BaseException, method: str, requester: Requester, complain: Complain) -> PeerError:
-    """Return the error for the peer, and tell the log; the text of an error that was not meant for the peer stays here.
+    """Return the error for the peer, and log it; the text of an error that was not meant for the peer is not sent.
 
     Args:
-        error: what the handler raised.
+        error: the exception of the handler.
         method: the method of the request.
         requester: what is known of the peer.
         complain: writes to the log.
@@ -55,10 +55,10 @@ def refusal(error: BaseException, method: str, requester: Requester, complain: C
 
 
 def _allowed(error: PeerError, method: str, requester: Requester, complain: Complain) -> PeerError:
-    """Return an error with a code that the modern era has; those outside of -32000 to -32099 are the application's.
+    """Return an error with a code of the modern era; codes outside of -32000 to -32099 belong to the application.
 
-    What is missing is an invalid param there; the other codes that earlier revisions and implementations used are
-    internal errors (2026-07-28, basic/index, "Error Codes").
+    What is missing is an invalid param there; other codes of earlier revisions and implementations become internal
+    errors (2026-07-28, basic/index, "Error Codes").
     """
     code = error.code
     if code == _RESOURCE_NOT_FOUND:
@@ -71,14 +71,14 @@ def _allowed(error: PeerError, method: str, requester: Requester, complain: Comp
 
 
 def _older(error: PeerError, method: str, requester: Requester) -> PeerError:
-    """Return an error as a peer of the legacy era has it."""
+    """Return an error as a legacy-era peer expects it."""
     if requester.wire is None:
         return error
     return PeerError(requester.wire.outgoing_code(error.code, method, error.data), error.message, error.data)
 
 
 def _judged(error: BaseException) -> BaseException:
-    """Return what a handler raised, or what is wrong with an error that would show a person what must not be shown."""
+    """Return a handler's exception, or the error for one that would show a user something unsafe."""
     broken = broken_error(error.code, error.data) if isinstance(error, PeerError) else None
     return (
         error if broken is None else WrongResult(f"raised an error that is wrong at {broken.pointer}: {broken.reason}")
@@ -86,7 +86,7 @@ def _judged(error: BaseException) -> BaseException:
 
 
 def _is_of_peer(error: MissingCapability, requester: Requester) -> bool:
-    """Whether the peer that sent the request lacks it, not one that the handler asked in turn."""
+    """Whether the peer that sent the request lacks it, rather than one that the handler called in turn."""
     peer = requester.side.other
     return bool(error.capability) and declarer(error.capability, requester.side) is peer
 

@@ -1,7 +1,7 @@
-"""Reports of progress and log messages: so many per second leave, and the last one always does.
+"""Progress reports and log messages: their rate is limited, and the last one is always sent.
 
-Both are worth little once a newer one is there, so what is too much is replaced instead of queued
-(basic/utilities/progress and server/utilities/logging ask for a limit).
+A newer report makes an older one nearly worthless, so reports over the limit are replaced instead of queued
+(basic/utilities/progress and server/utilities/logging require a limit).
 """
 
 import logging
@@ -18,16 +18,16 @@ from mcp_runtime.protocol.names import NOTIFICATIONS_MESSAGE
 from mcp_runtime.protocol.text import clipped
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""The levels of RFC 5424, the least severe first."""
+"""The levels of RFC 5424, from least to most severe."""
 
 _NONE: Final[frozenset[Key]] = frozenset()  # once, since an empty one takes 216 bytes
 
 
 class Reports:
-    """The reports and log messages of one link.
+    """The progress reports and log messages of one link.
 
-    Reports wait per request, log messages per line. Of log messages that must wait, the most severe one is kept, and of
-    these the last.
+    Progress reports are held per request, log messages per line. Of the log messages held back, the most severe one is
+    kept, and of these the last.
     """
 
     __slots__ = ("_gates", "_link", "_stuck")
@@ -38,12 +38,12 @@ class Reports:
         self._stuck = _NONE
 
     def progress(self, key: Key, progress: float, total: float | None, message: str | None) -> Line | None:
-        """Tell the peer how far an open request has come, now or a little later; nothing if it did not ask.
+        """Report progress on an open request, now or a little later; does nothing if the peer did not ask.
 
-        What is no progress is the handler's mistake: it is dropped, and the log told once for each request, also where
+        Progress that does not increase is a mistake of the handler: it is dropped and logged once per request, even if
         the peer did not ask.
 
-        Returns the line that the report leaves by, None if it does not leave.
+        Returns the line that the report is sent on; None if it is not sent.
         """
         link = self._link
         session = link.session_of(key)
@@ -84,7 +84,7 @@ class Reports:
         line.logs.put(message, LEVELS.index(level) if level in LEVELS else 0)
 
     def _send_log(self, message: bytes, line: Line) -> None:
-        """Send a log message, unless the peer has not read those before it: nobody waits with them."""
+        """Send a log message, unless the peer has not read those before it: no task waits with them."""
         if line.posted > MAX_UNREAD or self._link.closed_because is not None:
             return
         line.posted += len(message)
@@ -97,7 +97,7 @@ class Reports:
         line.posted = 0
 
     def finish(self, key: Key) -> None:
-        """Send what must precede the answer to an open request: its last report, and the log message that waits."""
+        """Send what must precede the answer to an open request: its last report, and the pending log message."""
         if self._gates and (gate := self._gates.pop(key, None)) is not None:
             gate.flush()
         line: Line = self._link.session_of(key).incoming[key].line
@@ -105,13 +105,13 @@ class Reports:
             line.logs.flush()
 
     def flush(self) -> None:
-        """Send the log messages that wait."""
+        """Send the pending log messages."""
         for line in self._link.lines:
             if line.logs is not None:
                 line.logs.flush()
 
     def drop(self, key: Key) -> None:
-        """Forget the reports on a request that is no longer open."""
+        """Drop the reports on a request that is no longer open."""
         if self._stuck:
             self._stuck -= {key}
         if self._gates and (gate := self._gates.pop(key, None)) is not None:
@@ -119,21 +119,21 @@ class Reports:
 
 
 DROPPED: Final = "the handler of %s reported %s; such reports are dropped"
-"""The line of the log for a request whose handler reports no progress."""
+"""The log line for a request whose handler reports invalid progress."""
 
 
 def no_progress(progress: object, total: object, before: float | None) -> str | None:
-    """Say why a report must not leave; None if it may.
+    """Return why a report must not be sent; None if it may.
 
     Args:
-        progress: how much is done.
-        total: of how much, None if that is not known.
-        before: what was reported before, None if nothing was.
+        progress: how much is done so far.
+        total: how much there is to do; None if unknown.
+        before: the previous report; None if there was none.
     """
     if not _is_finite(progress) or not (total is None or _is_finite(total)):
-        return f"{_shown(progress)} of {_shown(total)}, which are not numbers that JSON has"
+        return f"{_shown(progress)} of {_shown(total)}, which are not JSON numbers"
     if before is not None and progress <= before:
-        return f"progress that does not grow ({_shown(progress)} after {_shown(before)})"
+        return f"progress that does not increase ({_shown(progress)} after {_shown(before)})"
     return None
 
 
@@ -148,13 +148,13 @@ def _is_finite(value: object) -> TypeGuard[float]:
 def wants(requester: Requester, level: str) -> bool:
     """Whether a client wants log messages of a level.
 
-    Until it says so it wants them all in the legacy era, and none in the modern era.
+    Until it sets a level, it wants all of them in the legacy era, and none in the modern era.
 
     Raises:
         ValueError: there is no such level.
     """
     if level not in LEVELS:
-        raise ValueError(f"no level {level!r}; the levels are {', '.join(LEVELS)}")
+        raise ValueError(f"unknown log level {level!r}; the levels are {', '.join(LEVELS)}")
     if requester.log_level is None:
         return not requester.is_modern
     return LEVELS.index(level) >= LEVELS.index(requester.log_level)
@@ -163,7 +163,7 @@ def wants(requester: Requester, level: str) -> bool:
 def log_message(
     requester: Requester, level: str, data: Any, logger: str | None
 ) -> tuple[NotificationMethod[Any], Any] | None:
-    """Make a log message; None if the client does not want it.
+    """Build a log message; None if the client does not want it.
 
     Raises:
         ValueError: there is no such level.

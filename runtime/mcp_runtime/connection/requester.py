@@ -1,4 +1,4 @@
-"""Who is at the other end, as a value: what it speaks, what it declared, how its messages are read."""
+"""The other end, as a value: its revision, its capabilities, and how its messages are read."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,26 +20,26 @@ _NOTHING: Final[Mapping[Side, Mapping[str, Any]]] = MappingProxyType({Side.CLIEN
 
 
 class Requester(NamedTuple):
-    """What is known of whoever sent a message.
+    """What is known of the sender of a message.
 
-    The legacy era has one for each handshake, the modern era one for each request, and equal ones are shared. It is a
-    tuple, since `dataclasses.replace` would cost a tenth of opening a session.
+    The legacy era has one per handshake, the modern era one per request, and equal ones are shared. It is a tuple,
+    since `dataclasses.replace` would cost a tenth of opening a session.
 
     Attributes:
         side: this side of the conversation, not the requester's.
         reader: reads what the peer sends.
-        answers: what answers it.
-        binding: the generated revision that this side is written against; None before one is agreed upon.
-        wire: the bridge to the revision that is spoken; None if that is this side's own.
-        declared: the capabilities of both sides, by wire names.
-        may_send: the methods that this side may send, as far as capabilities go.
+        answers: answers its messages.
+        binding: the generated revision that this side is written against; None before one is agreed on.
+        wire: the bridge to the revision in use; None if that is this side's own.
+        declared: the capabilities of both sides, keyed by wire names.
+        may_send: the methods that this side may send, given the capabilities.
         may_receive: the methods that the peer may send.
-        info: how the peer names itself, by wire names (``name``, ``version``, ...); empty if it has not.
-        instructions: what the server says on how to use it; None if nothing.
-        log_level: the least severe level of log messages that the client wants; None until it says so.
+        info: its name and version, keyed by wire names (``name``, ``version``, ...); empty if it has sent none.
+        instructions: the server's instructions for use; None if it has none.
+        log_level: the minimum level of log messages that the client wants; None until it sets one.
         meta: the `_meta` that every request to it must carry.
-        principal: who it is for the transport, None if that does not know.
-        headers: what else the transport says of its messages.
+        principal: the identity authenticated by the transport; None if there is none.
+        headers: further information from the transport about its messages.
     """
 
     side: Side
@@ -59,38 +59,38 @@ class Requester(NamedTuple):
 
     @property
     def is_modern(self) -> bool:
-        """Whether it speaks a revision of the modern era, over a bridge or not."""
+        """Whether it uses a revision of the modern era, over a bridge or not."""
         binding = self.binding if self.wire is None else self.wire.binding
         return binding is not None and binding.era == "modern"
 
     @property
     def spoken(self) -> Binding | None:
-        """The generated revision that is spoken, None before one is agreed upon."""
+        """The generated revision in use; None before one is agreed on."""
         return self.wire.binding if self.wire is not None else self.binding
 
     @property
     def revision(self) -> str:
-        """The revision that is spoken, empty before one is agreed upon."""
+        """The revision in use; empty before one is agreed on."""
         spoken = self.spoken
         return spoken.revision if spoken is not None else ""
 
     @property
     def result_tag(self) -> str:
-        """The property that tells the results of a request apart in the revision that is spoken; empty if none does."""
+        """The property that distinguishes the results of a request in the revision in use; empty if there is none."""
         spoken = self.spoken
         return spoken.result_tag if spoken is not None else ""
 
     def method(self, name: str) -> AnyMethod | None:
-        """Return the record of a method in this side's own revision, else in the one that is spoken."""
+        """Return the record of a method in this side's own revision, or else in the one in use."""
         own = self.binding.methods.get(name) if self.binding is not None else None
         return self.wire.binding.methods.get(name) if own is None and self.wire is not None else own
 
     def has(self, method: str) -> bool:
-        """Whether the revision that is spoken has a method of this side's."""
+        """Whether the revision in use has a method of this side's."""
         return self.wire is None or self.wire.has(method)
 
     def may_ask(self, method: AnyMethod) -> bool:
-        """Whether the peer may send a request, as far as capabilities go."""
+        """Whether the peer may send a request, given the capabilities."""
         sent = method if self.wire is None else self.wire.spoken(method)
         return sent.direction is not _EMBEDDED and (not method.capability or method.name in self.may_receive)
 
@@ -99,7 +99,7 @@ class Requester(NamedTuple):
         return is_open(path, sender, self.declared)
 
     def declaring(self, own: Mapping[str, Any], peers: Mapping[str, Any], **known: Any) -> "Requester":
-        """Return the same requester, with what both sides declared and what else is known of it."""
+        """Return the same requester, with declared capabilities and other information."""
         declared, spoken = {self.side: own, self.side.other: peers}, self.spoken
         assert spoken is not None
         return self._replace(

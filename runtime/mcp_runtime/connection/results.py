@@ -1,4 +1,4 @@
-"""What the result of a request may be: it says so itself from 2026-07-28 on (basic/index, ResultType)."""
+"""The possible results of a request: from 2026-07-28 on they name their type (basic/index, ResultType)."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Call(Generic[P, R]):
     Attributes:
         method: its record in the method table.
         params: its params.
-        options: the options of the call, None if it had none.
+        options: the options of the call; None if it had none.
         rounds: how many requests of the call were answered before this one.
-        again: sends the request once more with other params, under another id, and returns its usual result.
+        again: sends the request again with other params, under another id, and returns its usual result.
     """
 
     method: RequestMethod[P, R]
@@ -37,7 +37,7 @@ class Call(Generic[P, R]):
 
 
 Resume: TypeAlias = Callable[[Any, Call[Any, Any]], Coroutine[Any, Any, Any]]
-"""Goes on from a result that is not the usual one, and returns that."""
+"""Continues from a result that is not the usual one, and returns the usual one."""
 
 
 _NOTHING: Final[frozenset[tuple[str, str]]] = frozenset()  # once, since each takes 200 bytes
@@ -45,17 +45,17 @@ _NOTHING: Final[frozenset[tuple[str, str]]] = frozenset()  # once, since each ta
 
 @dataclass(frozen=True, slots=True)
 class Interim:
-    """A result that is not the usual one, and what goes on from it."""
+    """A result that is not the usual one, and what continues from it."""
 
     result: Any
     resume: Resume
 
 
 class Results:
-    """The results that requests over one connection may get, those of extensions included.
+    """The results that requests over one connection may get, including those of extensions.
 
     Args:
-        report: is told once of each property that was absent.
+        report: called once for each property that was absent.
     """
 
     __slots__ = ("_accepted", "_report", "_reported")
@@ -75,16 +75,16 @@ class Results:
         """Accept a result of an extension, or one that the revision has besides the usual one.
 
         Args:
-            method: what is answered by it.
-            value: what it says that it is, in the property that tells results apart (``resultType``).
-            type_: what is made of it: a pydantic model, or a type of a generated package.
-            resume: gets it and the call, and returns the usual result; no timeout runs meanwhile.
+            method: the method of the request.
+            value: its result type: the value of the property that distinguishes results (``resultType``).
+            type_: the type of the result: a pydantic model, or a type of a generated package.
+            resume: receives it and the call, and returns the usual result; no timeout runs in the meantime.
 
         Raises:
-            ValueError: the results of the method do not say what they are, or the usual one says this.
+            ValueError: the results of the method have no result type, or the usual result has this one.
         """
         if not method.results:
-            raise ValueError(f"the results of {method.name} do not say what they are in this revision")
+            raise ValueError(f"the results of {method.name} have no result type in this revision")
         if method.results.get(value) is method.result:
             raise ValueError(f"{value!r} is the usual result of {method.name}")
         wire_type = type_ if isinstance(type_, WireType) else typed_wire(type_)
@@ -93,10 +93,10 @@ class Results:
     def sent(
         self, method: RequestMethod[Any, Any], result: Mapping[str, Any], requester: Requester
     ) -> tuple[WireType[Any], ...]:
-        """Return the types that a result of this side may be of, the only one if it says what it is.
+        """Return the types that a result of this side may have; a single one if it names its type.
 
         Raises:
-            LocalProtocolError: it says that it is none that is known here.
+            LocalProtocolError: its result type is unknown.
         """
         if not method.results:
             return (method.result, *method.alternatives)
@@ -109,28 +109,28 @@ class Results:
     def told(
         self, method: RequestMethod[Any, Any], found: Mapping[str, Any], requester: Requester
     ) -> tuple[WireType[Any], Resume | None]:
-        """Return the type of a result by what it says that it is, and what goes on from it; None for the usual result.
+        """Return the type of a result by its result type, and what continues from it; None for the usual result.
 
         Raises:
-            RemoteProtocolError: it is none that is known here, nothing goes on from it, or what it asks for must not
+            RemoteProtocolError: its result type is unknown, nothing continues from it, or what it asks for must not
                 reach a handler.
         """
         value = found.get(_tag(requester))
-        # What is absent is the usual result to a lenient reader; a strict one finds that it is missing.
+        # To a lenient reader, a result without a type is the usual one; a strict reader reports it as missing.
         if value is None or (isinstance(value, str) and method.results.get(value) is method.result):
             return method.result, None
         type_ = self._types(method).get(value) if isinstance(value, str) else None
         if type_ is None:
             raise RemoteProtocolError(**self._unknown(method, value, requester))
         if (method.name, value) not in self._accepted:
-            reason = f"the result is {value}, and nothing here goes on from that"
+            reason = f"the result is {value}, which is not supported here"
             raise RemoteProtocolError(**_place(method, requester), reason=reason)
         if (broken := broken_inputs(found)) is not None:
             raise RemoteProtocolError(revision=requester.revision, method=method.name, **broken._asdict())
         return self._accepted[method.name, str(value)]
 
     def accepted(self, method: RequestMethod[Any, Any]) -> dict[str, WireType[Any]]:
-        """Return the types of results that were accepted for a method, by what they say that they are."""
+        """Return the types of results that were accepted for a method, by result type."""
         return {value: type_ for (name, value), (type_, _) in self._accepted.items() if name == method.name}
 
     def _types(self, method: RequestMethod[Any, Any]) -> dict[Any, WireType[Any]]:
@@ -144,11 +144,11 @@ class Results:
     def completed(
         self, type_: WireType[Any], found: dict[str, Any], method: str, requester: Requester
     ) -> dict[str, Any]:
-        """Return a result with what the specification assumes in place of properties that are absent.
+        """Return a result with the defaults of the specification for properties that are absent.
 
-        A number below zero counts as absent (2026-07-28, server/utilities/caching).
+        A negative number counts as absent (2026-07-28, server/utilities/caching).
         """
-        # Compiling it is what finds its fields.
+        # Compiling the type determines its fields.
         missing: dict[str, Any] = {}
         for wire, default in type_.compile().assumed:
             value = found.get(wire)

@@ -1,4 +1,4 @@
-"""What handlers return, written as results; what is none is the author's mistake, and never reaches the peer."""
+"""Encodes what handlers return; an invalid result is the author's mistake, and never reaches the peer."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from mcp_runtime.protocol.text import clipped
 
 
 class WrongResult(Exception):
-    """A handler returned something that cannot be its result; the text goes on from the handler's name."""
+    """A handler returned something that is not a valid result; the text continues from the handler's name."""
 
 
 More: TypeAlias = Callable[[RequestMethod[Any, Any]], Mapping[str, WireType[Any]]]
@@ -28,31 +28,31 @@ More: TypeAlias = Callable[[RequestMethod[Any, Any]], Mapping[str, WireType[Any]
 
 
 def write_result(method: RequestMethod[Any, Any], result: Any, more: More | None = None) -> bytes:
-    """Write what the handler of a method returned.
+    """Encode what the handler of a method returned.
 
     Args:
         method: the method.
-        result: an object of one of its result types, what its usual one validates, or a pydantic model of the author's
-            own, which is written as it is.
-        more: what knows the result types of extensions.
+        result: an object of one of its result types, a value that validates as its usual one, or another pydantic
+            model, which is written as it is.
+        more: returns the result types of extensions.
 
     Raises:
-        WrongResult: it is none of them, a number in it is not finite, or it breaks a rule beyond the schema.
+        WrongResult: it matches none of them, a number in it is not finite, or it breaks a rule beyond the schema.
     """
     write = method.writers.get(result.__class__) or _writer(method, result, more)
     try:
         return write(result)
     except ValueError as error:
-        raise WrongResult(f"returned what JSON cannot say: {error}") from None
+        raise WrongResult(f"returned a value that JSON cannot express: {error}") from None
 
 
 def introduced(encoded: bytes, result: Any, requester: Requester) -> bytes:
     """Return a result with this server's name in its `_meta` (2026-07-28, basic/index).
 
     Args:
-        encoded: the result, written.
-        result: what it was written from: usually a model whose `_meta` is absent, so that nothing is parsed.
-        requester: who gets it; its answers have a stamp.
+        encoded: the encoded result.
+        result: what it was encoded from: usually a model whose `_meta` is absent, so that nothing is parsed.
+        requester: the recipient; its answers have a stamp.
     """
     stamp = requester.answers.stamp
     if _has_meta(result.__class__) and getattr(result, "meta", None) is None:
@@ -63,13 +63,13 @@ def introduced(encoded: bytes, result: Any, requester: Requester) -> bytes:
 
 @lru_cache(maxsize=256)
 def _has_meta(kind: type[Any]) -> bool:
-    """Whether objects of a class have their `_meta` in the field of that name."""
+    """Whether instances of a class have their `_meta` in the field of that name."""
     field = kind.model_fields.get("meta") if issubclass(kind, WireModel) else None
     return field is not None and field.alias == "_meta"
 
 
 def hinted(result: Any, hint: CacheHint) -> Any:
-    """Return a result that says how long it may be kept, where its author did not say so."""
+    """Return a result with the caching hint, unless its author set one."""
     if not isinstance(result, WireModel):
         return result
     said = {"ttl_ms": hint.milliseconds, "cache_scope": hint.scope}
@@ -78,7 +78,7 @@ def hinted(result: Any, hint: CacheHint) -> Any:
 
 
 def said(encoded: bytes, hint: CacheHint) -> bytes:
-    """Return a written result that says how long it may be kept, though its own revision has no words for that."""
+    """Return an encoded result with the caching hint, although its own revision has no property for that."""
     return dump({"ttlMs": hint.milliseconds, "cacheScope": hint.scope, **json.loads(encoded)})
 
 
@@ -103,7 +103,7 @@ def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> 
             return finite(to_json(value))
 
         writer = _judged(kind, write)
-        if not of_extensions:  # Extensions are those of one connection, the method is there for all.
+        if not of_extensions:  # Extensions belong to one connection, the method is shared by all.
             method.writers[kind] = writer
         return writer
     names = " or ".join(str(getattr(one, "__name__", one)) for one in expected)
@@ -111,7 +111,7 @@ def _writer(method: RequestMethod[Any, Any], result: Any, more: More | None) -> 
 
 
 def _judged(kind: type[Any], write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
-    """Return what writes results of a class, and refuses those that break a rule beyond the schema."""
+    """Return a writer for results of a class that refuses those that break a rule beyond the schema."""
     judge = judge_of(kind)
     if judge is None:
         return write
@@ -120,7 +120,7 @@ def _judged(kind: type[Any], write: Callable[[Any], bytes]) -> Callable[[Any], b
     serializer: Any = getattr(kind, "__pydantic_serializer__", None)
 
     def write_judged(value: Any) -> bytes:
-        # Most results hold nothing but texts, and need no look beyond this one.
+        # Most results contain only text, and need no further check.
         is_plain, is_long = bool(lists), False
         for name in lists:
             for block in getattr(value, name, None) or ():

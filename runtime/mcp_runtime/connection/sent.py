@@ -1,4 +1,4 @@
-"""Whether what leaves is what the protocol allows, for `Limits.check_sent`."""
+"""Whether outgoing messages are what the protocol allows, for `Limits.check_sent`."""
 
 import json
 from typing import Any
@@ -12,17 +12,17 @@ from mcp_runtime.protocol.validation import Reader
 def check_sent(
     types: tuple[WireType[Any], ...], encoded: bytes, sent: AnyMethod, part: str, requester: Requester
 ) -> None:
-    """Read what is about to leave as a strict peer would.
+    """Validate an outgoing part as a strict peer would.
 
     Args:
-        types: one of them must take it.
-        encoded: what leaves.
+        types: one of them must accept it.
+        encoded: the encoded part.
         sent: the method that it belongs to.
         part: ``params`` or ``result``.
         requester: what is known of the peer.
 
     Raises:
-        LocalProtocolError: none takes it.
+        LocalProtocolError: no type accepts it.
     """
     method = sent.name
     if requester.wire is not None:
@@ -41,4 +41,4 @@ def check_sent(
 
 
 def _nobody(error: RemoteProtocolError) -> None:
-    """Take no report: a strict reader repairs nothing."""
+    """Ignore a report: a strict reader repairs nothing."""

@@ -1,4 +1,4 @@
-"""Token buckets, and gates that let the last of many items through: what limits a rate."""
+"""Token buckets, and gates that let the last of many items through: rate limits."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 class TokenBucket:
-    """Lets so many through per second, and so many at once.
+    """A token bucket: a rate per second, and a burst.
 
     Args:
-        rate: how many per second.
-        burst: how many at once, after a pause.
-        now: when it is made, in seconds of any clock.
+        rate: how many may pass per second.
+        burst: how many may pass at once after a pause.
+        now: the current time, in seconds of any clock.
     """
 
     __slots__ = ("_burst", "_filled_at", "_rate", "_tokens")
@@ -26,37 +26,37 @@ class TokenBucket:
         self._filled_at = now
 
     def delay(self, now: float) -> float:
-        """Return how many seconds remain until one more may pass, 0 if it may pass now."""
+        """Return the number of seconds until another may pass, 0 if it may pass now."""
         self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
         self._filled_at = now
-        # A rounding error must not keep one out that waited for exactly as long as it was told.
+        # A rounding error must not block one that waited for exactly as long as it was told.
         return 0.0 if self._tokens > 1 - 1e-6 else (1 - self._tokens) / self._rate
 
     def is_full(self, now: float) -> bool:
-        """Whether it is as good as new."""
+        """Whether it is full, as after a long pause."""
         self.delay(now)
         return self._tokens >= self._burst
 
     def take(self) -> None:
-        """Let one pass; one that will wait first may be taken ahead of its time."""
+        """Take a token; one that will wait first may be taken ahead of time."""
         self._tokens -= 1
 
     def give_back(self) -> None:
-        """Take back that one passed."""
+        """Return a token."""
         self._tokens += 1
 
 
 class Gate(Generic[T]):
-    """Lets items through at a rate, after a burst of as many as pass in a second; of what must wait, one is kept.
+    """Lets items through at a rate, after a burst of one second's worth; of the items held back, one is kept.
 
     Args:
-        loop: tells the time, and lets what waits leave.
+        loop: the event loop, which sends items that were held back.
         rate: how many items per second.
-        send: takes what may leave.
+        send: sends an item.
 
     Attributes:
-        waiting: the item that waits for its time, None if none does.
-        replaced: how many items never left, since another one was kept in their place.
+        waiting: the item held back; None if there is none.
+        replaced: how many items were never sent because another one replaced them.
     """
 
     __slots__ = ("_bucket", "_loop", "_rank", "_send", "_timer", "replaced", "waiting")
@@ -71,7 +71,7 @@ class Gate(Generic[T]):
         self.replaced = 0
 
     def put(self, item: T, rank: int = 0) -> None:
-        """Let an item leave now, or keep it in the place of one that waits, unless that one's rank is higher."""
+        """Send an item now, or hold it back in place of another, unless that one has a higher rank."""
         delay = self._bucket.delay(self._loop.time())
         if self.waiting is None and not delay:
             self._bucket.take()
@@ -83,18 +83,18 @@ class Gate(Generic[T]):
                 return
         self.waiting, self._rank = item, rank
         if self._timer is None:
-            # In a context of its own: that of the handler would be kept alive for as long.
+            # In its own context: otherwise the handler's context would be kept alive as long.
             self._timer = self._loop.call_later(delay, self._release, context=Context())
 
     def flush(self) -> None:
-        """Let what waits leave at once, because something leaves that it must not come after."""
+        """Send the item held back at once, because something is sent that it must precede."""
         item = self.waiting
         self.drop()
         if item is not None:
             self._send(item)
 
     def drop(self) -> None:
-        """Forget what waits."""
+        """Drop the item held back."""
         self.waiting = None
         if self._timer is not None:
             self._timer.cancel()

@@ -1,7 +1,7 @@
-"""What a transport is to the runtime, and the runtime to a transport.
+"""The interface between transports and the runtime.
 
-Both sides are callbacks without awaiting, since a hop through a queue would cost more than most messages do. A custom
-transport needs no base class: it is any object with the methods of `Transport`.
+Both sides use callbacks without awaiting, since a hop through a queue would cost more than processing most messages. A
+custom transport needs no base class: it is any object with the methods of `Transport`.
 """
 
 from typing import Protocol, runtime_checkable
@@ -10,66 +10,91 @@ from mcp_runtime.protocol.outcome import Outcome
 
 
 class TransportError(Exception):
-    """The transport failed: the text says what happened to it, for people."""
+    """The transport failed: the text says what happened, for people."""
 
 
 class Channel(Protocol):
-    """A way to the peer, which is sent, drained and paused by itself.
+    """A path to the peer, with its own sending, draining and pausing.
 
-    The answer to a request leaves by the channel that the request came over, and so does all that belongs to the
-    request while it is open. A transport with a single stream is its own only channel.
+    The answer to a request is sent on the channel that the request came over, and so is all that belongs to the request
+    while it is open. A transport with a single stream is its own only channel.
     """
 
     def send(self, message: bytes) -> None:
-        """Take one message to send, a JSON text without line ends; it is queued if the peer does not read.
+        """Send one message; it is queued if the peer does not read.
 
         After the channel is lost or closed, messages are dropped silently, unless the transport can resume it.
+
+        Args:
+            message: a JSON text without line ends.
         """
         ...
 
     async def drain(self) -> None:
-        """Wait until few enough bytes are queued to go on sending, or the channel is lost."""
+        """Wait until few enough bytes are queued to continue sending, or the channel is lost."""
         ...
 
     def pause_reading(self) -> None:
-        """Stop delivering messages that come over it; the peer will feel it in time."""
+        """Stop delivering messages that arrive on it; backpressure reaches the peer in time."""
         ...
 
     def resume_reading(self) -> None:
-        """Deliver messages again."""
+        """Resume delivering messages."""
         ...
 
 
 class Receiver(Protocol):
-    """Takes what a transport carries; all calls come from the event loop's thread, in order."""
+    """Receives what a transport carries; all calls come from the event loop's thread, in order."""
 
     def message_received(self, message: bytes, channel: Channel) -> Outcome:
-        """Take one whole message: one JSON text in UTF-8, with nothing around it; returns what became of it."""
+        """Handle one whole message; return the outcome.
+
+        Args:
+            message: one JSON text in UTF-8, with nothing around it.
+            channel: the channel that it came over.
+        """
         ...
 
     def message_refused(self, reason: str, channel: Channel) -> Outcome:
-        """Learn that a message was thrown away, since it was over the size limit; the transport goes on."""
+        """Handle that a message over the size limit was discarded; the transport continues.
+
+        Args:
+            reason: what was wrong, for people.
+            channel: the channel that it came over.
+        """
         ...
 
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
-        """Learn that nothing more comes or goes by one of several channels; the transport goes on.
+        """Handle that one of several channels has ended; the transport continues.
 
-        `reason` is None if it ended in good order. Requests that came over it are cancelled or go on, as their revision
-        has it.
+        Requests that came over it are cancelled or continue, depending on their revision.
+
+        Args:
+            channel: the channel.
+            reason: what went wrong; None if it ended normally.
         """
         ...
 
     def connection_lost(self, reason: TransportError | None) -> None:
-        """Learn that nothing more comes or goes; `reason` is None if it ended in good order. Called once, last."""
+        """Handle that the transport has ended. Called once, last.
+
+        Args:
+            reason: what went wrong; None if it ended normally.
+        """
         ...
 
 
 @runtime_checkable
 class LosesRequests(Protocol):
-    """A receiver that can lose one request and go on, as a transport with an exchange for each request needs it."""
+    """A receiver that can lose one request and continue, for transports with an exchange per request."""
 
     def request_lost(self, id_: int | str, reason: TransportError) -> None:
-        """Learn that a request of this side will not be answered."""
+        """Handle that a request of this side will not be answered.
+
+        Args:
+            id_: the id of the request.
+            reason: what went wrong.
+        """
         ...
 
 
@@ -80,7 +105,10 @@ class Transport(Channel, Protocol):
     """
 
     async def start(self, receiver: Receiver) -> None:
-        """Begin to carry messages to the receiver.
+        """Start carrying messages to the receiver.
+
+        Args:
+            receiver: receives the messages.
 
         Raises:
             TransportError: the peer cannot be reached.
@@ -88,16 +116,23 @@ class Transport(Channel, Protocol):
         ...
 
     async def close(self) -> None:
-        """End the connection in the order that the protocol asks for; harmless when called again."""
+        """End the connection as the protocol specifies; safe to call again."""
         ...
 
 
 @runtime_checkable
 class Identifying(Protocol):
-    """A receiver that finds out which request a message was about that was over the size limit."""
+    """A receiver that can identify the request of a message over the size limit."""
 
     def message_skipped(self, reason: str, channel: Channel, start: bytes, end: bytes) -> Outcome:
-        """Learn what `message_refused` tells, and the first and last few kilobytes of the message."""
+        """Handle that a message over the size limit was discarded, as `message_refused` does.
+
+        Args:
+            reason: what was wrong, for people.
+            channel: the channel that it came over.
+            start: the first few kilobytes of the message.
+            end: the last few kilobytes of the message.
+        """
         ...
 
 
@@ -117,27 +152,27 @@ class Probing(Protocol):
 
 @runtime_checkable
 class HalfOpen(Protocol):
-    """A transport whose peer may close the end that it sends by, and still read what it asked for."""
+    """A transport whose peer may close its sending end, and still read answers."""
 
     @property
     def can_still_send(self) -> bool:
-        """Whether messages may still reach the peer after `connection_lost` was told without a reason."""
+        """Whether messages may still reach the peer after `connection_lost` was called without a reason."""
         ...
 
 
 @runtime_checkable
 class Finite(Protocol):
-    """A channel that ends with what is open on it: the last request that came over it was answered or cancelled."""
+    """A channel that ends with what is open on it, when the last request that came over it is answered or cancelled."""
 
     def finish(self) -> None:
-        """Learn that nothing belongs to the channel any more; the last answer was sent before."""
+        """Handle that nothing is open on the channel any more; the last answer was sent before."""
         ...
 
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A channel that the peer can come back to: what is sent after it was closed is kept until then."""
+    """A channel that the peer can resume: what is sent after it was closed is kept until then."""
 
     def close_early(self) -> None:
-        """Close the stream to the peer now; work on the request goes on, and `send` keeps what it is given."""
+        """Close the stream to the peer now; work on the request continues, and `send` keeps what it is given."""
         ...

@@ -1,6 +1,6 @@
-"""The handlers of notifications: so many run at once, so many more wait, and what is too much is dropped.
+"""The handlers of notifications: a limited number runs at once, more are queued, and the rest is dropped.
 
-They have turns of their own, since a request may be waiting for a notification.
+They are limited separately, since a request may be waiting for a notification.
 """
 
 from collections import deque
@@ -15,11 +15,11 @@ Run: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Turns:
-    """Runs what handles notifications, in their order.
+    """Runs the handlers of notifications, in order.
 
     Args:
-        link: its limits, and what the handlers run beside.
-        load: what the messages of the peer take.
+        link: its limits and background tasks.
+        load: the memory taken by the peer's messages.
     """
 
     __slots__ = ("_link", "_load", "_running", "_waiting")
@@ -31,12 +31,12 @@ class Turns:
         self._waiting: deque[tuple[Run, Held | None, Context]] = deque()
 
     def take(self, text: bytes, parts: int, run: Run) -> bool:
-        """Run a handler now or later; returns whether there is room.
+        """Run a handler now or later; return whether there is room.
 
         Args:
-            text: the message, or a batch with it.
-            parts: how many messages there are in the text.
-            run: what handles it.
+            text: the message, or the batch that contains it.
+            parts: how many messages the text contains.
+            run: runs the handler.
         """
         limits = self._link.limits
         has_turn = self._running < limits.max_in_flight
@@ -53,7 +53,7 @@ class Turns:
         return True
 
     def clear(self) -> None:
-        """Forget what waits."""
+        """Drop the queued handlers."""
         self._waiting.clear()
 
     def _begin(self, run: Run, held: Held | None) -> None:

@@ -1,4 +1,4 @@
-"""Methods that the schema does not know: a vendor's own requests and notifications."""
+"""Methods outside the schema: a vendor's own requests and notifications."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
@@ -15,7 +15,7 @@ P = TypeVar("P")
 
 
 class TypedWire(WireType[T]):
-    """A type that is at hand, where a generated table only has its name."""
+    """A type that is available now, where a generated table only has its name."""
 
     __slots__ = ("_type",)
 
@@ -29,7 +29,7 @@ class TypedWire(WireType[T]):
 
 
 def typed_wire(type_: type[T]) -> WireType[T]:
-    """Return what reads and writes a type, which is compiled once."""
+    """Return the validator and serializer of a type, compiled once."""
     return cast("WireType[T]", _typed_wire(cast(Any, type_)))
 
 
@@ -39,7 +39,7 @@ def _typed_wire(type_: type[Any]) -> WireType[Any]:
 
 
 def vendor_request(name: str, params: type[P] | None, result: type[T]) -> RequestMethod[P, T]:
-    """Make the record of a request that no schema has."""
+    """Return the record of a request that no schema has."""
     return RequestMethod(
         name,
         message=name,
@@ -51,7 +51,7 @@ def vendor_request(name: str, params: type[P] | None, result: type[T]) -> Reques
 
 
 def vendor_notification(name: str, params: type[P] | None) -> NotificationMethod[P]:
-    """Make the record of a notification that no schema has."""
+    """Return the record of a notification that no schema has."""
     return NotificationMethod(
         name,
         message=name,
@@ -62,7 +62,7 @@ def vendor_notification(name: str, params: type[P] | None) -> NotificationMethod
 
 
 class VendorMethods(ABC):
-    """The doors of a connection for what the schema does not know."""
+    """A connection's methods for vendor messages."""
 
     @abstractmethod
     async def request(self, method: RequestMethod[P, T], params: P | None, options: CallOptions | None) -> T:
@@ -78,7 +78,7 @@ class VendorMethods(ABC):
 
     @abstractmethod
     def handle(self, method: AnyMethod, handler: Callable[[Any, Any], Any]) -> None:
-        """Answer a method with a handler."""
+        """Register the handler of a method."""
 
     async def send_request(
         self,
@@ -87,7 +87,14 @@ class VendorMethods(ABC):
         result_type: type[T],
         options: CallOptions | None = None,
     ) -> T:
-        """Send a request that the schema does not know; raises as `request` does."""
+        """Send a vendor request; raises like `request`.
+
+        Args:
+            method: its name, which includes the vendor: ``acme/order``.
+            params: its params; None if it has none.
+            result_type: the type of the result, a pydantic model.
+            options: timeouts and progress; None for the defaults.
+        """
         if required := self.request_meta():
             given = params.model_dump(mode="json", by_alias=True) if isinstance(params, BaseModel) else params or {}
             params = {**given, "_meta": {**required, **(given.get("_meta") or {})}}
@@ -95,7 +102,12 @@ class VendorMethods(ABC):
         return await self.request(record, params, options)
 
     async def send_notification(self, method: str, params: BaseModel | Mapping[str, Any] | None = None) -> None:
-        """Send a notification that the schema does not know; raises as `notify` does."""
+        """Send a vendor notification; raises like `notify`.
+
+        Args:
+            method: its name, which includes the vendor: ``acme/order``.
+            params: its params; None if it has none.
+        """
         await self.notify(vendor_notification(method, type(params) if params is not None else None), params)
 
     def handle_request(
@@ -104,17 +116,24 @@ class VendorMethods(ABC):
         params_type: type[P],
         handler: Callable[[P, Any], Coroutine[Any, Any, Any] | BaseModel | Mapping[str, Any]],
     ) -> None:
-        """Answer a request that the schema does not know.
+        """Register a handler for a vendor request.
 
         Args:
-            method: its name, with the vendor's in it: ``acme/order``.
-            params_type: what is made of its params, a pydantic model.
-            handler: gets them and the context; returns a pydantic model or a mapping. Runs in a thread if plain.
+            method: its name, which includes the vendor: ``acme/order``.
+            params_type: the type of its params, a pydantic model.
+            handler: receives the params and the context; returns a pydantic model or a mapping. A plain function runs
+                in a thread.
         """
         self.handle(vendor_request(method, params_type, dict), handler)
 
     def handle_notification(
         self, method: str, params_type: type[P], handler: Callable[[P, Any], Coroutine[Any, Any, None] | None]
     ) -> None:
-        """Take a notification that the schema does not know; the handler gets its params and the context."""
+        """Register a handler for a vendor notification.
+
+        Args:
+            method: its name, which includes the vendor: ``acme/order``.
+            params_type: the type of its params, a pydantic model.
+            handler: receives the params and the context. A plain function runs in a thread.
+        """
         self.handle(vendor_notification(method, params_type), handler)

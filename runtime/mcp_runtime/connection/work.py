@@ -1,4 +1,4 @@
-"""One message on its connection, as far as the connection itself has to know it."""
+"""One message on its connection, as far as the connection itself uses it."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -16,24 +16,24 @@ T = TypeVar("T")
 
 
 class Way(StrEnum):
-    """Which way a message goes."""
+    """The direction of a message."""
 
     RECEIVED = "received"
     SENT = "sent"
 
 
 class Work:
-    """A request or a notification, and what becomes of it; see `Exchange`, which handlers and middleware get.
+    """A request or a notification; see `Exchange`, which handlers and middleware receive.
 
     Attributes:
-        requester: what is known of whoever sent it, or of the peer that it is sent to.
-        line: what it came over; None for what is sent.
-        key: what tells the request apart from others that are open; None for what is not a received request.
-        held: what it counts for among the messages that are held, None if nothing.
+        requester: its sender, or the peer that it is sent to.
+        line: the line it came over; None for a message of this side.
+        key: identifies the request among open ones; None unless it is a received request.
+        held: its share of the limit on held messages; None if it has none.
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
-        resumed: is done when a handler that asked its requester by its result has another request to go on with; its
-            result is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
-        when_answered: takes the encoded answer of a request that stays open after its handler has returned; None for
+        resumed: done when a handler that asked its requester in a result can continue with another request; its result
+            is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
+        when_answered: receives the encoded answer of a request that stays open after its handler has returned; None for
             most.
     """
 
@@ -83,17 +83,17 @@ class Work:
 
     @property
     def is_suspended(self) -> bool:
-        """Whether its handler waits for another request to go on with."""
+        """Whether its handler waits for another request to continue with."""
         return self.resumed is not None and not self.resumed.done()
 
     def suspend(self, resumed: "asyncio.Future[Any]") -> None:
-        """Have no request, since it was answered with one of this side's, until another one resumes it."""
+        """Detach from the request, which was answered, until another one resumes it."""
         self.is_open, self.key, self.resumed = False, None, resumed
 
     def resume(
         self, key: Key, id_: Id, requester: Requester, line: Line, raw: dict[str, Any] | None, *, by: object
     ) -> None:
-        """Go on with another request of the same requester; from now on this one says what its sender can do.
+        """Continue with another request of the same requester, whose capabilities apply from now on.
 
         It is answered by `by`; see `resumed`.
         """
@@ -103,21 +103,21 @@ class Work:
             self.resumed.set_result(by)
 
     def home(self, first: T) -> T:
-        """Return what answers it: `first`, unless its handler goes on with a request that something else answers."""
+        """Return what answers it: `first`, unless its handler continues with a request that something else answers."""
         resumed = self.resumed
         return first if resumed is None or not resumed.done() or resumed.cancelled() else cast("T", resumed.result())
 
     @property
     def raw_params(self) -> Mapping[str, Any]:
-        """The params as they arrived, by wire names; empty if there were none."""
+        """The params as received, keyed by wire names; empty if there were none."""
         return self._raw or {}
 
     @property
     def meta(self) -> Mapping[str, Any]:
-        """The `_meta` of the message, by wire names; empty if it has none, or if it was not received."""
+        """The `_meta` of the message, keyed by wire names; empty if it has none, or if it was not received."""
         meta = self._raw.get("_meta") if self._raw else None
         return cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
 
 
 CURRENT: Final[ContextVar[Work | None]] = ContextVar("mcp_exchange", default=None)
-"""The message that is being handled; tasks and `asyncio.to_thread` inherit it."""
+"""The message being handled; tasks and `asyncio.to_thread` inherit it."""

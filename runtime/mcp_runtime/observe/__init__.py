@@ -1,1 +1,1 @@
-"""Judge messages of others: one by one, or a whole conversation from between its two sides."""
+"""Checks messages of other programs: one by one, or a whole conversation observed between its two sides."""

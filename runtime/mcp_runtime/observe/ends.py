@@ -1,4 +1,4 @@
-"""The two ends of a conversation that is watched from between: sessions that are told what each side sent."""
+"""The two ends of an observed conversation: sessions that learn what each side sent."""
 
 from collections import OrderedDict
 from typing import Any, Final
@@ -14,25 +14,25 @@ from mcp_runtime.protocol.rules import Broken
 from mcp_runtime.protocol.session import Session, progress_token
 
 MAX_OPEN: Final = 10_000
-"""How many requests are remembered that are not answered yet, and how many ids that were used; of each end."""
+"""How many unanswered requests, and how many used ids, are remembered for each end."""
 MAX_SUBJECT: Final = 1_000
-"""How many characters the name of a tool, and a cursor, have at most to be remembered."""
+"""The maximum length of a remembered tool name or cursor, in characters."""
 _NEVER: Final = float("-inf")
 _NOBODY: Final[frozenset[str]] = frozenset()
 
 
 class Asked(Outgoing):
-    """A request of an end that is not answered yet: what its answer is judged by, since params may be large.
+    """An unanswered request of an end: what its answer is checked against, since params may be large.
 
     Attributes:
-        judge: judges its answer; None if its revision is not known.
-        token: its progress token, None if it has none.
-        wants_task: whether it may be turned into a task.
-        log_level: whether it names a level of log messages (2026-07-28).
-        may_be_asked: the methods that its answer may ask, by what its sender declared (2026-07-28).
-        subject: what it names, such as a tool; None if nothing.
-        cursor: the page that it asks for; None if it is the first one.
-        agreed: the changes that its subscription tells of; None before that is acknowledged (2026-07-28).
+        judge: checks its answer; None if its revision is unknown.
+        token: its progress token; None if it has none.
+        wants_task: whether it may become a task.
+        log_level: whether it sets a level of log messages (2026-07-28).
+        may_be_asked: the methods that its answer may ask, given its sender's capabilities (2026-07-28).
+        subject: what it names, such as a tool; None if it names nothing.
+        cursor: the page that it requests; None for the first one.
+        agreed: the changes that its subscription reports; None before it is acknowledged (2026-07-28).
     """
 
     __slots__ = ("agreed", "cursor", "judge", "log_level", "may_be_asked", "subject", "token", "wants_task")
@@ -55,19 +55,19 @@ class Asked(Outgoing):
 
     @property
     def record(self) -> RequestMethod[Any, Any] | None:
-        """The record of its method, None if its revision has none."""
+        """The record of its method; None if its revision has none."""
         return self.judge.request(self.method) if self.judge is not None else None
 
 
 class End(Session):
-    """One end of a conversation: it receives what the other end sends, and is told what it sends itself.
+    """One end of a conversation: it receives what the other end sends, and learns what it sends itself.
 
     Args:
-        side: which end.
+        side: which end of the conversation this is.
 
     Attributes:
-        asked: its requests that are not answered yet.
-        has_forgotten: whether there were so many that not all are remembered, so that less is judged.
+        asked: its unanswered requests.
+        has_forgotten: whether there were too many to remember all of them, so that less is checked.
     """
 
     def __init__(self, side: Side) -> None:
@@ -79,11 +79,11 @@ class End(Session):
         self._used: OrderedDict[Id, None] = OrderedDict()
 
     def sent(self, message: Message, judge: Judge | None, *, may_reuse: bool = False) -> Broken | None:
-        """Learn what this end has sent; returns what is wrong with that as far as only the sender can know.
+        """Record what this end has sent; return what is wrong with it, as far as that depends on the sender alone.
 
         Args:
-            message: what it sent.
-            judge: judges the answer to it.
+            message: the message that it sent.
+            judge: checks the answer to it.
             may_reuse: whether the id of a request that was answered may be used again.
         """
         if isinstance(message, Request):
@@ -104,7 +104,7 @@ class End(Session):
         if id_ in self._used and not may_reuse:
             broken = Broken("/id", "the id was used before in this session")
         elif asked.token is not None and asked.token in self._tokens:
-            broken = Broken("/params/_meta/progressToken", "the progress token is that of a request that is still open")
+            broken = Broken("/params/_meta/progressToken", "the progress token belongs to a request that is still open")
         if request.method == INITIALIZE:
             self._step(Step.ASK)
         self.asked[id_] = self.outgoing[id_] = asked
@@ -132,12 +132,12 @@ class End(Session):
         return None
 
     def answered(self, id_: Id, *, is_cancelled: bool = False, goes_on: bool = False) -> None:
-        """Learn that a request of this end is over.
+        """Record that a request of this end is over.
 
         Args:
             id_: its id.
-            is_cancelled: whether this end cancelled it: reports on it may be on their way.
-            goes_on: whether it became a task, on which there may be more reports.
+            is_cancelled: whether this end cancelled it: progress reports may be on their way.
+            goes_on: whether it became a task, on which more reports may follow.
         """
         asked = self.asked.pop(id_, None)
         self.outgoing.pop(id_, None)
@@ -150,17 +150,17 @@ class End(Session):
                 self._over.popitem(last=False)
 
     def reported(self, token: Id) -> Outgoing | None:
-        """Return what a progress token of this end's is about."""
+        """Return the request of this end that a progress token belongs to."""
         return self._tokens.get(token)
 
     def may_be_over(self, token: Id) -> bool:
-        """Whether a token is that of a request which this end cancelled."""
+        """Whether a token belongs to a request that this end cancelled."""
         return token in self._over or self.has_forgotten
 
     def begin_modern(self) -> None:
-        """Speak without a handshake."""
+        """Begin without a handshake."""
         self.state = State.READY
 
     def _step(self, step: Step) -> None:
-        """Go on as far as the lifecycle has it so: what breaks it was told by whoever received it."""
+        """Advance as far as the lifecycle allows: its receiver has already reported violations."""
         self.state = STEPS.get((self.state, step), self.state)

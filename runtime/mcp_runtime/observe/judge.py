@@ -1,4 +1,4 @@
-"""Judges single messages of one revision: its methods and directions, types, and the rules beyond the schema."""
+"""Checks single messages of one revision: methods and directions, types, and the rules beyond the schema."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -37,18 +37,18 @@ _SENDS: Final[Mapping[Direction, frozenset[Side]]] = {
     Direction.EMBEDDED: frozenset(),
 }
 _MODES: Final[tuple[str, str]] = ("client.elicitation.form", "client.elicitation.url")
-"""The capabilities for the two ways in which a person is asked."""
+"""The capabilities for the two modes of elicitation."""
 _NOTHING: Final[Mapping[str, Any]] = {}
 _OF_EARLIER: Final = frozenset((-32002, -32042))
 """Error codes of the legacy era that the modern era does not have (2026-07-28, basic/index, "Error Codes")."""
 _RESERVED: Final = range(-32099, -32019)
-"""Error codes that only the specification gives a meaning (the same section)."""
+"""Error codes whose meaning is defined by the specification only (the same section)."""
 _ERROR_DATA: Final[Mapping[int, str]] = {MISSING_CAPABILITY: "requiredCapabilities", UNSUPPORTED_VERSION: "supported"}
-"""Error code of the modern era -> the property of its data that the receiver needs to go on."""
+"""Maps error codes of the modern era to the property of their data that the receiver needs in order to continue."""
 
 
 class Judge:
-    """Judges messages of one revision, each by itself. The places that it names are JSON pointers in the whole message.
+    """Checks messages of one revision, each one separately. Locations are JSON pointers in the whole message.
 
     Args:
         binding: the revision.
@@ -72,11 +72,11 @@ class Judge:
         return self._base._replace(side=receiver).declaring(declared[receiver], declared[receiver.other])
 
     def method(self, name: str) -> AnyMethod | None:
-        """Return the record of a method, None if the revision has none of that name."""
+        """Return the record of a method; None if the revision has none of that name."""
         return self.binding.methods.get(name)
 
     def may_be_asked(self, capabilities: Mapping[str, Any]) -> frozenset[str]:
-        """Return the methods and the modes of elicitation that results may ask of a client that declares these."""
+        """Return the methods and modes of elicitation that results may ask of a client with these capabilities."""
         declared = {Side.CLIENT: capabilities, Side.SERVER: _NOTHING}
         embedded = [method for method in self.binding.methods.values() if method.direction is Direction.EMBEDDED]
         return frozenset(
@@ -85,11 +85,11 @@ class Judge:
         )
 
     def call(self, message: Mapping[str, Any], sender: Side | None = None) -> list[Broken]:
-        """Judge a request or a notification.
+        """Check a request or a notification.
 
         Args:
-            message: the message, which `jsonrpc.classify` takes.
-            sender: who sent it; None if that is not known.
+            message: the message, which `jsonrpc.classify` accepts.
+            sender: the side that sent it; None if unknown.
         """
         name: str = message["method"]
         method = self.method(name)
@@ -97,18 +97,18 @@ class Judge:
             return self.unknown(name)
         is_request = isinstance(method, RequestMethod)
         if is_request != ("id" in message):
-            reason = "is a request, which has an id" if is_request else "is a notification, which has no id"
+            reason = "is a request, which needs an id" if is_request else "is a notification, which has no id"
             return [Broken("" if is_request else "/id", f"{name} {reason}")]
         if method.direction is Direction.EMBEDDED:
-            return [Broken("/method", f"{name} is asked inside results only")]
+            return [Broken("/method", f"{name} may only be sent inside results")]
         if sender is not None and sender not in _SENDS[method.direction]:
-            return [Broken("/method", f"a {sender} does not send {name}")]
+            return [Broken("/method", f"a {sender} must not send {name}")]
         return self._params(method, message)
 
     def _params(self, method: AnyMethod, message: Mapping[str, Any]) -> list[Broken]:
         given: Any = message.get("params")
         if given is None and "params" in message:
-            return [Broken("/params", "null is not an object: leave it out, or send {}")]
+            return [Broken("/params", "null is not an object: omit it, or send {}")]
         if method.params is None or (given is None and not method.params_required):
             return []
         if given is None:
@@ -121,12 +121,12 @@ class Judge:
     def result(
         self, method: RequestMethod[Any, Any], result: dict[str, Any], *, wants_task: bool = True
     ) -> list[Broken]:
-        """Judge the result of a request.
+        """Check the result of a request.
 
         Args:
             method: the method of the request.
             result: the result.
-            wants_task: whether the request may have been turned into a task.
+            wants_task: whether the request may have become a task.
         """
         try:
             types = self._types(method, result)
@@ -139,7 +139,7 @@ class Judge:
             return _below("/result", found)
         asks = type_ is not method.result and method.multi_round_trip
         if asks and not result.keys() & {"inputRequests", "requestState"}:
-            return [Broken("/result", "asks for nothing: it has neither inputRequests nor requestState")]
+            return [Broken("/result", "has neither inputRequests nor requestState")]
         broken = _RESULTS[method.name](result) if method.name in _RESULTS else broken_inputs(result)
         return [] if broken is None else _below("/result", [broken])
 
@@ -153,30 +153,30 @@ class Judge:
         return self._results.sent(method, result, self._base)
 
     def failure(self, failure: Failure) -> list[Broken]:
-        """Judge an error response."""
+        """Check an error response."""
         code = failure.code
         if self.binding.era == "modern" and (
             code in _OF_EARLIER or (code in _RESERVED and code not in self.binding.errors)
         ):
-            return [Broken("/error/code", f"there is no error {code}")]
+            return [Broken("/error/code", f"unknown error code {code}")]
         needed = _ERROR_DATA.get(code) if self.binding.era == "modern" else None
         if needed and not (is_object(failure.data) and needed in failure.data):
-            return [Broken("/error/data", f"an error {code} says {needed}")]
+            return [Broken("/error/data", f"error {code} needs {needed}")]
         broken = broken_error(code, failure.data)
         return [] if broken is None else _below("/error/data", [broken])
 
     def request(self, name: str) -> RequestMethod[Any, Any] | None:
-        """Return the record of a request, None if the revision has none of that name."""
+        """Return the record of a request; None if the revision has none of that name."""
         found = self.method(name)
         return found if isinstance(found, RequestMethod) else None
 
     @staticmethod
     def unknown(name: str) -> list[Broken]:
-        """Tell that the revision does not have a method."""
-        return [Broken("/method", f"there is no method {clipped(name, 100)}")]
+        """Report that the revision does not have a method."""
+        return [Broken("/method", f"no such method: {clipped(name, 100)}")]
 
     def any_result(self, result: dict[str, Any]) -> tuple[list[Broken], str]:
-        """Judge a result whose request is not known; returns what is wrong, and the type that says most of it."""
+        """Check a result whose request is unknown; return what is wrong, and the best matching type."""
         methods = [
             method
             for method in self.binding.methods.values()
@@ -191,44 +191,46 @@ class Judge:
 
 
 def _too_many(result: Mapping[str, Any]) -> Broken | None:
-    """Judge a completion (server/utilities/completion): the schema says this in words only."""
+    """Check a completion (server/utilities/completion): the schema states the limit in prose only."""
     values = result["completion"]["values"]
     return Broken("/completion/values", f"at most {MAX_VALUES} values") if len(values) > MAX_VALUES else None
 
 
 def _not_files(result: Mapping[str, Any]) -> Broken | None:
-    """Judge a list of roots (client/roots)."""
+    """Check a list of roots (client/roots)."""
     for index, root in enumerate(result["roots"]):
         if not root["uri"].startswith("file://"):
-            return Broken(f"/roots/{index}/uri", "a root is a file URI (file:///path)")
+            return Broken(f"/roots/{index}/uri", "a root must be a file URI (file:///path)")
     return None
 
 
 def _not_related(result: Mapping[str, Any]) -> Broken | None:
-    """Judge the result of a task (2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages")."""
+    """Check the result of a task (2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages")."""
     meta: Any = result.get("_meta")
     is_named = is_object(meta) and related_task(meta) is not None
-    return None if is_named else Broken("/_meta", f"it names its task, as {RELATED}")
+    return None if is_named else Broken("/_meta", f"it must name its task, as {RELATED}")
 
 
 def _not_cancelled(result: Mapping[str, Any]) -> Broken | None:
-    """Judge the answer to a cancellation (2025-11-25, basic/utilities/tasks, "Task Cancellation")."""
-    return None if result["status"] == Status.CANCELLED else Broken("/status", "a task that was cancelled is cancelled")
+    """Check the answer to a cancellation (2025-11-25, basic/utilities/tasks, "Task Cancellation")."""
+    if result["status"] == Status.CANCELLED:
+        return None
+    return Broken("/status", "a cancelled task must have the status cancelled")
 
 
 MAX_VALUES: Final = 100
-"""How many values a completion has."""
+"""The maximum number of completion values."""
 _RESULTS: Final[Mapping[str, Callable[[Mapping[str, Any]], Broken | None]]] = {
     COMPLETION_COMPLETE: _too_many,
     ROOTS_LIST: _not_files,
     TASKS_CANCEL: _not_cancelled,
     TASKS_RESULT: _not_related,
 }
-"""Method -> judges its result, which is of its type, beyond the schema."""
+"""Maps methods to checks of their typed results beyond the schema."""
 
 
 def undeclared(method: AnyMethod, message: Mapping[str, Any], requester: Requester) -> Broken | None:
-    """Judge whether what a message needs was declared.
+    """Check that what a message needs was declared.
 
     Args:
         method: its method.
@@ -261,12 +263,12 @@ def undeclared(method: AnyMethod, message: Mapping[str, Any], requester: Request
 
 
 def mode_of(params: Mapping[str, Any]) -> str:
-    """Return the capability that an elicitation needs: a form, unless it says that it is a page."""
+    """Return the capability that an elicitation needs: forms by default, or pages."""
     return _MODES[1 if params.get("mode") == "url" else 0]
 
 
 def _has_modes(binding: Binding) -> bool:
-    """Whether a client of the revision declares how it can elicit."""
+    """Whether clients of the revision declare modes of elicitation."""
     return any(method.capability == _MODES[1] for method in binding.methods.values())
 
 
@@ -281,4 +283,4 @@ def _required(type_: WireType[Any]) -> list[str]:
 
 
 def _ignore(_: object) -> None:
-    """Take no report: a strict reader repairs nothing."""
+    """Ignore a report: a strict reader repairs nothing."""

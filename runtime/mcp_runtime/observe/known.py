@@ -1,4 +1,4 @@
-"""What was said earlier in a conversation and binds what follows: cursors, states, output schemas, tasks."""
+"""What earlier messages of a conversation require of later ones: cursors, states, output schemas, tasks."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -27,10 +27,10 @@ MAX_SCHEMA: Final = 16_384
 
 
 class Known:
-    """What was said so far. Texts are remembered by their hashes.
+    """What earlier messages contained. Texts are remembered by their hashes.
 
     Attributes:
-        is_incomplete: whether something was said that was not read, so that what was never said is not judged.
+        is_incomplete: whether a message was not read, so that unknown values are not reported.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Known:
         self._tasks: OrderedDict[tuple[Side, str], Status] = OrderedDict()
 
     def request(self, sender: Side, request: Request) -> Iterator[Broken]:
-        """Judge a request by what was said before."""
+        """Check a request against earlier messages."""
         method, params = request.method, request.params or {}
         for name, what in (("cursor", "no page had this cursor"), ("requestState", "no result had this state")):
             value: Any = params.get(name)
@@ -53,20 +53,20 @@ class Known:
                 and isinstance(value, str)
                 and self._what_was_said(method, name, value) == request.id
             ):
-                yield Broken("/id", "the request had this id before: when it is sent again, it has another one")
+                yield Broken("/id", "a retry must have a new id")
         page: Any = params.get("elicitationId") if method == ELICITATION_CREATE else None
         if isinstance(page, str):
             if (sender, hash(page)) in self._pages:
-                yield Broken("/params/elicitationId", "an elicitation had this id before")
+                yield Broken("/params/elicitationId", "another elicitation had this id")
             _put(self._pages, (sender, hash(page)), None)
         if params.get("inputResponses") and not (self._has_asked or self.is_incomplete):
-            yield Broken("/params/inputResponses", "nothing was asked before")
+            yield Broken("/params/inputResponses", "no earlier result asked for input")
 
     def result(self, sender: Side, asked: Asked, answer: Result, *, has_outputs: bool) -> Iterator[Broken]:
-        """Judge a result by what was said before, and remember what it says.
+        """Check a result against earlier messages, and remember what it contains.
 
         Args:
-            sender: who sent it.
+            sender: the side that sent it.
             asked: its request.
             answer: the result.
             has_outputs: whether tools of the revision may have output schemas.
@@ -75,7 +75,7 @@ class Known:
         scope: Any = result.get("cacheScope")
         before: Any = None if asked.cursor is None else self._what_was_said(method, "cursor", asked.cursor)
         if before is not None and scope != before:
-            yield Broken("/result/cacheScope", f"the page before is {before}: all pages of a list have the same scope")
+            yield Broken("/result/cacheScope", f"must be {before}, as on the previous page of the list")
         self._say(method, "cursor", result.get("nextCursor"), scope)
         self._say(method, "requestState", result.get("requestState"), answer.id)
         self._has_asked |= bool(result.get("inputRequests"))
@@ -98,7 +98,7 @@ class Known:
                 yield from self._task(sender, task, f"/result/tasks/{index}")
 
     def notification(self, sender: Side, method: str, params: Mapping[str, Any]) -> Iterator[Broken]:
-        """Judge a notification by what was said before, and remember what it says."""
+        """Check a notification against earlier messages, and remember what it contains."""
         if method == NOTIFICATIONS_TASKS_STATUS:
             yield from self._task(sender, params, "/params")
         elif method == list_changed("tools"):
@@ -108,7 +108,7 @@ class Known:
         return self.is_incomplete or hash((method, name, value)) in self._said
 
     def _what_was_said(self, method: str, name: str, value: str) -> Any:
-        """Return what was said along with a cursor or a state; None if nothing, or if it is not known."""
+        """Return what was sent along with a cursor or a state; None if nothing was, or if it is unknown."""
         return self._said.get(hash((method, name, value)))
 
     def _say(self, method: str, name: str, value: Any, along: Id | None) -> None:
@@ -130,7 +130,7 @@ class Known:
 
     @staticmethod
     def _output(schema: dict[str, Any], result: Mapping[str, Any]) -> Iterator[Broken]:
-        """Judge structured content by the schema of its tool (server/tools, "Output Schema")."""
+        """Check structured content against the schema of its tool (server/tools, "Output Schema")."""
         from mcp_runtime.protocol.json_schema import Check, UnusableSchema  # Few servers have such schemas.
 
         if "task" in result or result.get("isError") is True:
@@ -146,18 +146,18 @@ class Known:
             yield Broken(f"/result/structuredContent{mismatch.pointer}", mismatch.reason)
 
     def _task(self, sender: Side, task: Any, place: str, *, begins: bool = False) -> Iterator[Broken]:
-        """Judge where a task stands by where it stood (2025-11-25, basic/utilities/tasks)."""
+        """Check the state of a task against its previous one (2025-11-25, basic/utilities/tasks)."""
         id_: Any = task.get("taskId") if is_object(task) else None
         if not isinstance(id_, str) or len(id_) > MAX_SCHEMA or task.get("status") not in set(Status):
             return
         status = Status(task["status"])
         before = self._tasks.get((sender, id_))
         if begins and status is not Status.WORKING:
-            yield Broken(f"{place}/status", "a task begins as working")
+            yield Broken(f"{place}/status", "a new task must have the status working")
         elif begins and before is not None:
-            yield Broken(f"{place}/taskId", "a task had this id before")
+            yield Broken(f"{place}/taskId", "another task had this id")
         elif before is not None and status is not before and status not in TRANSITIONS[before]:
-            yield Broken(f"{place}/status", f"a task that is {before} does not become {status}")
+            yield Broken(f"{place}/status", f"a task that is {before} cannot become {status}")
         _put(self._tasks, (sender, id_), status)
 
 

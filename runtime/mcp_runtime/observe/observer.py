@@ -1,4 +1,4 @@
-"""Watches a conversation from between its two sides, and tells what breaks the protocol."""
+"""Observes a conversation between its two sides, and reports what violates the protocol."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ from mcp_runtime.protocol.text import clipped
 __all__ = ["Finding", "Observer"]
 
 MAX_JUDGED: Final = 16 << 20
-"""How many bytes a message may have to be judged."""
+"""The maximum size in bytes of a message that is checked."""
 MAX_VALUES: Final = 2_000_000
-"""About how many values it may hold: each takes many times the bytes that it is written in."""
+"""Approximate maximum number of values in it: each takes many times the bytes of its text."""
 MAX_NAME: Final = 1_000
-"""How many characters of an id, a token or a method are kept; a longer one is known by its hash."""
+"""The maximum length of a remembered id, token or method in characters; a longer one is replaced by its hash."""
 
 _NAMES: Final = (
     ("id",),
@@ -38,15 +38,15 @@ _NAMES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What is wrong with one message, at one place.
+    """What is wrong with one message, at one location.
 
     Attributes:
-        sender: who sent the message.
-        revision: the revision that it breaks; empty if none was agreed upon.
-        method: its method; of an answer, that of the request; None if it is not known.
-        id: its id, None if it has none.
-        pointer: where in the message, as a JSON pointer; empty for all of it.
-        reason: what is wrong there. It may repeat words of the message, made printable and clipped.
+        sender: the side that sent the message.
+        revision: the revision that it violates; empty if none was agreed on.
+        method: its method; for an answer, that of the request; None if unknown.
+        id: its id; None if it has none.
+        pointer: the location in the message, as a JSON pointer; empty for the whole message.
+        reason: what is wrong there. It may quote the message, made printable and clipped.
     """
 
     sender: Side
@@ -58,16 +58,16 @@ class Finding:
 
 
 class Observer:
-    """Judges the messages of one conversation in the order in which they pass.
+    """Checks the messages of one conversation in the order in which they pass.
 
-    What a message means follows from the sessions of both ends (`mcp_runtime.protocol.session`). The runtime's own
-    clients and servers have the same, so that others are judged as its own peers are.
+    The sessions of both ends (`mcp_runtime.protocol.session`) determine what a message means. The runtime's own clients
+    and servers use the same, so other implementations are checked as its own peers are.
 
     Args:
-        bindings: the revisions that are known.
+        bindings: the known revisions.
 
     Attributes:
-        unjudged: how many messages were too long to be judged, or of a revision that is not known.
+        unjudged: how many messages were too long to be checked, or of an unknown revision.
     """
 
     def __init__(self, bindings: Iterable[Binding]) -> None:
@@ -79,11 +79,16 @@ class Observer:
 
     @property
     def revision(self) -> str:
-        """The revision that is spoken, empty before one is agreed upon."""
+        """The revision in use; empty before one is agreed on."""
         return self._legacy.revision or self._modern.revision
 
     def take(self, sender: Side, text: bytes) -> list[Finding]:
-        """Take one message; returns what is wrong with it."""
+        """Check one message, and return what is wrong with it.
+
+        Args:
+            sender: the side that sent it.
+            text: the message.
+        """
         if is_too_much(text):
             self.skip(sender, text[:ENDS], text[-ENDS:])
             return []
@@ -105,10 +110,10 @@ class Observer:
         return found
 
     def skip(self, sender: Side, start: bytes, end: bytes) -> None:
-        """Learn that a message passed that is too long to be judged.
+        """Record that a message passed that is too long to be checked.
 
         Args:
-            sender: who sent it.
+            sender: the side that sent it.
             start: its first bytes.
             end: its last bytes.
         """
@@ -123,11 +128,15 @@ class Observer:
             talk.ends[sender.other].answered(id_)
             talk.known.is_incomplete = True
         else:
-            # Nobody is told that the answer to it comes for nothing.
+            # The violation that no request has this answer must not be reported.
             self._begun().ends[sender].sent(jsonrpc.Request(id_, "", None), None, may_reuse=True)
 
     def cut_off(self, sender: Side) -> Finding:
-        """Return what it means that a side ended in the middle of a message."""
+        """Return the finding for a stream that ended in the middle of a message.
+
+        Args:
+            sender: the side whose stream ended.
+        """
         return self._finding(sender, Broken("", "the stream ends in the middle of a message"))
 
     def _take_one(self, sender: Side, value: Any, *, in_batch: bool = False) -> Iterator[Finding]:
@@ -139,7 +148,7 @@ class Observer:
             return
         if isinstance(message, jsonrpc.Failure) and message.id is None and sender.other not in self._unread:
             yield self._finding(
-                sender, Broken("/id", f"all that the {sender.other} said could be read: it names no request")
+                sender, Broken("/id", f"the error names no request, but the {sender.other} sent only readable messages")
             )
         talk = self._talk(sender, value)
         told = talk.take(sender, value, message, in_batch=in_batch)
@@ -150,7 +159,7 @@ class Observer:
             yield _finding(sender, revision, broken, told.method, value.get("id"))
 
     def _talk(self, sender: Side, value: Mapping[str, Any]) -> Talk:
-        """Return the conversation that a message belongs to: both eras may go over one line."""
+        """Return the conversation that a message belongs to: both eras may share one line."""
         if "method" not in value:
             return self._answered(sender, value.get("id"))
         if is_modern(value) and sender is Side.CLIENT:
@@ -168,7 +177,7 @@ class Observer:
         return self._legacy if is_legacy else self._modern
 
     def _unreadable(self, sender: Side, error: MalformedMessage) -> Finding:
-        """Tell what is wrong with a text that is no message; it may have spoiled the answer to a request."""
+        """Return the finding for a text that is not a message; it may have replaced the answer to a request."""
         method = None
         self._unread.add(sender)
         if error.id is not None:
@@ -185,7 +194,7 @@ class Observer:
 
 
 def is_too_much(text: bytes) -> bool:
-    """Whether a message is too long, or holds too many values, to be judged."""
+    """Whether a message is too long, or contains too many values, to be checked."""
     return len(text) > MAX_JUDGED or (len(text) > MAX_VALUES and sum(map(text.count, (b",", b"{", b"["))) > MAX_VALUES)
 
 
@@ -201,9 +210,9 @@ def _finding(sender: Side, revision: str, broken: Broken, method: str | None, id
 
 
 def _mixed(values: list[Any]) -> list[Broken]:
-    """Judge whether a batch holds calls or answers, but not both (2025-03-26, basic, "Batching")."""
+    """Check that a batch contains only calls or only answers (2025-03-26, basic, "Batching")."""
     kinds = {"method" in value for value in values if is_object(value)}
-    return [Broken("", "a batch holds calls or answers, not both")] if len(kinds) > 1 else []
+    return [Broken("", "a batch must not mix calls and answers")] if len(kinds) > 1 else []
 
 
 def _short(name: Id) -> Id:
@@ -213,7 +222,7 @@ def _short(name: Id) -> Id:
 
 
 def shortened(value: Any) -> Any:
-    """Return a message whose ids and names are short enough to be kept."""
+    """Return a message whose ids and names are short enough to be remembered."""
     for *holders, name in _NAMES:
         held = value
         for holder in holders:

@@ -1,4 +1,4 @@
-"""A conversation of one era as it passes: what each message means to both ends, and what is wrong with it."""
+"""An observed conversation of one era: what each message means to both ends, and what is wrong with it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ from mcp_runtime.protocol.text import clipped
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 _CHANGES: Final = frozenset((*(f"{area}ListChanged" for area in AREAS), "resourceSubscriptions"))
-"""The changes that a client can listen for, as a subscription names them."""
+"""The changes that a client can listen for, as named in a subscription."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,8 +41,8 @@ class Told:
     """What was found out about a message.
 
     Attributes:
-        method: its method; of an answer, that of the request; None if it is not known.
-        judge: the revision by which it was judged; None if that is not known.
+        method: its method; for an answer, that of the request; None if unknown.
+        judge: the checks of its revision; None if the revision is unknown.
         broken: what is wrong with it.
     """
 
@@ -59,8 +59,8 @@ class Talk(ABC):
 
     Attributes:
         ends: the sessions of both sides.
-        known: what was said so far.
-        revision: the revision that is spoken, empty before one is.
+        known: what earlier messages contained.
+        revision: the revision in use; empty before one is agreed on.
     """
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
@@ -71,17 +71,17 @@ class Talk(ABC):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether a revision is spoken that is not known here."""
+        """Whether the conversation uses a revision that is unknown here."""
         return bool(self.revision) and self.revision not in self.judges
 
     def take(self, sender: Side, value: dict[str, Any], message: Message, *, in_batch: bool) -> Told:
-        """Take a message that passes.
+        """Check a message that passes.
 
         Args:
-            sender: who sent it.
-            value: the message as it is.
-            message: the same, classified.
-            in_batch: whether it came in a batch.
+            sender: the side that sent it.
+            value: the message as received.
+            message: the same message, classified.
+            in_batch: whether it was part of a batch.
         """
         asked = self._asked(sender, message)
         told = Told(method=self._method(message, asked), judge=self._judge(message, asked))
@@ -105,7 +105,7 @@ class Talk(ABC):
         return told
 
     def _sent(self, sender: Side, message: Message, judge: Judge | None) -> Broken | None:
-        """Let an end know what it has sent; returns what is wrong with that."""
+        """Record what an end has sent; return what is wrong with it."""
         return self.ends[sender].sent(message, judge)
 
     def _judged(
@@ -133,21 +133,21 @@ class Talk(ABC):
 
     @abstractmethod
     def _judge(self, message: Message, asked: Asked | None) -> Judge | None:
-        """Return the judge of a message, None if its revision is not known."""
+        """Return the checks for a message; None if its revision is unknown."""
 
     @abstractmethod
     def _judged_call(
         self, sender: Side, value: dict[str, Any], message: Request | Notification, judge: Judge
     ) -> Iterator[Broken]:
-        """Judge a call by what was declared and asked before."""
+        """Check a call against what was declared and asked before."""
 
     def _judged_result(self, message: Result, asked: Asked, judge: Judge) -> Iterator[Broken]:
-        """Judge a result by what its request says."""
+        """Check a result against its request."""
         yield from ()
 
     @abstractmethod
     def _learn(self, sender: Side, message: Message, asked: Asked | None) -> None:
-        """Learn what a message says of the conversation."""
+        """Learn what a message reveals about the conversation."""
 
     def _asked(self, sender: Side, message: Message) -> Asked | None:
         """Return the request that a message answers."""
@@ -171,7 +171,7 @@ class Talk(ABC):
 
 
 class LegacyTalk(Talk):
-    """A session: a handshake, and what follows from it."""
+    """A session: a handshake, and what follows it."""
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         super().__init__(judges)
@@ -199,7 +199,7 @@ class LegacyTalk(Talk):
                 yield broken
         is_early = sender is Side.CLIENT and self.ends[Side.CLIENT].state is State.INITIALIZED
         if is_early and isinstance(message, Request) and message.method != PING and not self._is_late:
-            self._is_late = True  # told once
+            self._is_late = True  # reported once
             yield Broken("/method", "the client did not send notifications/initialized before")
 
     def _learn(self, sender: Side, message: Message, asked: Asked | None) -> None:
@@ -225,7 +225,7 @@ class LegacyTalk(Talk):
 
 
 class ModernTalk(Talk):
-    """Requests that stand alone."""
+    """Stateless requests."""
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         super().__init__(judges)
@@ -234,7 +234,7 @@ class ModernTalk(Talk):
             end.begin_modern()
 
     def knows(self, sender: Side, value: Mapping[str, Any]) -> bool:
-        """Whether a notification is about a request of this conversation."""
+        """Whether a notification belongs to a request of this conversation."""
         params = _object(value.get("params"))
         asks = self.ends[sender].asked, self.ends[sender.other].asked
         id_: Any = params.get("requestId")
@@ -266,38 +266,36 @@ class ModernTalk(Talk):
         if sender is Side.CLIENT:
             return
         if isinstance(message, Request):
-            yield Broken("/method", "a server asks nothing of its client but in its results")
+            yield Broken("/method", "a server must not send requests in this revision")
         elif message.method == NOTIFICATIONS_MESSAGE and not any(asked.log_level for asked in open_.values()):
-            yield Broken("/method", "no open request names a log level")
+            yield Broken("/method", "no open request sets a log level")
         elif message.method in UNRELATED or message.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
             yield from self._judged_change(message)
 
     def _judged_change(self, message: Message) -> Iterator[Broken]:
-        """Judge what a server tells those who listen (2026-07-28, basic/patterns/subscriptions)."""
+        """Check what a server sends to listeners (2026-07-28, basic/patterns/subscriptions)."""
         assert isinstance(message, Request | Notification)
         id_: Any = _meta(message.params).get(modern.SUBSCRIPTION_ID)
         asked = self.ends[Side.CLIENT].asked.get(id_) if type(id_) in (int, str) else None
         if asked is None or asked.method != SUBSCRIPTIONS_LISTEN:
-            yield Broken("/params/_meta", "it names no open subscription that it belongs to")
+            yield Broken("/params/_meta", "it does not name an open subscription")
         elif message.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
             agreed = _object((message.params or _NOTHING).get("notifications"))
             asked.agreed = frozenset(name for name, value in agreed.items() if value) & _CHANGES
         elif asked.agreed is None:
             yield Broken("/method", "the subscription was not acknowledged before")
         elif _flag(message.method) not in asked.agreed:
-            yield Broken(
-                "/method", f"the subscription does not tell of it: {_flag(message.method)} was not acknowledged"
-            )
+            yield Broken("/method", f"the subscription does not cover it: {_flag(message.method)} was not acknowledged")
 
     def _sent(self, sender: Side, message: Message, judge: Judge | None) -> Broken | None:
         if sender is Side.CLIENT or not isinstance(message, Notification) or message.method != NOTIFICATIONS_CANCELLED:
             return self.ends[sender].sent(message, judge, may_reuse=True)
-        # A server cancels what its client asked: that the client listens, and nothing else.
+        # A server may only cancel the request with which its client listens.
         id_: Any = (message.params or {}).get("requestId")
         client = self.ends[Side.CLIENT]
         asked = client.asked.get(id_) if type(id_) in (int, str) else None
         if asked is not None and asked.method != SUBSCRIPTIONS_LISTEN:
-            return Broken("/params/requestId", "a server cancels subscriptions only")
+            return Broken("/params/requestId", "a server may only cancel subscriptions")
         if asked is not None:
             client.cancel(id_)
             client.answered(id_, is_cancelled=True)
@@ -326,7 +324,7 @@ class ModernTalk(Talk):
 
 
 def _flag(method: str) -> str:
-    """Return how a subscription names a change."""
+    """Return the name of a change in subscriptions."""
     areas = [area for area in AREAS if method == list_changed(area)]
     return f"{areas[0]}ListChanged" if areas else "resourceSubscriptions"
 

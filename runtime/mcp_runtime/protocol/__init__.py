@@ -1,1 +1,1 @@
-"""The protocol without I/O: JSON-RPC messages, sessions, lifecycles, capabilities, and what values must look like."""
+"""The protocol without I/O: JSON-RPC messages, sessions, lifecycles, capabilities, and validation."""

@@ -1,4 +1,4 @@
-"""Batches (2025-03-26, basic): messages that come in one array, and answers that leave in one."""
+"""Batches (2025-03-26, basic): messages that are received in one array, and answers that are sent in one."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -7,15 +7,15 @@ from mcp_runtime.protocol.events import Batch, Event, Violation
 from mcp_runtime.protocol.jsonrpc import INVALID_REQUEST, MalformedMessage
 
 MAX_BATCH: Final = 1_000
-"""How many messages a batch may have: an error for each costs its sender two bytes."""
+"""The maximum number of messages in a batch: an error for each costs its sender two bytes."""
 
 
 def check_batch(values: list[Any], revision: str, *, accepts: bool) -> None:
-    """Check that several messages may come as one array.
+    """Check that several messages may be received as one array.
 
     Args:
         values: the array.
-        revision: the revision that is spoken, empty before one is agreed upon.
+        revision: the revision in use; empty before one is agreed on.
         accepts: whether it has batches.
 
     Raises:
@@ -25,15 +25,15 @@ def check_batch(values: list[Any], revision: str, *, accepts: bool) -> None:
         reason = f"revision {revision} has no batches" if revision else "a message is an object"
         raise MalformedMessage(INVALID_REQUEST, reason)
     if not values:
-        raise MalformedMessage(INVALID_REQUEST, "a batch is not empty")
+        raise MalformedMessage(INVALID_REQUEST, "a batch must not be empty")
     if len(values) > MAX_BATCH:
-        raise MalformedMessage(INVALID_REQUEST, f"a batch has at most {MAX_BATCH:,} messages")
+        raise MalformedMessage(INVALID_REQUEST, f"a batch may have at most {MAX_BATCH:,} messages")
 
 
 def receive_all(values: list[Any], batch: Batch, receive: Callable[[Any], Event]) -> list[Event]:
-    """Receive the messages of a batch; answers to those that are refused are kept for its end.
+    """Process the messages of a batch; answers to refused ones are held until its end.
 
-    Those that are refused are reported as one, so that a batch costs one line in a log.
+    Refused messages are reported as one, so that a batch costs one log line.
     """
     events: list[Event] = []
     refused: list[Violation] = []

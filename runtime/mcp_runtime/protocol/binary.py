@@ -1,20 +1,20 @@
-"""Binary content (images, audio, blobs) is base64 (RFC 4648, section 4): what the schemas call the format ``byte``.
+"""Binary content (images, audio, blobs) is base64 (RFC 4648, section 4): the format ``byte`` in the schemas.
 
-It is checked where it leaves, not where it arrives: our own mistakes must not reach a peer, and a peer's are not ours.
+It is checked when sent, not when received: our own mistakes must not reach a peer, and a peer's are not ours.
 """
 
 from binascii import a2b_base64
 from typing import Any, Final, TypeAlias
 
 Bytes: TypeAlias = bytes
-"""What generated models call bytes, where one of them has a property of that name."""
+"""The alias of bytes in generated models that have a property of that name."""
 
 BINARY: Final = ("data", "blob")
-"""The properties that hold base64, in objects where they are strings."""
+"""The properties that contain base64, in objects where they are strings."""
 CONTENT: Final = ("content", "contents", "messages", "resource")
-"""The fields by which messages hold such objects."""
+"""The fields in which messages hold such objects."""
 LONG: Final = 1 << 12
-"""A string of more characters is worth `json_text.write_long`."""
+"""For a string of more characters `json_text.write_long` pays off."""
 ADVICE: Final = "not base64; base64.b64encode(data).decode() makes it"
 
 _ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -22,7 +22,7 @@ _PADDING: Final = (b"", b"=", b"==")
 
 
 def is_base64(text: str) -> bool:
-    """Whether a text is base64, with padding and nothing in between."""
+    """Whether a text is base64, with padding and without separators."""
     if len(text) % 4 or not text.isascii():
         return False
     rest = text.encode().translate(None, _ALPHABET)
@@ -30,23 +30,23 @@ def is_base64(text: str) -> bool:
 
 
 def decoded(text: str) -> bytes:
-    """Return the bytes that base64 spells.
+    """Decode base64.
 
     Raises:
         ValueError: it is not base64.
     """
     if not is_base64(text):
-        raise ValueError("this is not base64")
+        raise ValueError("not base64")
     return a2b_base64(text)
 
 
 def may_hold_binary(kind: type) -> bool:
-    """Whether objects of a class may hold binary content."""
+    """Whether objects of a class may contain binary content."""
     return kind not in PLAIN and any(_parts(kind))
 
 
 def wrong_binary(value: Any) -> list[str | int] | None:
-    """Return the path in a model of the first binary content that is not base64, None if there is none."""
+    """Return the path of the first binary content in a model that is not base64; None if there is none."""
     kind = value.__class__
     if kind in PLAIN:
         return None
@@ -62,7 +62,7 @@ def wrong_binary(value: Any) -> list[str | int] | None:
         else:
             is_list = True
         for index, item in enumerate(held):
-            # Most blocks are texts, and need no call.
+            # Most blocks are text, and need no call.
             if item.__class__ not in PLAIN and (found := wrong_binary(item)) is not None:
                 return [name, index, *found] if is_list else [name, *found]
     return None
@@ -70,12 +70,12 @@ def wrong_binary(value: Any) -> list[str | int] | None:
 
 _PARTS: Final[dict[type, tuple[tuple[str, ...], tuple[str, ...]]]] = {}
 PLAIN: Final[set[type]] = set()
-"""Classes whose objects hold no binary content."""
+"""Classes whose objects contain no binary content."""
 _MAX_CLASSES: Final = 1000
 
 
 def content_lists(kind: type) -> tuple[str, ...]:
-    """Return the field of a class that is its only one with content, if it is a list; otherwise nothing."""
+    """Return the only field of a class with content, if it is a list; otherwise nothing."""
     binary, inner = _parts(kind)
     if binary or len(inner) != 1:
         return ()
@@ -84,13 +84,13 @@ def content_lists(kind: type) -> tuple[str, ...]:
 
 
 def has_long_binary(block: object) -> bool:
-    """Whether the base64 of a block of content is longer than `LONG`."""
+    """Whether the base64 of a content block is longer than `LONG`."""
     held = (getattr(block, name, None) for name in BINARY)
     return any(isinstance(text, str) and len(text) > LONG for text in held)
 
 
 def _parts(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the fields of a class that hold base64, and those that hold objects which may."""
+    """Return the fields of a class that contain base64, and those that hold objects which may."""
     found = _PARTS.get(kind)
     if found is None:
         fields: dict[str, Any] = getattr(kind, "model_fields", {})

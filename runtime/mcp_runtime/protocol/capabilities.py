@@ -1,6 +1,6 @@
-"""Capabilities by their paths (``server.tools.listChanged``): who declared what, and what needs which.
+"""Capabilities by path (``server.tools.listChanged``): who declared what, and what needs which.
 
-Which message needs which capability is part of the generated method tables; here is only how to look one up.
+Which message needs which capability is part of the generated method tables; this module only evaluates them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,18 +12,18 @@ from mcp_runtime.protocol.jsonrpc import is_object
 from mcp_runtime.protocol.legacy import Side
 
 Steps: TypeAlias = tuple[str, ...]
-"""The path of a capability, taken apart."""
+"""The path of a capability, split into steps."""
 
 FORM: Final = "elicitation.form"
-"""The one capability that is declared by saying nothing: an empty ``elicitation`` means forms (2025-11-25,
+"""The one capability that is declared implicitly: an empty ``elicitation`` means forms (2025-11-25,
 client/elicitation)."""
 _FORM: Final = tuple(FORM.split("."))
 
 
 def declares(capabilities: Mapping[str, Any], path: str) -> bool:
-    """Whether capabilities as a peer sent them have a path, without the side in front of it (``tools.listChanged``).
+    """Whether a peer's capabilities include a path, given without the side (``tools.listChanged``).
 
-    An empty object says yes; false and null say no.
+    An empty object counts as declared; false and null do not.
     """
     return _leads(capabilities, tuple(path.split(".")))
 
@@ -44,7 +44,7 @@ def declarer(path: str, sender: Side) -> Side:
 
 @lru_cache(maxsize=512)
 def _located(path: str, sender: Side) -> tuple[Side, Steps]:
-    """Return who must declare a capability, and the path of it there."""
+    """Return which side must declare a capability, and its path there."""
     side, *there = path.split(".")
     return sender.other if side == "receiver" else Side(side), tuple(there)
 
@@ -56,7 +56,7 @@ def is_open(path: str, sender: Side, declared: Mapping[Side, Mapping[str, Any]])
 
 
 def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping[str, Any]]) -> frozenset[str]:
-    """Return the methods that a side may send, as far as capabilities go."""
+    """Return the methods that a side may send, given the capabilities."""
     table = _TABLES.get(id(methods))
     if table is None:
         if len(_TABLES) >= _MAX_TABLES:
@@ -73,7 +73,7 @@ def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping
 
 
 class _Table:
-    """Which methods of a table need which capability; each answer is kept, and shared by all idle sessions."""
+    """Which methods of a table need which capability; answers are cached, and shared by all idle sessions."""
 
     __slots__ = ("_methods", "_names", "needed")
 
@@ -110,30 +110,31 @@ _MAX_KEPT: Final = 256
 
 
 def derive(side: Side, methods: Iterable[Method[Any]]) -> dict[str, Any]:
-    """Return the capabilities that a side has because it answers these methods, as it declares them."""
+    """Return the capabilities that a side declares because it answers these methods."""
     found: dict[str, Any] = {}
     for method in sorted(methods, key=lambda m: isinstance(m, NotificationMethod)):
         if not method.capability or declarer(method.capability, side.other) is not side:
             continue
         path = method.capability.partition(".")[2]
-        # A notification adds to what a request declares; alone it is no ability.
+        # A notification adds to what a request declares; alone it implies no capability.
         if isinstance(method, RequestMethod) or path.partition(".")[0] in found:
             put(found, path)
     if found.get("elicitation"):
-        # Who names web pages (by taking the notification that they are done) must name forms too, or has none.
+        # A client with URL elicitation (it handles the notification that one is complete) must declare forms too, or
+        # has none.
         put(found, FORM)
     return found
 
 
 def merge(capabilities: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Declare more, by wire names; what is declared already stays, unless None stands in its place."""
+    """Declare more, keyed by wire names; existing declarations stay, unless None replaces them."""
     forms = "elicitation" in capabilities and declares(capabilities, FORM)
     for name, value in more.items():
         held = capabilities.get(name)
         if not is_object(held) or not isinstance(value, Mapping):
             capabilities[name] = value
             continue
-        # Who names another mode of elicitation must name forms too, or has none any more.
+        # A client that declares another mode of elicitation must declare forms too, or no longer has them.
         implied: dict[str, Any] = {"form": {}} if forms and name == "elicitation" and value else {}
         joined: dict[str, Any] = {**implied, **held, **value}
         capabilities[name] = {n: v for n, v in joined.items() if v is not None}

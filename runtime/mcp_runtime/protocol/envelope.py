@@ -1,6 +1,6 @@
-"""The id of a message that cannot be read, so that its sender or its caller learns at once that it was refused.
+"""Finds the id of a message that cannot be read, so that its sender or its caller learns at once that it was refused.
 
-Nothing here trusts the text: an id counts only if the outermost object names exactly one, and the search is bounded.
+Nothing here trusts the text: an id counts only if the outermost object contains exactly one, and the search is bounded.
 """
 
 import re
@@ -10,15 +10,15 @@ from typing import Final, NamedTuple, TypeAlias
 from mcp_runtime.json_text import NotIJson, read
 
 MAX_SEARCHED: Final = 1 << 20
-"""The longest text, in bytes, that is searched to its end, which takes about ten milliseconds."""
+"""The longest text, in bytes, that is searched completely, which takes about ten milliseconds."""
 ENDS: Final = 4096
-"""How many bytes of the beginning and of the end are looked at of a longer one."""
+"""How many bytes of the beginning and of the end of a longer text are searched."""
 MAX_TOKENS: Final = 50_000
-"""How many brackets, names and values are looked at."""
+"""How many brackets, names and values are examined."""
 MAX_ID: Final = 4096
-"""How many bytes an id may have here."""
+"""The maximum length of an id in bytes."""
 MAX_LAST: Final = 16
-"""How many properties are looked at from the end of a text."""
+"""How many properties are examined from the end of a text."""
 
 _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
 _TOKEN: Final = re.compile(rb'\s*+(?:(%b)|([\[{])|([\]}])|([,:])|([^\s"{}\[\],:]++))' % _STRING, re.DOTALL)
@@ -26,11 +26,11 @@ _BRACKET: Final = re.compile(rb'(?:[^"{}\[\]]++|%b)*+([{}\[\]])' % _STRING, re.D
 _LAST: Final = re.compile(rb'[,{]\s*("[^"\\]*+")\s*:\s*("[^"\\]*+"|[^\s"{}\[\],:]++)\s*\Z')
 
 _Member: TypeAlias = tuple[bytes, bytes]
-"""The name and the value of a property as they are written; a value in brackets is empty."""
+"""The name and the value of a property as written; a value in brackets is empty."""
 
 
 class Envelope(NamedTuple):
-    """What can be told of a message that cannot be read.
+    """What can be determined about a message that cannot be read.
 
     Attributes:
         id: its id.
@@ -42,7 +42,7 @@ class Envelope(NamedTuple):
 
 
 def envelope_of(text: bytes, end: bytes = b"") -> Envelope | None:
-    """Return what a text says of itself at its top level; None if it does not name exactly one id, or no kind.
+    """Return what a text contains at its top level; None if it does not have exactly one id, or no kind.
 
     Args:
         text: the message, or the beginning of one that is too long to be kept.
@@ -62,14 +62,14 @@ def envelope_of(text: bytes, end: bytes = b"") -> Envelope | None:
 
 
 def _leading(text: bytes) -> Iterator[_Member]:
-    """Iterate over the properties of the outermost object, as far as the text has them whole."""
+    """Iterate over the properties of the outermost object, as far as the text contains them completely."""
     place = text.find(b"{") + 1
     if not place or text[: place - 1].strip():
         return
     name, is_value = b"", False
     for _ in range(MAX_TOKENS):
         token = _TOKEN.match(text, place)
-        # What touches the end of the text may be cut off.
+        # A property at the very end of the text may be cut off.
         if token is None or (token.end() == len(text) and token.lastindex in (1, 5)):
             return
         place = token.end()
@@ -91,7 +91,7 @@ def _leading(text: bytes) -> Iterator[_Member]:
 
 
 def _behind(text: bytes, place: int) -> int:
-    """Return where the brackets end that were opened before a place; the end of the text if nothing closes them."""
+    """Return where the brackets opened before a position close; the end of the text if nothing closes them."""
     depth = 1
     for _ in range(MAX_TOKENS):
         bracket = _BRACKET.match(text, place)
@@ -119,7 +119,7 @@ def _trailing(text: bytes) -> Iterator[_Member]:
 
 
 def _value(text: bytes) -> int | str | None:
-    """Return a name or an id, None if it is neither."""
+    """Return a name or an id; None if it is neither."""
     if len(text) > MAX_ID:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a session tells and keeps: the events that messages mean, and the requests that are open."""
+"""The events of a session, and its open requests."""
 
 from typing import Any, Final, TypeAlias
 
@@ -15,11 +15,11 @@ from mcp_runtime.protocol.jsonrpc import (
 )
 
 MAX_BATCH_BYTES: Final = 64 << 20
-"""How many bytes the answers to a batch have, which are kept until the last one is there."""
+"""The maximum size in bytes of the answers to a batch, which are held until the last one is ready."""
 
 
 class Cancelled:
-    """The peer no longer wants the answer to the request with a key."""
+    """The peer cancelled the request with a key."""
 
     __slots__ = ("key", "reason")
 
@@ -29,7 +29,7 @@ class Cancelled:
 
 
 class Progressed:
-    """The peer reports how far it has come with a request of ours."""
+    """The peer reported progress on a request of ours."""
 
     __slots__ = ("id", "message", "progress", "total")
 
@@ -41,16 +41,16 @@ class Progressed:
 
 
 class Violation:
-    """The peer broke the protocol.
+    """The peer violated the protocol.
 
     Args:
         reason: what is wrong, for people.
-        answer: what it should be sent, empty if nothing.
-        method: the method of the message, None if it is not known.
-        failed: the id of the request of ours that it spoiled the answer to, None if it did not.
-        code: the JSON-RPC error code that it deserves.
-        is_malformed: whether it sent something that is not a message.
-        pointer: where in the message, as a JSON pointer.
+        answer: the response to send; empty if there is none.
+        method: the method of the message; None if unknown.
+        failed: the id of our request whose answer it made unusable; None if there is none.
+        code: the JSON-RPC error code for it.
+        is_malformed: whether it is not a message at all.
+        pointer: the location in the message, as a JSON pointer.
     """
 
     __slots__ = ("answer", "code", "failed", "is_malformed", "method", "pointer", "reason")
@@ -79,7 +79,7 @@ Event: TypeAlias = Request | Notification | Result | Failure | Cancelled | Progr
 
 
 class Batch:
-    """A batch that was received, whose answers leave together."""
+    """A received batch, whose answers are sent together."""
 
     __slots__ = ("answers", "open", "size")
 
@@ -89,7 +89,7 @@ class Batch:
         self.answers: list[bytes] = []
 
     def add(self, id_: Id, answer: bytes) -> None:
-        """Keep an answer; it is replaced by an error if there is too much already."""
+        """Add an answer; it is replaced by an error if the batch is too large already."""
         if self.size + len(answer) > MAX_BATCH_BYTES:
             reason = "the answers to this batch are too large together; send this request alone"
             answer = write_error(id_, INTERNAL_ERROR, reason)
@@ -108,7 +108,7 @@ class Outgoing:
 
 
 class Incoming:
-    """A request that we received and have not answered yet; `line` is what it came over."""
+    """A request that we received and have not answered yet; `line` is the line it came over."""
 
     __slots__ = ("batch", "id", "line", "method", "progress", "token")
 

@@ -1,4 +1,4 @@
-"""JSON Schemas of tools, compiled: bounded, without the network, in the dialects that are known (basic)."""
+"""Compiles JSON Schemas of tools: bounded, without network access, in the supported dialects (basic)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,16 +17,16 @@ from mcp_runtime.protocol.schema_cost import MAX_STEPS, Meter, TooManySteps, can
 from mcp_runtime.protocol.text import clipped
 
 MAX_NODES: Final = 100_000
-"""How many values a schema consists of."""
+"""How many values a schema may consist of."""
 _MAX_ERRORS: Final = 20
-"""Among how many errors the most telling one is chosen."""
+"""Among how many errors the most relevant one is chosen."""
 _UNBOUNDED: Final = frozenset(("patternProperties", "unevaluatedItems", "unevaluatedProperties"))
-"""Keywords whose cost nothing bounds here, so that they are refused in the schema of a stranger."""
+"""Keywords whose cost is not bounded here, so they are refused in a peer's schema."""
 _INSTALL: Final = "validation needs jsonschema: pip install 'mcp-bindgen[validation]'"
 
 
 def _load(name: str) -> Any:
-    """Import a part of the library that validates, which has no complete types.
+    """Import a part of the validation library, which has no complete types.
 
     Raises:
         ModuleNotFoundError: it is not installed.
@@ -38,24 +38,24 @@ def _load(name: str) -> Any:
 
 
 def check_installed() -> None:
-    """Check that the library that validates is there.
+    """Check that the validation library is installed.
 
     Raises:
-        ModuleNotFoundError: it is not installed; the text says how to install it.
+        ModuleNotFoundError: it is not; the text says how to install it.
     """
     _load("jsonschema.validators")
 
 
 class UnusableSchema(Exception):
-    """A schema cannot be used to validate; the text says why."""
+    """A schema cannot be used for validation; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """Where a value is not what its schema says, and why.
+    """Where a value does not match its schema, and why.
 
     Attributes:
-        pointer: where, as a JSON pointer.
+        pointer: the location, as a JSON pointer.
         reason: what is wrong there, for people and for models.
     """
 
@@ -69,16 +69,16 @@ class Mismatch:
 class Check:
     """A compiled schema.
 
-    The dialect is that of ``$schema``, else 2020-12. A ``$ref`` that leads out of the schema is never followed.
+    The dialect is that of ``$schema``, or else 2020-12. A ``$ref`` that leads out of the schema is never followed.
 
     Args:
         schema: a JSON Schema, as parsed JSON.
-        is_trusted: whether the schema is one's own; that of a stranger must not be able to freeze the program.
-        max_steps: how many steps one validation takes at most; `schema_cost` says what a keyword costs.
+        is_trusted: whether the schema is your own; a schema from a peer must not be able to freeze the program.
+        max_steps: the maximum number of steps per validation; `schema_cost` defines the cost of keywords.
 
     Raises:
-        UnusableSchema: it is not valid, its dialect is not known, or it is too large.
-        ModuleNotFoundError: the library that validates is not installed.
+        UnusableSchema: it is not valid, its dialect is unknown, or it is too large.
+        ModuleNotFoundError: the validation library is not installed.
     """
 
     def __init__(self, schema: Mapping[str, Any], *, is_trusted: bool = True, max_steps: int = MAX_STEPS) -> None:
@@ -95,10 +95,10 @@ class Check:
         self._evaluator = _Evaluator(dialect, plain, max_steps, needs_linear_patterns=not is_trusted)
 
     def find(self, value: Any) -> Mismatch | None:
-        """Return where a value is not what the schema says, None if it is.
+        """Return where a value does not match the schema; None if it does.
 
         Raises:
-            UnusableSchema: the schema leads nowhere, or costs too much.
+            UnusableSchema: a reference cannot be resolved, or the schema is too expensive to evaluate.
         """
         return self._evaluator.find(value)
 
@@ -106,18 +106,18 @@ class Check:
 def _plain(
     value: Any, without: frozenset[str] = frozenset(), depth: int = 0, nodes: Iterator[int] | None = None
 ) -> Any:
-    """Copy a schema without ``$schema``, at which the library would go on with validators that nothing bounds.
+    """Copy a schema without ``$schema``, at which the library would switch to validators without bounds.
 
     Raises:
-        UnusableSchema: it is too large, or has one of the keywords that it must be `without`.
+        UnusableSchema: it is too large, or has one of the keywords in `without`.
     """
     nodes = nodes or count(1)
     if depth > MAX_DEPTH or next(nodes) > MAX_NODES:
-        raise UnusableSchema("the schema is too large, or nested too deep")
+        raise UnusableSchema("the schema is too large, or nested too deeply")
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
         if found := without & members.keys():
-            raise UnusableSchema(f"{min(found)} is not evaluated in the schema of a stranger")
+            raise UnusableSchema(f"{min(found)} is not supported in a peer's schema")
         return {
             name: _plain(member, without, depth + 1, nodes)
             for name, member in members.items()
@@ -130,7 +130,7 @@ def _plain(
 
 @cache
 def _registry() -> Any:
-    """Return the schemas of the dialects, for references to them: what the library looks up itself, it may fetch."""
+    """Return the schemas of the dialects, for references to them: otherwise the library might fetch them."""
     specification = _load("referencing.jsonschema").specification_with
     known: Mapping[str, Any] = _load("jsonschema_specifications").REGISTRY
     contents = {uri: resource.contents for uri, resource in known.items()}
@@ -150,7 +150,7 @@ def _check_schema(dialect: Any, schema: Any) -> None:
     except schema_error as error:
         raise UnusableSchema(f"not a valid JSON Schema: {clipped(getattr(error, 'message', ''), 200)}") from None
     except RecursionError:
-        raise UnusableSchema("the schema is nested too deep") from None
+        raise UnusableSchema("the schema is nested too deeply") from None
 
 
 class _Evaluator:
@@ -179,9 +179,9 @@ class _Evaluator:
             error = exceptions.best_match(islice(self._validator.iter_errors(value), _MAX_ERRORS))
         except unresolvable as unresolved:
             reference = clipped(str(getattr(unresolved, "ref", "")), 100)
-            raise UnusableSchema(f"a reference leads nowhere in the schema: {reference}") from None
+            raise UnusableSchema(f"a reference in the schema cannot be resolved: {reference}") from None
         except RecursionError:
-            raise UnusableSchema("the schema or the value is nested too deep") from None
+            raise UnusableSchema("the schema or the value is nested too deeply") from None
         except TooManySteps:
             raise UnusableSchema("validation takes too many steps") from None
         except (ArithmeticError, TypeError, ValueError) as broken:
@@ -201,7 +201,7 @@ class _Evaluator:
 
         return counted
 
-    # The library compares each value with each other: these take linear time.
+    # The library compares each value with every other one: these take linear time.
 
     def _enum(self, validator: Any, values: list[Any], instance: Any, schema: Any) -> Iterator[Any]:
         allowed = self._constants.get(id(values))
@@ -221,7 +221,7 @@ class _Evaluator:
             yield _error(f"{instance!r} has non-unique elements")
 
     def _pattern(self, validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:
-        """Evaluate ``pattern`` in time that is linear in the length of the text, as `re` does not."""
+        """Evaluate ``pattern`` in time that is linear in the length of the text, unlike `re`."""
         if isinstance(instance, str):
             matches, size = self._patterns.get(pattern) or self._patterns.setdefault(pattern, self._matcher(pattern))
             self._meter.match(size, instance)
@@ -229,14 +229,14 @@ class _Evaluator:
                 yield _error(f"{clipped(instance, 100)!r} does not match {clipped(pattern, 100)!r}")
 
     def _matcher(self, pattern: str) -> tuple[Callable[[str], bool], int]:
-        """Return what tells whether a text matches a pattern, and how many states that has."""
+        """Return a function that matches a pattern, and the number of its states."""
         size = states(pattern)
         self._meter.spend(size)
         try:
             schema = core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")
             return SchemaValidator(schema).isinstance_python, size
         except PatternError:
-            # Backreferences and lookarounds have no linear algorithm; a program may use them in schemas of its own.
+            # Backreferences and lookarounds have no linear algorithm; a program may use them in its own schemas.
             if self._needs_linear_patterns:
                 raise UnusableSchema(f"the pattern {clipped(pattern, 100)!r} is not supported") from None
         compiled = re.compile(pattern)

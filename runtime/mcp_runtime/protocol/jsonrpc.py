@@ -1,7 +1,7 @@
-"""JSON-RPC 2.0 messages as MCP uses them: read one text, write one text.
+"""JSON-RPC 2.0 messages as MCP uses them: reading and writing.
 
-What is read is I-JSON (RFC 7493), nested at most `json_text.MAX_DEPTH` deep: `json_text` reads it.
-What lies outside is refused here, before any model sees it.
+Input must be I-JSON (RFC 7493), nested at most `json_text.MAX_DEPTH` deep: `json_text` reads it. Anything else is
+refused here, before any model sees it.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from mcp_runtime.protocol.envelope import envelope_of
 
 Id: TypeAlias = int | str
 Key: TypeAlias = Id | tuple[int, Id]
-"""What tells open requests of a peer apart: the id, and in the modern era also the channel that it came over."""
+"""Identifies an open request of the peer: its id and, in the modern era, the channel that it came over."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -24,14 +24,14 @@ INTERNAL_ERROR: Final = -32603
 
 
 class MalformedMessage(Exception):
-    """A text that is no message.
+    """A text that is not a message.
 
     Args:
-        code: the JSON-RPC error code that the sender deserves.
+        code: the JSON-RPC error code for it.
         reason: what is wrong, for people.
-        id_: the id of the message, as far as one can be made out.
-        is_answer: whether it was meant as an answer; nobody answers an answer.
-        is_unclear: whether nothing tells which it was meant as.
+        id_: the id of the message, as far as it can be determined.
+        is_answer: whether it was meant as an answer; answers are not answered.
+        is_unclear: whether its kind cannot be determined.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class MalformedMessage(Exception):
 
 
 class Request:
-    """A message that wants an answer."""
+    """A message that expects an answer."""
 
     __slots__ = ("id", "method", "params")
 
@@ -57,7 +57,7 @@ class Request:
 
 
 class Notification:
-    """A message that nobody answers."""
+    """A message that expects no answer."""
 
     __slots__ = ("method", "params")
 
@@ -77,7 +77,7 @@ class Result:
 
 
 class Failure:
-    """The answer to a request that failed; `id` is None if the peer could not make out the request's."""
+    """The answer to a request that failed; `id` is None if the peer could not determine the request's."""
 
     __slots__ = ("code", "data", "id", "message")
 
@@ -112,7 +112,7 @@ def is_number(value: Any) -> bool:
 
 
 def parse(text: bytes) -> Any:
-    """Parse a JSON text in UTF-8.
+    """Parse JSON text in UTF-8.
 
     Raises:
         MalformedMessage: it is not I-JSON.
@@ -124,10 +124,10 @@ def parse(text: bytes) -> Any:
 
 
 def unreadable(code: int, reason: str, text: bytes, end: bytes = b"") -> MalformedMessage:
-    """Return the error for a text that cannot be read, with its id if it names exactly one.
+    """Return the error for a text that cannot be read, with its id if it contains exactly one.
 
     Args:
-        code: the JSON-RPC error code that the sender deserves.
+        code: the JSON-RPC error code for it.
         reason: what is wrong, for people.
         text: the text, or the beginning of one that is too long to be kept.
         end: the end of one that is too long.
@@ -139,13 +139,13 @@ def unreadable(code: int, reason: str, text: bytes, end: bytes = b"") -> Malform
 
 
 def classify(value: Any) -> Message:
-    """Tell what kind of message a parsed JSON value is, and take it apart.
+    """Classify a parsed JSON value, and return the message.
 
     Raises:
-        MalformedMessage: it is none.
+        MalformedMessage: it is not a message.
     """
     if value.__class__ is not dict:
-        raise MalformedMessage(INVALID_REQUEST, "a message is an object")
+        raise MalformedMessage(INVALID_REQUEST, "a message must be an object")
     message: dict[str, Any] = value
     id_: Any = message.get("id")
     if id_.__class__ is not int and id_.__class__ is not str:
@@ -161,9 +161,9 @@ def _call(message: dict[str, Any], method: Any, id_: Any) -> Request | Notificat
     if method.__class__ is not str:
         raise MalformedMessage(INVALID_REQUEST, '"method" must be a string', id_)
     if "result" in message or "error" in message:
-        raise MalformedMessage(INVALID_REQUEST, "a message is a call or an answer, not both", id_)
+        raise MalformedMessage(INVALID_REQUEST, "a message must be a call or an answer, not both", id_)
     params: Any = message.get("params")
-    # null stands for nothing at many peers; the validation of the params says whether something was needed.
+    # Many peers send null for absent params; validation reports it if params are required.
     if params.__class__ is not dict and params is not None:
         raise MalformedMessage(INVALID_REQUEST, '"params" must be an object', id_)
     if id_ is not None:
@@ -198,30 +198,30 @@ def _failure(error: Any, id_: Any) -> Failure:
 
 
 def write_request(id_: Id, method: str, params: bytes | None) -> bytes:
-    """Write a request whose params are JSON already."""
+    """Encode a request whose params are already JSON."""
     name = _NAMES.get(method) or _quoted(method)
     if params is None:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}' % (_id(id_), name)
-    if id_.__class__ is int:  # as those of our own requests are
+    if id_.__class__ is int:  # as ids of our own requests are
         return b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":%b}' % (id_, name, params)
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (_id(id_), name, params)
 
 
 def write_notification(method: str, params: bytes | None) -> bytes:
-    """Write a notification whose params are JSON already."""
+    """Encode a notification whose params are already JSON."""
     tail = b"}" if params is None else b',"params":%b}' % params
     return b'{"jsonrpc":"2.0","method":%b%b' % (_quoted(method), tail)
 
 
 def write_result(id_: Id, result: bytes) -> bytes:
-    """Write an answer whose result is JSON already."""
+    """Encode an answer whose result is already JSON."""
     if id_.__class__ is int:
         return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id_, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (_id(id_), result)
 
 
 def write_error(id_: Id | None, code: int, message: str, data: Any = None, *, null_id: bool = True) -> bytes:
-    """Write an answer that says what failed; if the id of the request is not known, it is null or left out."""
+    """Encode an error response; if the id of the request is unknown, it is null or absent."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -231,12 +231,12 @@ def write_error(id_: Id | None, code: int, message: str, data: Any = None, *, nu
 
 
 def write_batch(messages: list[bytes]) -> bytes:
-    """Write several messages as one array (2025-03-26 only)."""
+    """Encode several messages as one array (2025-03-26 only)."""
     return b"[%b]" % b",".join(messages)
 
 
 def dump(value: Mapping[str, Any]) -> bytes:
-    """Write any JSON object."""
+    """Encode any JSON object."""
     return to_json(value)
 
 
@@ -254,5 +254,5 @@ def _quoted(method: str) -> bytes:
 
 
 _NAMES: dict[str, bytes] = {}
-"""Methods as JSON strings: there are few, and each goes out many times."""
+"""Methods as JSON strings: there are few, and each is sent many times."""
 _MAX_NAMES = 1000

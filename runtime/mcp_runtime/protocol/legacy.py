@@ -1,6 +1,6 @@
-"""The lifecycle of the legacy era (2024-11-05 to 2025-11-25, basic/lifecycle): a handshake, a session, an end.
+"""The lifecycle of the legacy era (2024-11-05 to 2025-11-25, basic/lifecycle): handshake, session, end.
 
-The state machine is a table. What is not in it is not allowed.
+The state machine is a table. Anything not in it is not allowed.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Side(StrEnum):
 
 
 class State(StrEnum):
-    """How far a conversation has come."""
+    """The state of a conversation."""
 
     NEW = "new"
     INITIALIZING = "initializing"
@@ -40,7 +40,7 @@ class State(StrEnum):
 
 
 class Step(StrEnum):
-    """What moves a conversation on; both ends take the same steps, one by sending, the other by receiving."""
+    """What advances a conversation; both ends take the same steps, one by sending, the other by receiving."""
 
     ASK = "the request initialize"
     ACCEPT = "the result of initialize"
@@ -52,24 +52,24 @@ class Step(StrEnum):
 STEPS: Final[Mapping[tuple[State, Step], State]] = {
     (State.NEW, Step.ASK): State.INITIALIZING,
     (State.INITIALIZING, Step.ACCEPT): State.INITIALIZED,
-    # A client whose revision was refused may ask for another one.
+    # A client whose revision was refused may try another one.
     (State.INITIALIZING, Step.REFUSE): State.NEW,
     (State.INITIALIZED, Step.CONFIRM): State.READY,
     **{(state, Step.CLOSE): State.CLOSED for state in State},
 }
-"""State and step -> the next state. A step that is missing is a violation."""
+"""Maps state and step to the next state. A missing step is a violation."""
 
 _BEFORE_ANSWER: Final = frozenset((INITIALIZE, PING, SERVER_DISCOVER))
 _BEFORE_READY: Final = frozenset((PING, NOTIFICATIONS_MESSAGE))
 
 _MAY_BEGIN: Final[Mapping[tuple[State, Side], frozenset[str] | None]] = {
-    # Before the server has answered, a client sends nothing but pings; a server nothing but pings and logs. A client of
-    # both eras asks first which one the server is of, which is no violation.
+    # Before the server has answered, a client sends only pings; a server only pings and logs. A client of both eras
+    # first asks which one the server belongs to, which is not a violation.
     (State.NEW, Side.CLIENT): _BEFORE_ANSWER,
     (State.NEW, Side.SERVER): _BEFORE_READY,
     (State.INITIALIZING, Side.CLIENT): frozenset((PING,)),
     (State.INITIALIZING, Side.SERVER): _BEFORE_READY,
-    # Many clients begin to ask before they confirm, and nothing is lost by answering them.
+    # Many clients send requests before they confirm, and answering them does no harm.
     (State.INITIALIZED, Side.CLIENT): None,
     (State.INITIALIZED, Side.SERVER): _BEFORE_READY,
     (State.READY, Side.CLIENT): None,
@@ -77,10 +77,10 @@ _MAY_BEGIN: Final[Mapping[tuple[State, Side], frozenset[str] | None]] = {
     (State.CLOSED, Side.CLIENT): frozenset(),
     (State.CLOSED, Side.SERVER): frozenset(),
 }
-"""State and sender -> the methods that it may begin; None for all."""
+"""Maps state and sender to the methods that it may begin; None for all."""
 
 ALWAYS: Final = frozenset((NOTIFICATIONS_CANCELLED, NOTIFICATIONS_PROGRESS))
-"""What belongs to a request that is open, and so is governed by that alone."""
+"""Methods that belong to an open request, and so depend on that alone."""
 
 
 def may_begin(state: State, sender: Side, method: str) -> bool:

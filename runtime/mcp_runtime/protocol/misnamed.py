@@ -1,4 +1,4 @@
-"""Methods of a handler class that look as if they handled something, and do not."""
+"""Methods of a handler class that look like handlers, and are not."""
 
 import warnings
 from collections.abc import Collection, Mapping
@@ -10,20 +10,20 @@ from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER, SUBSCRIPTION
 _OWN: Final = (INITIALIZE, SERVER_DISCOVER, SUBSCRIPTIONS_LISTEN)
 """Methods that the runtime answers itself."""
 _HANDLER: Final = 3
-"""How many parameters a handler has: itself, the params and the context."""
+"""The number of a handler's parameters: self, the params and the context."""
 _LIKENESS: Final = 0.9
-"""How alike two names are that are taken for the same, from 0 to 1."""
+"""The similarity of two names that are taken for the same, from 0 to 1."""
 
 
 def check_names(cls: type[Any], handlers: Mapping[str, str]) -> None:
-    """Look for misspelt handlers in a class.
+    """Check a class for misspelt handlers.
 
     Args:
-        cls: the class that defines methods.
-        handlers: method of the protocol -> the name of the Python method that handles it.
+        cls: the class that defines the methods.
+        handlers: maps each protocol method to the name of the Python method that handles it.
 
     Raises:
-        TypeError: a method has the name of one of the protocol, but another handles that, or none can.
+        TypeError: a method has the name of a protocol method that is handled under another name, or cannot be handled.
     """
     own = {_bare(spelled): method for method in _OWN for spelled in (method, method.rpartition("/")[2])}
     methods = {_bare(method): method for method in handlers}
@@ -40,7 +40,7 @@ def check_names(cls: type[Any], handlers: Mapping[str, str]) -> None:
             raise TypeError(f"{where} handles nothing: the handler of {method} is called {handlers[method]}")
         meant = names.get(bare) or _like(name, names.values())
         if meant is not None:
-            warnings.warn(f"{where} handles nothing: is {meant} meant?", stacklevel=4)
+            warnings.warn(f"{where} handles nothing: did you mean {meant}?", stacklevel=4)
 
 
 def _bare(name: str) -> str:
@@ -48,7 +48,7 @@ def _bare(name: str) -> str:
 
 
 def _like(name: str, names: Collection[str]) -> str | None:
-    from difflib import get_close_matches  # Few classes have methods of other names.
+    from difflib import get_close_matches  # Few classes have methods with other names.
 
     found = get_close_matches(name, names, 1, _LIKENESS)
     return found[0] if found else None

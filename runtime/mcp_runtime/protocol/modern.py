@@ -1,6 +1,6 @@
-"""The modern era (2026-07-28, basic/index): no handshake, and every request says what its sender speaks and can do.
+"""The modern era (2026-07-28, basic/index): no handshake; every request carries its sender's information.
 
-Requests are independent of each other, so that an id means something only on the channel that it came over.
+Requests are independent of each other, so an id has a meaning only on the channel that it came over.
 """
 
 import json
@@ -24,28 +24,28 @@ SUBSCRIPTION_ID: Final = f"{PREFIX}subscriptionId"
 HEADER_MISMATCH: Final = -32020
 """The error code of a request whose HTTP headers do not say what its body says."""
 MISSING_CAPABILITY: Final = -32021
-"""The error code of a request that needs a capability which its sender did not declare."""
+"""The error code for a request that needs a capability which its sender did not declare."""
 UNSUPPORTED_VERSION: Final = -32022
-"""The error code of a request in a revision that the server does not speak."""
+"""The error code for a request in a revision that the server does not support."""
 
 
 def pointer(name: str) -> str:
-    """Return where in params a property of `_meta` is, as a JSON pointer."""
+    """Return the location of a property of `_meta` in params, as a JSON pointer."""
     return f"/_meta/{name.replace('~', '~0').replace('/', '~1')}"
 
 
 def stamp(info: Mapping[str, Any]) -> bytes:
-    """Return how each result of a server begins, as JSON up to its next property: with the server's name."""
+    """Return the beginning of each result of a server as JSON, with the server's name."""
     return b'{"_meta":%b,' % dump({SERVER_INFO: info})
 
 
 def stamped(result: bytes, stamp: bytes, tag: str) -> bytes:
-    """Return a result with the server's name in its `_meta`, beside whatever else is there.
+    """Return a result with the server's name in its `_meta`, in addition to what is there.
 
     Args:
         result: the result as JSON.
         stamp: see `stamp`.
-        tag: the property by which it says that it is complete, unless it says something else; empty to add none.
+        tag: the property that marks it as complete, unless it is set already; empty to add none.
     """
     value: dict[str, Any] = json.loads(result)
     own: dict[str, Any] = json.loads(stamp[:-1] + b"}")["_meta"]
@@ -55,7 +55,7 @@ def stamped(result: bytes, stamp: bytes, tag: str) -> bytes:
 
 
 def is_modern(value: Any) -> bool:
-    """Whether a parsed message is a call of the modern era: one whose `_meta` says what its sender speaks."""
+    """Whether a parsed message is a call of the modern era: one whose `_meta` names its sender's revision."""
     if value.__class__ is not dict:
         return False
     params: Any = value.get("params")
@@ -64,23 +64,23 @@ def is_modern(value: Any) -> bool:
 
 
 def merged(required: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `_meta` of a request: what each must carry, and what is given for this one, which comes first.
+    """Return the `_meta` of a request: what each must carry, overridden by what is given for this one.
 
-    A request may name other capabilities than the ones before it, since it stands alone; but its answer is read in the
-    revision of the connection.
+    A request may declare other capabilities than the ones before it, since it is independent; but its answer is read in
+    the revision of the connection.
 
     Raises:
         LocalProtocolError: another revision is given.
     """
     spoken, named = required.get(VERSION), given.get(VERSION)
     if named is not None and spoken is not None and named != spoken:
-        reason = f"{named} is not the revision that is spoken; open a client of that revision, or leave this out"
+        reason = f"{named} is not the revision in use; open a client of that revision, or omit this"
         raise LocalProtocolError(revision=spoken, method=None, pointer=pointer(VERSION), reason=reason)
     return {**required, **given}
 
 
 class ModernSession(Session):
-    """The requests of the modern era that are open at a server, by channel and id."""
+    """The open requests of the modern era at a server, by channel and id."""
 
     outlives_channels = False
 
@@ -90,23 +90,23 @@ class ModernSession(Session):
         self.ids_may_be_absent = True
 
     def _step(self, step: Step) -> None:
-        """Go on: a request of the legacy era's handshake is one like any other here."""
+        """Advance: a request of the legacy era's handshake is an ordinary request here."""
         if step is Step.CLOSE:
             super()._step(step)
 
     @staticmethod
     def key(id_: Id, line: object) -> Key:
-        """Return what tells a request apart from those that came over other channels."""
+        """Return what distinguishes a request from those that came over other channels."""
         return (id(line), id_)
 
     def open(self, request: Request, line: object) -> Key:
-        """Take a request whose id is that of no open one on its line; returns its key."""
+        """Open a request whose id is not in use on its line; return its key."""
         key = self.key(request.id, line)
         self.incoming[key] = Incoming(request.id, request.method, progress_token(request.params), None, line)
         return key
 
     def cancelled(self, value: dict[str, Any], line: object) -> Cancelled | None:
-        """Return what a call cancels among the requests that came over the same channel, None if nothing."""
+        """Return the request that a call cancels among those that came over the same channel; None if there is none."""
         if value["method"] != NOTIFICATIONS_CANCELLED or "id" in value:
             return None
         params: Any = value.get("params")

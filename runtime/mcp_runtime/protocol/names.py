@@ -1,8 +1,8 @@
-"""The methods that the runtime itself sends, answers or looks at, by the names of their records in generated tables.
+"""The methods that the runtime itself sends, answers or inspects, by the names of their records in generated tables.
 
-They are keys by which the runtime finds records in the table that a binding hands it. Generated packages are unknown
-here, so the keys are spelled once more, and only in this file. A test compares each with the record of the same name in
-the generated tables of every revision, and finds the ones that no code uses.
+They are keys for looking up records in the table of a binding. Generated packages cannot be imported here, so the keys
+are repeated, and only in this file. A test compares each with the record of the same name in the generated tables of
+every revision, and finds keys that no code uses.
 """
 
 from typing import Final
@@ -61,7 +61,7 @@ UNRELATED: Final = frozenset(
         *map(list_changed, AREAS),
     )
 )
-"""Notifications that concern the whole conversation, even if a request that is being handled caused them."""
+"""Notifications that concern the whole conversation, even if a request being handled caused them."""
 
 WAITING: Final = frozenset((SUBSCRIPTIONS_LISTEN, TASKS_RESULT))
-"""Requests that are open for as long as something else takes, and cost next to nothing meanwhile."""
+"""Requests that stay open while something else runs, and cost next to nothing."""

@@ -1,4 +1,4 @@
-"""What becomes of a message that arrives, for the transport that carried it."""
+"""The outcome of a received message, for the transport that carried it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,28 +6,28 @@ from typing import Final
 
 
 class Verdict(StrEnum):
-    """Whether a message was taken."""
+    """Whether a message was accepted."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
-    """It is a message, but breaks the protocol where it came."""
+    """It is a message, but violates the protocol."""
     MALFORMED = "malformed"
     """It is not a message at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a message.
+    """The outcome of a received message.
 
-    A request that was accepted may still be answered with an error. What a peer has to be told of a message that was
-    not accepted has left by its channel already.
+    A request that was accepted may still be answered with an error. The error response for a message that was not
+    accepted has already been sent on its channel.
 
     Attributes:
-        verdict: whether it was taken.
-        code: the JSON-RPC error code that its sender deserves; 0 if it was accepted.
+        verdict: whether it was accepted.
+        code: the JSON-RPC error code for it; 0 if it was accepted.
         reason: what is wrong, for people; empty if it was accepted.
-        is_answered: whether it is a request, so that an answer leaves, or has left, by its channel.
-        is_answer: whether it is the answer to a request of this side that was open.
+        is_answered: whether it is a request, so that an answer is, or was, sent on its channel.
+        is_answer: whether it answers an open request of this side.
     """
 
     verdict: Verdict
@@ -38,22 +38,22 @@ class Outcome:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the message was taken."""
+        """Whether the message was accepted."""
         return self.verdict is Verdict.ACCEPTED
 
 
 ACCEPTED: Final = Outcome(Verdict.ACCEPTED)
-"""The outcome of a message that was taken."""
+"""The outcome of a message that was accepted."""
 
 ANSWERED: Final = Outcome(Verdict.ACCEPTED, is_answered=True)
-"""The outcome of a request that was taken."""
+"""The outcome of a request that was accepted."""
 
 ANSWER: Final = Outcome(Verdict.ACCEPTED, is_answer=True)
-"""The outcome of an answer that was taken."""
+"""The outcome of an answer that was accepted."""
 
 
 def of_batch(outcomes: list[Outcome]) -> Outcome:
-    """Return the outcome of several messages that came as one: accepted if any was, answered if any is."""
+    """Return the outcome of several messages that arrived as one: accepted if any was, answered if any is."""
     if any(outcome.is_answered for outcome in outcomes):
         return ANSWERED
     return next((outcome for outcome in outcomes if outcome.is_accepted), outcomes[0] if outcomes else ACCEPTED)

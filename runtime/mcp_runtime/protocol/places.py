@@ -1,7 +1,7 @@
-"""Where in a message the errors are that pydantic found, and which of them matter.
+"""Where in a message pydantic's errors are, and which of them matter.
 
-Pydantic names the branches of unions in a place (``content, 0, text, annotations``), which no message has, and reports
-the errors of each branch that it tried.
+Pydantic includes the branches of unions in a location (``content, 0, text, annotations``), although messages have none,
+and reports the errors of each branch that it tried.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,17 +15,17 @@ from mcp_runtime.protocol.jsonrpc import is_array, is_object
 Path: TypeAlias = tuple[str | int, ...]
 
 MAX_READINGS: Final = 64
-"""How many readings of one place are tried."""
+"""How many interpretations of one location are tried."""
 _NOTHING: Final = object()
 
 
 def spell_pointer(path: Path) -> str:
-    """Spell a path as a JSON pointer (RFC 6901)."""
+    """Format a path as a JSON pointer (RFC 6901)."""
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
 
 
 def _child(value: Any, part: str | int) -> Any:
-    """Return what an object or an array has at a place, `_NOTHING` if it has nothing there."""
+    """Return the value at a step of an object or array, `_NOTHING` if there is none."""
     if is_object(value) and isinstance(part, str):
         return value.get(part, _NOTHING)
     if is_array(value) and isinstance(part, int) and 0 <= part < len(value):
@@ -39,15 +39,15 @@ def locate(details: ErrorDetails, value: Any) -> Path:
 
 
 def judged(errors: Sequence[ErrorDetails], value: Any, package: str) -> list[ErrorDetails]:
-    """Return the errors of those branches of unions that a value was meant for.
+    """Return the errors of those union branches that a value was meant for.
 
-    A value is not meant for a branch whose constants it contradicts, unless it contradicts those of every branch; of
+    A value is not meant for a branch whose constants it contradicts, unless it contradicts those of every branch; among
     the others, it is meant for those of which it lacks the fewest properties.
 
     Args:
         errors: the errors of one value.
         value: the value.
-        package: where the classes are that branches are called after.
+        package: the package of the classes that branches are named after.
     """
     branches = [_read(details, value)[1] for details in errors]
     scores: dict[Path, dict[str | int, list[int]]] = {}
@@ -76,17 +76,17 @@ def _best(scores: dict[str | int, list[int]]) -> frozenset[str | int]:
 
 
 def _constants(package: str, name: str) -> list[str | int]:
-    """Return the constants of a class by their names on the wire; none if there is no such class."""
+    """Return the constants of a class by wire name; none if there is no such class."""
     model: Any = getattr(import_module(package), name, None) if name.isidentifier() else None
     names: Iterable[str] = getattr(model, "__constants__", ())
     return [model.model_fields[constant].alias or constant for constant in names]
 
 
 def _read(details: ErrorDetails, value: Any) -> tuple[Path, tuple[int, ...]]:
-    """Return the path in a value that an error is about, and which parts of its place are branches of unions.
+    """Return the path in a value that an error is about, and which parts of its location are union branches.
 
-    A branch may have the name of a property, so each part is read both ways, and the reading counts that leads to what
-    pydantic found there.
+    A branch may have the name of a property, so each part is interpreted both ways; the interpretation that leads to
+    the value pydantic found counts.
     """
     place, found = details["loc"], details["input"]
     is_missing = details["type"] == "missing"

@@ -1,4 +1,4 @@
-"""What the specification asks of messages beyond their schemas, wherever they come from and however they leave."""
+"""What the specification requires of messages beyond their schemas, for every way in and out."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -13,7 +13,7 @@ from mcp_runtime.protocol.text import clipped
 from mcp_runtime.protocol.tool_uses import unbalanced
 
 URL_REQUIRED: Final = -32042
-"""The error code of a request that has to wait until a person was on a web page."""
+"""The error code of a request that needs the user to visit a web page first."""
 
 
 class Broken(NamedTuple):
@@ -24,14 +24,14 @@ class Broken(NamedTuple):
 
 
 Judge: TypeAlias = Callable[[Any, bytes], Broken | None]
-"""Judges what is to leave, as it is and as it is written."""
+"""Checks an outgoing value, as an object and as encoded."""
 
 
 def _url(params: Any) -> Broken | None:
-    """Judge a URL that a person is to be sent to, in the params of an elicitation by wire names."""
+    """Check a URL that the user is to open, in the params of an elicitation keyed by wire names."""
     if not is_object(params) or params.get("mode") != "url" or not isinstance(params.get("url"), str):
         return None
-    from mcp_runtime.protocol.urls import look_at_url  # Few programs send people to web pages.
+    from mcp_runtime.protocol.urls import look_at_url  # Few programs send users to web pages.
 
     try:
         look_at_url(params["url"])
@@ -46,7 +46,7 @@ def _binary(value: Any, _: bytes) -> Broken | None:
 
 
 def _tools(params: Any) -> Broken | None:
-    """Judge the uses of tools and their results in the params of sampling by wire names."""
+    """Check the tool uses and tool results in the params of sampling, keyed by wire names."""
     messages = params.get("messages") if is_object(params) else None
     found = unbalanced(messages) if is_array(messages) else None
     return None if found is None else Broken(f"/messages/{found[0]}", found[1])
@@ -56,16 +56,16 @@ ARRIVING: Final[Mapping[str, Callable[[Any], Broken | None]]] = {
     ELICITATION_CREATE: _url,
     SAMPLING_CREATE_MESSAGE: _tools,
 }
-"""Method -> judges its params, by wire names, before a handler gets them."""
+"""Maps methods to checks of their params, keyed by wire names, before a handler gets them."""
 LEAVING: Final[Mapping[str, Judge]] = {
     ELICITATION_CREATE: lambda _, written: _url(loads(written)),
     SAMPLING_CREATE_MESSAGE: lambda params, written: _binary(params, written) or _tools(loads(written)),
 }
-"""Method -> judges its params before they leave, as they are and as they are written."""
+"""Maps methods to checks of their outgoing params, as objects and as encoded."""
 
 
 def judge_of(kind: type[Any]) -> Judge | None:
-    """Return what judges results of a class before they leave, None if nothing has to."""
+    """Return the check for outgoing results of a class; None if there is none."""
     if may_hold_binary(kind):
         return _binary
     return _inputs if "input_requests" in getattr(kind, "model_fields", ()) else None
@@ -76,7 +76,7 @@ def _inputs(_: Any, written: bytes) -> Broken | None:
 
 
 def broken_inputs(result: Mapping[str, Any]) -> Broken | None:
-    """Judge the requests in a result that asks a client for input (2026-07-28, basic/patterns/mrtr), by wire names."""
+    """Check the requests in a result, keyed by wire names, that asks for input (2026-07-28, basic/patterns/mrtr)."""
     requests = result.get("inputRequests")
     for key, request in requests.items() if is_object(requests) else ():
         method: Any = request.get("method") if is_object(request) else None
@@ -88,7 +88,7 @@ def broken_inputs(result: Mapping[str, Any]) -> Broken | None:
 
 
 def broken_error(code: int, data: Any) -> Broken | None:
-    """Judge an error that is to leave: one that sends people to web pages has URLs that may be shown."""
+    """Check an outgoing error: one that sends users to web pages must have safe URLs."""
     elicitations = data.get("elicitations") if code == URL_REQUIRED and is_object(data) else None
     if not is_array(elicitations):
         return None

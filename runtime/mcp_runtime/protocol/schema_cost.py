@@ -1,7 +1,7 @@
-"""What evaluating a keyword of a JSON Schema costs, in steps: a few microseconds each, wherever they are spent.
+"""The cost of evaluating JSON Schema keywords, in steps of a few microseconds each.
 
-A step is what an evaluator spends on the simplest keyword. Some keywords take longer by the size of what they compare,
-look up or print, and a small schema can ask for that many times over.
+A step is what an evaluator spends on the simplest keyword. Some keywords take longer depending on the size of what they
+compare, look up or print, and a small schema can request that many times.
 """
 
 import json
@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sized
 from typing import Any, Final, cast
 
 MAX_STEPS: Final = 250_000
-"""How many steps one validation may take: one to two seconds."""
+"""The maximum number of steps per validation: one to two seconds."""
 _LIGHT: Final = 20
-"""How many members an evaluator passes, or prints, in one step."""
+"""How many properties or items an evaluator visits, or prints, in one step."""
 _COMPARED: Final = 4
 """How many values are compared in one step."""
 _MATCHED: Final = 1000
-"""In how many states a pattern is for one character of a text, in one step."""
+"""How many states of a pattern are tracked per character of text in one step."""
 _CHARACTERS: Final = 32
 """How many characters of a text weigh as much as a value."""
 
 
 class TooManySteps(Exception):
-    """A validation takes more steps than it may."""
+    """A validation exceeds the maximum number of steps."""
 
 
 class Meter:
@@ -30,7 +30,7 @@ class Meter:
 
     Args:
         schema: the schema, which must live as long as the meter.
-        max_steps: how many steps one validation may take.
+        max_steps: the maximum number of steps per validation.
     """
 
     def __init__(self, schema: Any, max_steps: int) -> None:
@@ -50,14 +50,14 @@ class Meter:
         """Count steps.
 
         Raises:
-            TooManySteps: there were too many.
+            TooManySteps: the maximum is exceeded.
         """
         self._left -= steps
         if self._left < 0:
             raise TooManySteps
 
     def keyword(self, name: str, argument: Any, instance: Any) -> None:
-        """Count the evaluation of a keyword; the keywords inside it count themselves."""
+        """Count the evaluation of a keyword; keywords inside it count themselves."""
         match name:
             case "$ref" | "$dynamicRef" | "$recursiveRef":
                 # A pointer is followed; anything else is searched for in the whole schema.
@@ -72,15 +72,15 @@ class Meter:
         self.spend(steps)
 
     def error(self, argument: Any, instance: Any) -> None:
-        """Count an error, whose text holds the value and what it should be."""
+        """Count an error, whose text contains the value and what is expected."""
         self.spend(1 + (self.weight(argument) + self.weight(instance)) // _LIGHT)
 
     def match(self, states: int, text: str) -> None:
-        """Count the matching of a text with a pattern that has so many states."""
+        """Count the matching of a text with a pattern that has `states` states."""
         self.spend(states * len(text) // _MATCHED)
 
     def weight(self, value: Any) -> int:
-        """Return how many values there are in a value of the schema, or in the one that is validated."""
+        """Return the number of values in a value of the schema, or in the one being validated."""
         if isinstance(value, str):
             return 1 + len(value) // _CHARACTERS
         return self._own.get(id(value)) or self._weights.get(id(value)) or 1
@@ -101,7 +101,7 @@ def _members(value: Any) -> int:
 
 
 def canonical(value: Any) -> str:
-    """Return a text that two JSON values share if JSON Schema takes them for equal: 1 and 1.0, but not 1 and true.
+    """Return a text shared by JSON values that JSON Schema treats as equal: 1 and 1.0, but not 1 and true.
 
     Raises:
         ValueError: a number is too long.
@@ -118,7 +118,7 @@ _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(,?)(\d*)\}|.
 
 
 def states(pattern: str) -> int:
-    """Return about how many states the automaton of a regular expression has: what is repeated counts as often."""
+    """Return the approximate number of states of a regular expression's automaton, counting repetitions."""
     outer: list[int] = []
     whole, last = 0, 0
     for token in _TOKEN.finditer(pattern):

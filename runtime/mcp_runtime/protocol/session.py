@@ -1,8 +1,7 @@
 """One end of an MCP conversation, without any I/O: bytes in, events out, bytes back.
 
-A session knows which requests are open in both directions and how far the conversation has come. It does not know what
-the params mean: types and handlers are the business of whoever holds it. Sections named below are those of the
-specification's revision 2025-11-25.
+A session tracks the open requests in both directions and the state of the conversation. It does not interpret params:
+types and handlers belong to its user. Sections named below are those of the specification's revision 2025-11-25.
 """
 
 from collections import OrderedDict
@@ -25,22 +24,22 @@ from mcp_runtime.protocol.names import (
 from mcp_runtime.protocol.text import clipped
 
 MAX_REMEMBERED: Final = 10_000
-"""How many requests that were given up are remembered, so that their late answers surprise nobody."""
+"""How many cancelled requests are remembered, so that late answers to them are no surprise."""
 
 
 class Session:
     """One end of a conversation.
 
     Args:
-        side: which end.
+        side: which end of the conversation this is.
 
     Attributes:
-        state: how far the conversation has come.
-        revision: the revision that was agreed upon, empty before that.
-        accepts_batches: whether several messages may come as one array (basic/index of 2025-03-26).
+        state: the state of the conversation.
+        revision: the agreed revision; empty before that.
+        accepts_batches: whether several messages may arrive as one array (basic/index of 2025-03-26).
         ids_may_be_absent: whether the revision has answers without an id.
-        lasting: the progress tokens of ours that outlive their requests.
-        outlives_channels: whether a request goes on when the channel that it came over is lost (basic/transports).
+        lasting: this side's progress tokens that outlive their requests.
+        outlives_channels: whether a request continues when the channel that it came over is lost (basic/transports).
     """
 
     outlives_channels = True
@@ -59,12 +58,12 @@ class Session:
         self._given_up: OrderedDict[Id, None] = OrderedDict()
 
     def request(self, method: str, params: bytes | None, *, progress: bool = False) -> tuple[int, bytes]:
-        """Begin a request; returns its id and the bytes to send.
+        """Begin a request; return its id and the bytes to send.
 
-        With `progress`, reports on it are expected, under its id as the token.
+        With `progress`, progress reports are expected, with its id as the token.
 
         Raises:
-            LocalProtocolError: the lifecycle forbids it now.
+            LocalProtocolError: the lifecycle does not allow it now.
         """
         self._check_sending(method)
         if method == INITIALIZE:
@@ -76,14 +75,14 @@ class Session:
 
     @property
     def next_id(self) -> int:
-        """The id of the next request, which is its progress token as well."""
+        """The id of the next request, which is also its progress token."""
         return self._next_id
 
     def notify(self, method: str, params: bytes | None) -> bytes:
         """Return the bytes of a notification.
 
         Raises:
-            LocalProtocolError: the lifecycle forbids it now.
+            LocalProtocolError: the lifecycle does not allow it now.
         """
         if method == NOTIFICATIONS_INITIALIZED:
             self._step(Step.CONFIRM)
@@ -103,7 +102,7 @@ class Session:
         return self._answered(incoming, jsonrpc.write_result(incoming.id, result))
 
     def refuse(self, key: Key, code: int, message: str, data: Any = None) -> bytes:
-        """Return the bytes of an error in answer to an open request; empty while its batch is not answered.
+        """Return the bytes of an error response to an open request; empty while its batch is not answered.
 
         Raises:
             LocalProtocolError: no such request is open.
@@ -114,10 +113,10 @@ class Session:
         return self._answered(incoming, jsonrpc.write_error(incoming.id, code, message, data))
 
     def cancel(self, id_: Id, reason: str | None = None) -> bytes:
-        """Give up a request of ours; returns the bytes that tell the peer, empty if it must not be told.
+        """Cancel a request of ours; return the bytes that notify the peer, empty if it must not be notified.
 
-        `initialize` must not be cancelled (basic/utilities/cancellation), and what is answered already needs no word.
-        Nor does a server that may not know `server/discover` expect that it is.
+        `initialize` must not be cancelled (basic/utilities/cancellation), and an answered request need not be. Neither
+        is `server/discover`, which the server may not support.
         """
         outgoing = self.outgoing.pop(id_, None)
         if outgoing is None:
@@ -133,16 +132,16 @@ class Session:
         return jsonrpc.write_notification(NOTIFICATIONS_CANCELLED, jsonrpc.dump(params))
 
     def progress(self, key: Key, progress: float, total: float | None = None, message: str | None = None) -> bytes:
-        """Return the bytes of a report on an open request; empty if the peer did not ask for reports.
+        """Return the bytes of a progress report on an open request; empty if the peer did not ask for reports.
 
         Raises:
-            LocalProtocolError: the progress is not more than before (basic/utilities/progress).
+            LocalProtocolError: the progress does not increase (basic/utilities/progress).
         """
         incoming = self.incoming.get(key)
         if incoming is None or incoming.token is None:
             return b""
         if incoming.progress is not None and progress <= incoming.progress:
-            self._forbid(NOTIFICATIONS_PROGRESS, f"progress must grow: {progress:g} after {incoming.progress:g}")
+            self._forbid(NOTIFICATIONS_PROGRESS, f"progress must increase: {progress:g} after {incoming.progress:g}")
         incoming.progress = progress
         params: dict[str, Any] = {"progressToken": incoming.token, "progress": progress}
         if total is not None:
@@ -152,7 +151,7 @@ class Session:
         return jsonrpc.write_notification(NOTIFICATIONS_PROGRESS, jsonrpc.dump(params))
 
     def expect_progress(self, token: Id) -> None:
-        """Expect reports under a token of ours that outlives its request, for as long as it is in `lasting`."""
+        """Expect reports under a token of this side that outlives its request, for as long as it is in `lasting`."""
         self.lasting[token] = Outgoing("", _NEVER)
 
     def close(self) -> None:
@@ -162,11 +161,11 @@ class Session:
         self.incoming.clear()
 
     def receive(self, text: bytes, line: object = None) -> list[Event]:
-        """Take one text that the peer sent; returns what it means, in order.
+        """Process one text from the peer; return its events, in order.
 
         Args:
             text: the text.
-            line: what it came over; an id that is in use is answered by another line only.
+            line: the line it came over; a request whose id is in use is answered on other lines only.
         """
         try:
             value = jsonrpc.parse(text)
@@ -177,14 +176,14 @@ class Session:
             return [self.malformed(error)]
 
     def receive_batch(self, values: list[Any], line: object) -> list[Event]:
-        """Take several messages that came as one array, parsed.
+        """Process several messages that arrived as one array, parsed.
 
         Raises:
             MalformedMessage: the array as a whole is refused.
         """
         check_batch(values, self.revision, accepts=self.accepts_batches)
         batch = Batch()
-        # Held open until all of it is read, so that nothing leaves before the last of it is known.
+        # Held open until all of it is read, so that nothing is sent before the last message is known.
         batch.open = 1
 
         def receive(value: Any) -> Event:
@@ -195,15 +194,15 @@ class Session:
 
         events = receive_all(values, batch, receive)
         if answer := self._release(batch):
-            # Only what was refused is answered by now, and the first of it is reported for all.
+            # Only refused messages are answered by now, and the first of them is reported for all.
             next(event for event in events if isinstance(event, Violation)).answer = answer
         return events
 
     def receive_message(self, value: Any, line: object, batch: Batch | None = None) -> Event:
-        """Take one message, parsed.
+        """Process one parsed message.
 
         Raises:
-            MalformedMessage: it is none.
+            MalformedMessage: it is not a message.
         """
         match jsonrpc.classify(value):
             case Request() as request:
@@ -225,7 +224,7 @@ class Session:
             return Violation(reason, answer, method=request.method)
         if request.method == INITIALIZE:
             if batch is not None or (self.state, Step.ASK) not in STEPS:
-                reason = "initialize begins a conversation: it comes once, first, and in no batch"
+                reason = "initialize must be the first message, sent once, and not in a batch"
                 answer = jsonrpc.write_error(id_, jsonrpc.INVALID_REQUEST, reason)
                 return Violation(reason, answer, method=request.method)
             self._step(Step.ASK)
@@ -251,17 +250,17 @@ class Session:
         id_: Any = params.get("requestId")
         reason: Any = params.get("reason")
         if not jsonrpc.is_id(id_):
-            return Violation("requestId names a request: a string or an integer", method=NOTIFICATIONS_CANCELLED)
+            return Violation("requestId must be a string or an integer", method=NOTIFICATIONS_CANCELLED)
         if id_ in self.incoming:
             if self.incoming[id_].method == INITIALIZE:
                 return Violation("initialize must not be cancelled", method=NOTIFICATIONS_CANCELLED)
-            # Not closed yet: the holder stops the work and then calls `drop`.
+            # Not closed yet: the user of the session stops the work and then calls `drop`.
             return Cancelled(id_, reason if isinstance(reason, str) else None)
-        # The answer may have crossed the cancellation, so this is no violation (basic/utilities/cancellation).
+        # The answer may have crossed the cancellation, so this is not a violation (basic/utilities/cancellation).
         return notification
 
     def drop(self, key: Key) -> bytes:
-        """Forget an open request that the peer cancelled; returns what its batch still owes, if it was the last."""
+        """Forget an open request that the peer cancelled; return what its batch still owes, if it was the last."""
         incoming = self.incoming.pop(key, None)
         if incoming is None or incoming.batch is None:
             return b""
@@ -274,27 +273,28 @@ class Session:
         total: Any = params.get("total")
         message: Any = params.get("message")
         if not jsonrpc.is_number(progress) or not (total is None or jsonrpc.is_number(total)):
-            return Violation("progress and total are numbers", method=NOTIFICATIONS_PROGRESS, pointer="/params")
+            return Violation("progress and total must be numbers", method=NOTIFICATIONS_PROGRESS, pointer="/params")
         outgoing = self.reported(token) if jsonrpc.is_id(token) else None
         if outgoing is None or outgoing.progress is None:
             if jsonrpc.is_id(token) and self.may_be_over(token):
                 # The report may have crossed the end of the request.
                 return notification
-            reason = f"the progress token {token!r} is not that of an open request"
+            reason = f"the progress token {token!r} does not belong to an open request"
             return Violation(reason, method=NOTIFICATIONS_PROGRESS, pointer="/params/progressToken")
         if progress <= outgoing.progress:
-            # Not as `g`, which no integer of 400 digits can be.
-            reason = f"progress must grow: {clipped(repr(progress), 60)} after {clipped(repr(outgoing.progress), 60)}"
+            # Not formatted with `g`, which fails for an integer of 400 digits.
+            before, now = clipped(repr(outgoing.progress), 60), clipped(repr(progress), 60)
+            reason = f"progress must increase: {now} after {before}"
             return Violation(reason, method=NOTIFICATIONS_PROGRESS, pointer="/params/progress")
         outgoing.progress = progress
         return Progressed(token, progress, total, message if isinstance(message, str) else None)
 
     def reported(self, token: Id) -> Outgoing | None:
-        """Return what a progress token of this side's is about, None if nothing is open under it."""
+        """Return the request that a progress token of this side belongs to; None if none is open."""
         return self.outgoing.get(token) or self.lasting.get(token)
 
     def may_be_over(self, token: Id) -> bool:
-        """Whether a token may be that of a request which ended while a report on it was on its way."""
+        """Whether a token may belong to a request which ended while a report on it was on its way."""
         return type(token) is int and 0 < token < self._next_id
 
     def _receive_result(self, result: Result) -> Event:
@@ -307,7 +307,7 @@ class Session:
 
     def _receive_failure(self, failure: Failure) -> Event:
         if failure.id is None and [sent.method for sent in self.outgoing.values()] == [SERVER_DISCOVER]:
-            # Servers that do not expect the question may not name it in their answer.
+            # Servers that do not support the request may answer it without its id.
             failure.id = next(iter(self.outgoing))
         if failure.id is None:
             return Violation(f"the peer could not read a message: {failure.message} ({failure.code})")
@@ -319,15 +319,15 @@ class Session:
         return failure
 
     def unread(self, code: int, reason: str, id_: Id | None = None) -> bytes:
-        """Return the bytes of the answer to a message that could not be read, whose id may not be known.
+        """Return the bytes of the answer to a message that could not be read, whose id may be unknown.
 
-        JSON-RPC wants null for such an id. The schemas of MCP have no null there, but from 2025-11-25 on the id may be
-        absent, so there it is.
+        JSON-RPC specifies null for such an id. MCP's schemas do not allow null, but from 2025-11-25 on the id may be
+        absent, so it is omitted there.
         """
         return jsonrpc.write_error(id_, code, reason, null_id=not self.ids_may_be_absent)
 
     def malformed(self, error: MalformedMessage) -> Violation:
-        """Return what it means that the peer sent something that is not a message."""
+        """Return the violation for something that is not a message."""
         if not (error.is_answer or (error.is_unclear and error.id in self.outgoing)):
             # With the id of an open request, it would be taken for the answer to that.
             id_ = None if error.id in self.incoming else error.id
@@ -339,12 +339,12 @@ class Session:
         return Violation(error.reason, method=method, failed=failed, code=error.code, is_malformed=True)
 
     def in_use(self, request: Request, *, is_same: bool) -> Violation:
-        """Refuse a request whose id is that of an open one.
+        """Refuse a request whose id belongs to an open one.
 
-        An answer with the id, over the same line, would be taken for that of the open request, so it has none there.
+        An answer with the id, over the same line, would be taken for that of the open request, so none is sent there.
         """
         shown = clipped(repr(request.id), 100)
-        reason = f"the id {shown} is that of a request that is still open"
+        reason = f"the id {shown} belongs to a request that is still open"
         answer = self.unread(jsonrpc.INVALID_REQUEST, reason, None if is_same else request.id)
         return Violation(reason, answer, method=request.method, pointer="/id")
 
@@ -352,7 +352,7 @@ class Session:
         if id_ in self._given_up:
             del self._given_up[id_]
             return Notification("", None)
-        return Violation(f"an answer came for {id_!r}, which is no open request", pointer="/id")
+        return Violation(f"received an answer for {id_!r}, which is not an open request", pointer="/id")
 
     def _close(self, key: Key) -> Incoming:
         incoming = self.incoming.pop(key, None)
@@ -385,13 +385,13 @@ class Session:
         raise LocalProtocolError(revision=self.revision or "MCP", method=method, pointer="", reason=reason)
 
 
-_READY: Final = State.READY  # of its own, since Python 3.11 runs code to find a member of an enumeration
+_READY: Final = State.READY  # a constant, since Python 3.11 runs code to find a member of an enumeration
 _NEVER: Final = float("-inf")
-"""The progress of a request on which nothing was reported yet."""
+"""The progress of a request without a report yet."""
 
 
 def progress_token(params: Mapping[str, Any] | None) -> Id | None:
-    """Return the progress token of a request, if it has a valid one."""
+    """Return the progress token of a request; None if it has no valid one."""
     if not params or "_meta" not in params:
         return None
     meta: Any = params["_meta"]

@@ -1,4 +1,4 @@
-"""Read what a peer sent into the generated types, strictly or leniently, and say where it breaks the protocol."""
+"""Validates a peer's messages with the generated types, strictly or leniently, and reports violations."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
@@ -15,25 +15,25 @@ from mcp_runtime.protocol.text import clipped
 
 T = TypeVar("T")
 Report: TypeAlias = Callable[[RemoteProtocolError], None]
-"""Is told of what was repaired."""
+"""Called with each repair."""
 
 MAX_ERRORS = 3
-"""How many places a message names."""
+"""How many locations an error message names."""
 MAX_REPORTED = 1000
 """How many different repairs are reported."""
 MAX_FOUND = 10_000
-"""How many errors of one message are looked at."""
+"""How many errors of one message are examined."""
 MAX_ROUNDS = 20
-"""How often a message is repaired before it is refused: a list tells of its first bad item only."""
+"""How often a message is repaired before it is refused: a list reports only its first bad item."""
 
 
 class Reader:
-    """Reads values of one revision.
+    """Validates values of one revision.
 
     Args:
-        revision: the revision that is spoken.
-        lenient: whether null counts as absent where the schema does not admit it.
-        report: is told of each place that leniency repaired, once.
+        revision: the revision in use.
+        lenient: whether null counts as absent where the schema does not allow it.
+        report: called once for each location that was repaired.
     """
 
     __slots__ = ("_lenient", "_report", "_reported", "_revision")
@@ -42,18 +42,18 @@ class Reader:
         self._revision = revision
         self._lenient = lenient
         self._report = report
-        self._reported: set[int] | None = None  # hashes; made when it is needed, since most peers need no repair
+        self._reported: set[int] | None = None  # hashes; created on demand, since most peers need no repair
 
     def read(self, type_: WireType[T], value: dict[str, Any], method: str) -> T:
-        """Make a value of a type from a part of a message.
+        """Validate a part of a message, and return it as its type.
 
         Args:
-            type_: what it should be.
-            value: the part, parsed.
+            type_: the expected type.
+            value: the parsed part.
             method: the method that the message belongs to.
 
         Raises:
-            RemoteProtocolError: it is of another type.
+            RemoteProtocolError: it does not match the type.
         """
         try:
             return type_.validate(value)
@@ -61,10 +61,10 @@ class Reader:
             return self._repaired(type_, value, method, error)
 
     def _repaired(self, type_: WireType[T], value: dict[str, Any], method: str, error: ValidationError) -> T:
-        """Read a value without each null that stands for absence.
+        """Validate a value without each null that stands for absence.
 
         Raises:
-            RemoteProtocolError: it has other faults, or nothing is repaired here.
+            RemoteProtocolError: it has other errors, or nothing is repaired here.
         """
         gone: _Gone = {}
         pointers: list[str] = []
@@ -90,7 +90,7 @@ class Reader:
         if known in reported or len(reported) >= MAX_REPORTED:
             return
         reported.add(known)
-        reason = "null stands for a member that may only be absent; it was taken as absent"
+        reason = "null is not allowed for this property; it was treated as absent"
         self._report(RemoteProtocolError(revision=self._revision, method=method, pointer=pointer, reason=reason))
 
     def _violation(
@@ -106,7 +106,7 @@ class Reader:
 
 
 def faults(type_: WireType[Any], value: Any) -> list[Broken]:
-    """Return where a value is not of a type, read strictly: at most `MAX_ERRORS` places, none if it is."""
+    """Return where a value does not match a type, strictly: at most `MAX_ERRORS` locations, none if it matches."""
     try:
         type_.validate(value)
     except ValidationError as error:
@@ -119,7 +119,7 @@ def faults(type_: WireType[Any], value: Any) -> list[Broken]:
 
 
 def _too_many(error: ValidationError) -> str:
-    return f"{error.error_count():,} values are not what the schema says"
+    return f"{error.error_count():,} values do not match the schema"
 
 
 def _shown(details: ErrorDetails, value: Any) -> str:
@@ -127,14 +127,14 @@ def _shown(details: ErrorDetails, value: Any) -> str:
 
 
 def _judged(error: ValidationError, value: Any, type_: WireType[Any]) -> list[ErrorDetails]:
-    """Return the errors that matter; none if there are too many to look at."""
+    """Return the errors that matter; none if there are too many to examine."""
     if error.error_count() > MAX_FOUND:
         return []
     return judged(error.errors(include_url=False, include_context=False), value, type_.package)
 
 
 def _null_at(details: ErrorDetails, value: Any) -> Path | None:
-    """Return where a null is that an error is about, None if it is about something else."""
+    """Return the location of the null that an error is about; None if it is about something else."""
     if details["input"] is not None:
         return None
     path = locate(details, value)
@@ -142,15 +142,15 @@ def _null_at(details: ErrorDetails, value: Any) -> Path | None:
 
 
 _Gone: TypeAlias = "dict[str | int, _Gone]"
-"""Where nulls are left out, by the names on the way there."""
+"""Locations of nulls to remove, by the names on the way there."""
 _EACH = 0
 """The step to each item of a list."""
 _END = 1
-"""The step after the name of what is left out."""
+"""The step after the name of what is removed."""
 
 
 def _put(gone: _Gone, path: Path) -> bool:
-    """Add a place, the same in all items of a list; returns whether it is new."""
+    """Add a location, the same in all items of a list; return whether it is new."""
     for part in path:
         gone = gone.setdefault(part if isinstance(part, str) else _EACH, {})
     is_new = _END not in gone

@@ -1,4 +1,4 @@
-"""Tests of servers: a client in the same process, what it heard, and the answers that it is to give."""
+"""Testing servers: a client in the same process, what it received, and its scripted answers."""
 
 from mcp_runtime.testing.connect import Served, connect
 from mcp_runtime.testing.heard import Heard, heard_by

@@ -23,11 +23,11 @@ ClientT_co = TypeVar("ClientT_co", bound=Client, covariant=True)
 
 
 class Served(Protocol[ClientT_co]):
-    """An object of a generated `Server`, which knows the client of its revision."""
+    """An object of a generated `Server`, which has the client class of its revision."""
 
     @classmethod
     def client_class(cls) -> type[ClientT_co]:
-        """Return the class of clients of the same revision."""
+        """Return the client class of the same revision."""
         ...
 
 
@@ -66,23 +66,23 @@ async def connect(
 ) -> AsyncGenerator[Any]:
     """Connect a client to a server in the same process, for as long as the context lasts.
 
-    The client wants every log message; `heard_by` returns them, and whatever else the server sent.
+    The client asks for every log message; `heard_by` returns them, and everything else the server sent.
 
     Args:
         server: an object of a generated `Server` or `App`.
-        client: the class of the client, which is its revision; by default that of the server. A server of another
+        client: the client class, which determines the revision; by default that of the server. A server of another
             revision is bridged to it.
-        elicit: what the user answers, in order: a dictionary for a form that is filled in, ``"decline"``, ``"cancel"``,
-            a result, an exception, or a function of the params that returns one of these.
-        sample: what the model writes, in order: a text, or what `elicit` takes beside dictionaries.
+        elicit: the user's answers, in order: a dictionary for a form that is filled in, ``"decline"``, ``"cancel"``, a
+            result, an exception, or a function of the params that returns one of these.
+        sample: the model's answers, in order: a string, or anything that `elicit` takes except dictionaries.
         roots: the roots that the server may ask for.
-        handlers: answers what the server asks, in place of a script.
-        options: who the client is, and how its connection behaves.
+        handlers: answers the server's requests, instead of a script.
+        options: the client's identity, and how its connection behaves.
 
     Raises:
-        AssertionError: the server asked for more than there were answers, or for fewer.
+        AssertionError: the server asked more often, or less often, than there are answers.
         TypeError: the server is not an object of a generated `Server`.
-        ValueError: there are both answers and handlers, or the revision has no such requests.
+        ValueError: both answers and handlers are given, or the revision has no such requests.
         UnsupportedRevision: the server cannot be bridged to the revision of the client.
     """
     check_handlers(server, ServerHandlers)
@@ -93,7 +93,7 @@ async def connect(
     script = Script(binding, {method: answers for method, answers in given.items() if answers is not None}, heard)
     scripted = script.handlers()
     if scripted and handlers:
-        raise ValueError("handlers answer what the server asks, or a script does, not both")
+        raise ValueError("pass either handlers or scripted answers, not both")
     chosen = _listening(options or ClientOptions(), heard, roots)
     async with connect_memory(_bridged(server, binding.revision)) as peer:
         made = await open_client(wanted, peer, handlers=handlers or scripted, options=chosen)
@@ -111,7 +111,7 @@ def _bridged(server: ServerHandlers, revision: str) -> Any:
 
 
 def _listening(options: ClientOptions, heard: Heard, roots: Sequence[Any] | None) -> ClientOptions:
-    """Return options with which everything that comes is heard."""
+    """Return options that record everything the client receives."""
 
     def trace(way: str, message: bytes) -> None:
         if way == Way.RECEIVED.value:
@@ -124,7 +124,7 @@ def _listening(options: ClientOptions, heard: Heard, roots: Sequence[Any] | None
 
 
 async def _wants_logs(exchange: Exchange, proceed: Proceed) -> Any:
-    """Ask for log messages, where each request says whether it wants them."""
+    """Ask for log messages, in the era in which each request does so."""
     method = exchange.method
     if exchange.way is Way.SENT and exchange.requester.is_modern and isinstance(method, RequestMethod):
         params: Any = exchange.params

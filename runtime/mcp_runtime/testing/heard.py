@@ -1,4 +1,4 @@
-"""What a client heard from a server, in the order in which it came."""
+"""What a client received from a server, in order."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -15,10 +15,10 @@ _FEATURE: Final = "testing"
 class Heard:
     """What a server sent to one client.
 
-    It is complete as of the last answer: what the server sent before an answer is here when the call returns.
+    It is complete up to the last answer: what the server sent before an answer is here when the call returns.
 
     Attributes:
-        asked: the params of what the server asked the client: `elicitation/create`, `sampling/createMessage`.
+        asked: the params of the server's requests: `elicitation/create`, `sampling/createMessage`.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Heard:
 
     @property
     def progress(self) -> Sequence[Any]:
-        """The params of the reports of progress: `progress`, `total`, `message`."""
+        """The params of the progress reports: `progress`, `total`, `message`."""
         return self.notifications(NOTIFICATIONS_PROGRESS)
 
     @property
@@ -42,7 +42,11 @@ class Heard:
         return [method for method, _ in self._notifications]
 
     def notifications(self, method: str) -> Sequence[Any]:
-        """Return the params of the notifications of a method, such as ``notifications/resources/updated``."""
+        """Return the params of the notifications of a method.
+
+        Args:
+            method: the method, such as ``notifications/resources/updated``.
+        """
         binding = self._connection.binding if self._connection else None
         found = binding.methods.get(method) if binding else None
         params = [params for name, params in self._notifications if name == method]
@@ -51,29 +55,40 @@ class Heard:
         return [None if given is None else found.params.validate(given) for given in params]
 
     def clear(self) -> None:
-        """Forget what was heard so far."""
+        """Forget what was received so far."""
         self._notifications.clear()
         self.asked.clear()
 
     def take(self, message: Any) -> None:
-        """Take a message, or a batch of them, as it came."""
+        """Record a message, or a batch.
+
+        Args:
+            message: the parsed message.
+        """
         for one in message if is_array(message) else [message]:
             if is_object(one) and "method" in one and "id" not in one:
                 self._notifications.append((str(one["method"]), one.get("params")))
 
     def attach(self, connection: Connection) -> None:
-        """Belong to the connection of a client."""
+        """Attach to the connection of a client.
+
+        Args:
+            connection: the connection.
+        """
         self._connection = connection
         connection.features[_FEATURE] = self
 
 
 def heard_by(client: Stub) -> Heard:
-    """Return what a client heard that `connect` made.
+    """Return what a client from `connect` received.
+
+    Args:
+        client: the client.
 
     Raises:
-        LookupError: it is another client.
+        LookupError: the client is not from `connect`.
     """
     found = client.connection.features.get(_FEATURE)
     if not isinstance(found, Heard):
-        raise LookupError("only what a client of testing.connect() heard is known")
+        raise LookupError("heard_by() needs a client from testing.connect()")
     return found

@@ -1,4 +1,4 @@
-"""The answers that a client is to give to what a server asks, one after the other."""
+"""The scripted answers of a client to a server's requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -13,7 +13,7 @@ from mcp_runtime.protocol.names import ELICITATION_CREATE, SAMPLING_CREATE_MESSA
 from mcp_runtime.testing.heard import Heard
 
 _MODEL: Final = "scripted"
-"""The name of the model that a scripted client pretends to have."""
+"""The name of the model that a scripted client claims to have."""
 
 
 class Script:
@@ -21,8 +21,8 @@ class Script:
 
     Args:
         binding: the revision of the client.
-        answers: what is answered, by method.
-        heard: is told what the server asks.
+        answers: the answers, by method.
+        heard: records what the server asks.
     """
 
     def __init__(self, binding: Binding, answers: Mapping[str, Sequence[Any]], heard: Heard) -> None:
@@ -38,13 +38,13 @@ class Script:
         base: Any = import_module(self._binding.package).ClientHandlers
         unknown = [method for method in self._left if method not in base.__handlers__]
         if unknown:
-            raise ValueError(f"clients of {self._binding.revision} are not asked {' and '.join(unknown)}")
+            raise ValueError(f"clients of {self._binding.revision} cannot be asked {' and '.join(unknown)}")
         scripted = {base.__handlers__[method]: self._handler(method) for method in self._left}
         made: Handlers = type("Scripted", (base,), scripted)()
         return made
 
     def check(self) -> None:
-        """Check that the server asked for every answer, and for no more than there were.
+        """Check that the server asked for every answer, and for no more.
 
         Raises:
             AssertionError: it did not.
@@ -79,12 +79,12 @@ class Script:
 
 
 def _filled_in(answer: Any) -> Mapping[str, Any]:
-    """Return what a person answered: a form that was filled in, or ``decline`` and ``cancel``."""
+    """Return a user's answer: a form that was filled in, or ``decline`` or ``cancel``."""
     return {"action": "accept", "content": answer} if is_object(answer) else {"action": answer}
 
 
 def _written(answer: Any) -> Mapping[str, Any]:
-    """Return what a model wrote."""
+    """Return a model's answer."""
     return {"role": "assistant", "model": _MODEL, "content": {"type": "text", "text": answer}}
 
 

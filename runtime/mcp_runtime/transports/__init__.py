@@ -1,1 +1,1 @@
-"""Transports: how whole messages get from one peer to the other."""
+"""Transports carry whole messages between peers."""

@@ -1,7 +1,7 @@
-"""File descriptors made ready for an event loop, without changing what other processes see of them.
+"""Prepares file descriptors for an event loop without affecting other processes that share them.
 
 O_NONBLOCK belongs to the open file description, which a terminal or an inherited pipe shares with other processes. So
-it is set only on a description of our own: a pipe that we made, or one reopened through /proc. Sockets are asked per
+it is set only on our own descriptions: a pipe that we created, or one reopened through /proc. Sockets are asked per
 call instead, and the rest gets a thread.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 READ_BYTES = 64 * 1024
-"""How much is read at a time."""
+"""How many bytes are read at a time."""
 
 Buffer = bytes | memoryview
 
@@ -25,11 +25,11 @@ class Descriptor:
     """One direction of a stream.
 
     Attributes:
-        fd: what an event loop can watch, if `pollable`.
+        fd: the descriptor for the event loop to watch, if `pollable`.
         pollable: whether `read` and `write` raise BlockingIOError instead of blocking; if not, they need a thread.
-        read: return some bytes, none at the end.
-        write: take some of the bytes, return how many.
-        close: give the descriptor back.
+        read: returns some bytes, none at the end.
+        write: writes some of the bytes, and returns how many.
+        close: releases the descriptor.
     """
 
     fd: int
@@ -40,7 +40,7 @@ class Descriptor:
 
 
 def of_pipe(fd: int, close: Callable[[], None]) -> Descriptor:
-    """Return our own end of a pipe that this process has just made."""
+    """Return our end of a pipe that this process has just created."""
     pollable = sys.platform != "win32"
     if pollable:
         os.set_blocking(fd, False)
@@ -48,7 +48,7 @@ def of_pipe(fd: int, close: Callable[[], None]) -> Descriptor:
 
 
 def adopt(fd: int, *, writing: bool) -> Descriptor:
-    """Return a descriptor that somebody else has made, such as standard input; it now belongs to the result.
+    """Return a descriptor that was created elsewhere, such as standard input; the result takes ownership.
 
     Raises:
         OSError: it is not open.
@@ -67,7 +67,7 @@ def adopt(fd: int, *, writing: bool) -> Descriptor:
         return _of_fd(own, pollable=True)
     if not is_pipe or not os.get_blocking(fd):
         return _of_fd(fd, pollable=is_pipe)
-    os.set_blocking(fd, False)  # without /proc: as others do it with pipes, but put back at the end
+    os.set_blocking(fd, False)  # without /proc: as other programs do it with pipes, but restored at the end
     return _of_fd(fd, pollable=True, close=partial(_close_blocking, fd))
 
 
@@ -94,7 +94,7 @@ def _of_socket(fd: int) -> Descriptor:
 
 
 def _reopened(fd: int, *, writing: bool) -> int | None:
-    """Return the same pipe or terminal with a description of its own; None where there is no /proc or no permission."""
+    """Return the same pipe or terminal with its own description; None without /proc or permission."""
     flags = (os.O_WRONLY if writing else os.O_RDONLY) | os.O_NONBLOCK | os.O_NOCTTY
     try:
         return os.open(f"/proc/self/fd/{fd}", flags)

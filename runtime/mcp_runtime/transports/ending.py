@@ -1,4 +1,4 @@
-"""The end of a process that serves: within a stated time, whatever its handlers do."""
+"""Ends a serving process within a given time, whatever its handlers do."""
 
 import asyncio
 import os
@@ -14,12 +14,12 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Ending:
-    """Ends the process, with status 1, if it goes on for too long after its end has begun.
+    """Ends the process with status 1 if it is still running some time after shutdown has begun.
 
-    A handler may swallow its cancellation, and nothing can end a thread that blocks.
+    A handler may swallow its cancellation, and a blocked thread cannot be stopped.
 
     Args:
-        seconds: how long it may go on.
+        seconds: how long it may keep running.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -28,7 +28,7 @@ class Ending:
         self._timer: threading.Timer | None = None
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let the time run; harmless when called again. What still runs in the event loop is named at the end."""
+        """Start the timer; safe to call again. What still runs in the event loop is named when it fires."""
         if self._timer is None:
             self._loop = loop
             self._timer = threading.Timer(self._seconds, self._end)
@@ -36,22 +36,21 @@ class Ending:
             self._timer.start()
 
     def over(self) -> None:
-        """Learn that all has ended in good order."""
+        """Stop the timer: everything has ended normally."""
         if self._timer is not None:
             self._timer.cancel()
 
     def _end(self) -> None:
-        text = (
-            f"the server was ended: {self._seconds:g} s after its end had begun, these were running: {self._busy()}\n"
-        )
-        # Not by `sys.stderr`, whose lock may be held by what blocks.
+        text = f"the server was killed: {self._seconds:g} s after shutdown began, still running: {self._busy()}\
+"
+        # Not through `sys.stderr`, whose lock may be held by what blocks.
         with suppress(OSError):
             os.write(2, text.encode("utf-8", "backslashreplace"))
         os._exit(1)
 
     def _busy(self) -> str:
         names: list[str] = []
-        with suppress(RuntimeError):  # there is no event loop any more, or the tasks change meanwhile
+        with suppress(RuntimeError):  # there is no event loop any more, or its tasks are changing
             names += [] if self._loop is None else [task.get_name() for task in asyncio.all_tasks(self._loop)]
         names += [thread.name for thread in threading.enumerate() if not thread.daemon]
         return printable(", ".join(names))[:1000]
@@ -61,12 +60,12 @@ class Ending:
 def on_signals(
     loop: asyncio.AbstractEventLoop, stop: Callable[[], object], first: Callable[[], None]
 ) -> Generator[None]:
-    """Call a function in the event loop when this process is told to end by SIGINT or SIGTERM.
+    """Call a function in the event loop when this process receives SIGINT or SIGTERM.
 
     Args:
         loop: runs `stop`; a handler may block it.
         stop: ends what runs.
-        first: is called at once.
+        first: called at once.
     """
 
     def heard(number: int, frame: object) -> None:

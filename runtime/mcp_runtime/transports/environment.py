@@ -1,4 +1,4 @@
-"""The environment of a child process: by default, only what is safe to hand to a program that one did not write."""
+"""The environment of a child process: by default, only variables that are safe to pass to third-party programs."""
 
 import os
 import sys
@@ -12,13 +12,13 @@ _WINDOWS = tuple(
 
 
 def child_environment(env: Mapping[str, str] | None, inherit: bool | Iterable[str]) -> dict[str, str]:
-    """Return the environment that a child gets.
+    """Return the environment of a child process.
 
-    Functions that a shell exported are never inherited: their values are code.
+    Functions exported by a shell are never inherited: their values are code.
 
     Args:
-        env: variables to set; they win over inherited ones.
-        inherit: False for the safe ones only (locale, paths, user), True for all, or the names of more variables.
+        env: variables to set; they override inherited ones.
+        inherit: False for safe ones only (locale, paths, user), True for all, or the names of additional variables.
     """
     if inherit is True:
         names: Iterable[str] = os.environ

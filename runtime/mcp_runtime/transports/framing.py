@@ -6,19 +6,18 @@ from mcp_runtime.protocol.envelope import ENDS, envelope_of
 
 __all__ = ["LineFramer", "TooLong"]
 
-# JSON's own white space but the line feed: what may stand around a message without being part of it (RFC 8259,
-# section 2).
+# JSON's white space except the line feed: it may surround a message without being part of it (RFC 8259, section 2).
 _AROUND = b" \t\r"
 
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """Stands where a message was that is over the size limit: it was skipped up to its line feed.
+    """Represents a message over the size limit, which was skipped up to its line feed.
 
     Attributes:
-        limit: how long it may be.
+        limit: the maximum size in bytes.
         start: its first bytes.
-        end: its last bytes; empty if its first ones tell its id, or cannot be those of a message.
+        end: its last bytes; empty if the first ones contain its id, or cannot belong to a message.
     """
 
     limit: int
@@ -30,21 +29,21 @@ class TooLong:
 
 
 class LineFramer:
-    r"""Cuts a stream of bytes into lines, however the bytes arrive.
+    r"""Splits a stream of bytes into lines, however the bytes arrive.
 
-    Lines end with ``\n`` or ``\r\n``; empty ones are left out. A line that becomes longer than the limit is not kept:
-    its rest is skipped, and it is told as `TooLong`, at once unless its id may come at its end. Each byte is looked at
-    once, and a line is held at most twice for the moment in which it is completed.
+    Lines end with ``\n`` or ``\r\n``; empty ones are ignored. A line that exceeds the limit is not kept: the rest is
+    skipped, and it is reported as `TooLong`, at once unless its id may come at its end. Each byte is examined once, and
+    a line is stored at most twice for the moment in which it is completed.
 
     Args:
-        max_bytes: how long a line may be, its end not counted.
+        max_bytes: the maximum length of a line, without its end.
     """
 
     __slots__ = ("_end", "_kept", "_max_bytes", "_skipping", "_start")
 
     def __init__(self, max_bytes: int) -> None:
         if max_bytes < 1:
-            raise ValueError(f"a message needs at least one byte, not {max_bytes}")
+            raise ValueError(f"max_bytes: must be at least 1, not {max_bytes}")
         self._max_bytes = max_bytes
         self._kept = bytearray()
         self._skipping = False
@@ -52,11 +51,15 @@ class LineFramer:
 
     @property
     def unfinished(self) -> bool:
-        """Whether the stream stands in the middle of a line."""
+        """Whether the stream is in the middle of a line."""
         return self._skipping or bool(self._kept.strip(_AROUND))
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
-        """Return the lines that these bytes complete, in order."""
+        """Return the lines that these bytes complete, in order.
+
+        Args:
+            data: the next bytes of the stream.
+        """
         found: list[bytes | TooLong] = []
         if self._kept or self._skipping:
             end = data.find(b"\n")
@@ -84,14 +87,14 @@ class LineFramer:
             return
         if not part:
             return
-        # The carriage return of a line's end does not count, wherever the bytes were cut.
+        # The carriage return of a line end does not count, wherever the bytes were split.
         if len(self._kept) + len(part) > self._max_bytes + part.endswith(b"\r"):
             self._skip(part, found)
             return
         self._kept += part
 
     def _skip(self, part: bytes, found: list[bytes | TooLong]) -> None:
-        """Skip a line from here on, and keep what may tell its id."""
+        """Skip a line from here on, and keep what may contain its id."""
         kept, self._kept = self._kept, bytearray()
         more = max(0, ENDS - len(kept))
         start = bytes(kept[:ENDS]) + part[:more]

@@ -1,4 +1,4 @@
-"""A transport within one process, for tests and for embedding: what one end sends, the other one receives at once."""
+"""A transport within one process, for tests and for embedding: messages are delivered immediately."""
 
 import asyncio
 from collections import deque
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["MemoryTransport", "connect_memory", "memory_pair"]
 
 MAX_WAITING: Final = 1000
-"""How many messages may wait at an end that is paused before `drain` waits for it."""
+"""How many messages may be queued at a paused end before `drain` waits for it."""
 MAX_WAITING_BYTES: Final = 1 << 20
-"""How many bytes of them may."""
+"""How many bytes may be queued at a paused end before `drain` waits for it."""
 
 
 class MemoryTransport:
@@ -28,19 +28,27 @@ class MemoryTransport:
         self._other: MemoryTransport
         self._sendable: asyncio.Event | None = None  # only while the other end has too much
         self._receiver: Receiver | None = None
-        self._waiting: deque[bytes] | None = None  # only while something does: an empty one takes 700 bytes
-        self._held = 0  # bytes of what waits
+        self._waiting: deque[bytes] | None = None  # only while needed: an empty one takes 700 bytes
+        self._held = 0  # queued bytes
         self._is_paused = False
         self._is_delivering = False
         self._is_closed = False
 
     async def start(self, receiver: Receiver) -> None:
-        """Deliver what has come so far, and what comes."""
+        """Deliver what has arrived so far, and what arrives from now on.
+
+        Args:
+            receiver: receives the messages.
+        """
         self._receiver = current_form(receiver)
         self._deliver()
 
     def send(self, message: bytes) -> None:
-        """Hand a message to the other end, which takes it now unless it is paused or busy with another one."""
+        """Pass a message to the other end, which receives it now unless it is paused or busy with another one.
+
+        Args:
+            message: a JSON text.
+        """
         if self._is_closed:
             return
         other = self._other
@@ -51,7 +59,7 @@ class MemoryTransport:
                 receiver.message_received(message, other)
             finally:
                 other._is_delivering = False
-            other._deliver()  # what it was sent meanwhile
+            other._deliver()  # what it was sent in the meantime
             return
         other._waiting = other._waiting or deque()
         other._waiting.append(message)
@@ -60,16 +68,16 @@ class MemoryTransport:
             self._sendable = asyncio.Event()
 
     async def drain(self) -> None:
-        """Wait until the other end, if it is paused, has taken most of what was sent."""
+        """Wait until the other end, if it is paused, has received most of what was sent."""
         if self._sendable is not None:
             await self._sendable.wait()
 
     def pause_reading(self) -> None:
-        """Keep what comes until `resume_reading`."""
+        """Queue incoming messages until `resume_reading`."""
         self._is_paused = True
 
     def resume_reading(self) -> None:
-        """Deliver what was kept."""
+        """Deliver the queued messages."""
         self._is_paused = False
         self._deliver()
 
@@ -114,7 +122,7 @@ class MemoryTransport:
 
     @classmethod
     def pair(cls) -> "tuple[MemoryTransport, MemoryTransport]":
-        """Return two ends that are connected."""
+        """Return two connected ends."""
         one, other = cls(), cls()
         one._other, other._other = other, one
         return one, other
@@ -127,13 +135,13 @@ def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
 
 @asynccontextmanager
 async def connect_memory(*servers: "AnyServer") -> AsyncGenerator["Peer"]:
-    """Reach a server within this process, for as long as the context lasts.
+    """Connect to a server within this process, for as long as the context lasts.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
+        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
 
     Raises:
-        ValueError: two servers are of the same revision, or there is none.
+        ValueError: there is no server, or two servers have the same revision.
     """
     from mcp_runtime.handshake.server import start_server
     from mcp_runtime.peer import Peer

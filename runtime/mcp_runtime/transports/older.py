@@ -1,4 +1,4 @@
-"""Receivers of the form before channels: `message_received(message)`. They keep working for one release."""
+"""Receivers without channels: `message_received(message)`. They are supported for one more release."""
 
 import inspect
 import warnings
@@ -12,7 +12,7 @@ _WITHOUT_CHANNEL: Final = len(("self", "message"))
 
 
 def current_form(receiver: Receiver) -> Receiver:
-    """Return a receiver that takes channels: the same one, unless it is of the older form, which is warned of."""
+    """Return a receiver that accepts channels: the same one, or a wrapper, with a warning."""
     if _takes_channel(type(receiver)):
         return receiver
     warnings.warn(
@@ -30,7 +30,7 @@ def _takes_channel(type_: type[Any]) -> bool:
 
 
 class _Older:
-    """Stands in front of a receiver of the older form, which has one channel only."""
+    """Wraps a receiver without channels, which has only one."""
 
     def __init__(self, receiver: Any) -> None:
         self._receiver = receiver
@@ -42,7 +42,7 @@ class _Older:
         return cast("Outcome | None", self._receiver.message_refused(reason)) or ACCEPTED
 
     def channel_lost(self, channel: Channel, reason: TransportError | None) -> None:
-        """Do nothing: the older form has no channels that are lost by themselves."""
+        """Do nothing: the older interface has no channels that can be lost separately."""
 
     def connection_lost(self, reason: TransportError | None) -> None:
         self._receiver.connection_lost(reason)

@@ -1,4 +1,4 @@
-"""A child process and everything that it starts in turn: one process group, from its start to its end."""
+"""A child process and everything that it starts: one process group, from start to end."""
 
 import asyncio
 import os
@@ -14,21 +14,20 @@ from pathlib import Path
 from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.printable import printable
 
-_POLL = 0.005  # seconds at first; nothing tells when a process group has become empty
+_POLL = 0.005  # seconds at first; there is no notification when a process group becomes empty
 _LONGEST_POLL = 0.05
 _LAST_RESORT = 1.0  # seconds to block for a child that was killed when the event loop is going away
 
 
 class Child:
-    """A running child process with pipes, leader of a process group of its own.
+    """A running child process with pipes, and the leader of its own process group.
 
-    It stays a zombie until `wait_gone` has seen it end: so its number cannot come to mean another process while
-    signals may be sent to it.
+    It remains a zombie until `wait_gone` has seen it end, so its pid cannot be reused while signals may be sent to it.
 
     Args:
         command: the program and its arguments.
         env: its whole environment.
-        cwd: its working directory; None for ours.
+        cwd: its working directory; None for that of this process.
         capture: whether its standard error is a pipe too.
 
     Raises:
@@ -40,7 +39,7 @@ class Child:
         self._loop = asyncio.get_running_loop()
         self.process = _spawn(command, env=env, cwd=cwd, capture=capture, name=self.name)
         self.exited: asyncio.Future[int | None] = self._loop.create_future()
-        """Done when the process has ended: its exit status, negative for a signal, None if it is unknown."""
+        """Done when the process has ended: its exit status, negative for a signal, None if unknown."""
         self._pidfd = -1
         self._gone = False
         self._watch()
@@ -91,15 +90,15 @@ class Child:
         self.process.poll()  # reaps it
         if sys.platform == "win32" or self._gone:
             return False
-        with suppress(PermissionError):  # what is left runs as somebody else
+        with suppress(PermissionError):  # the rest runs as another user
             try:
                 os.killpg(self.process.pid, 0)
             except ProcessLookupError:
                 self._gone = True
         lives = not self._gone and _has_running_member(self.process.pid)
         with suppress(ChildProcessError):
-            # What the leader leaves behind becomes ours if we are a subreaper or a container's first process.
-            # This comes last: whoever was seen to have ended can be reaped.
+            # If we are a subreaper or a container's first process, we inherit what the leader leaves behind. This comes
+            # last: anything that was seen to have ended can be reaped.
             while os.waitpid(-self.process.pid, os.WNOHANG)[0]:
                 pass
         return lives
@@ -150,7 +149,7 @@ class Child:
 
 
 def _has_running_member(group: int) -> bool:
-    """Whether a process group has members that are no zombies: those wait for whoever adopted them, not for us."""
+    """Whether a process group has members that are not zombies: those wait for their new parent, not for us."""
     if not Path("/proc/self/stat").exists():
         return True
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -162,7 +161,7 @@ def _has_running_member(group: int) -> bool:
 
 
 def how_it_ended(status: int | None) -> str:
-    """Say how a process ended, from its exit status (negative for a signal, None if unknown)."""
+    """Describe how a process ended, from its exit status (negative for a signal, None if unknown)."""
     if status is None:
         return "has ended"
     if status >= 0:
@@ -175,7 +174,7 @@ def how_it_ended(status: int | None) -> str:
 
 
 def command_name(command: tuple[str, ...]) -> str:
-    """Return the command for people: up to its first option, since what follows may be secret."""
+    """Return the command for messages: up to its first option, since the rest may be secret."""
     words = [command[0]]
     for word in command[1:]:
         if word.startswith("-"):
@@ -202,7 +201,7 @@ def _spawn(
             stderr=subprocess.PIPE if capture else None,
             env=env,
             cwd=cwd,
-            # Not only a group: without our terminal, Ctrl-C there reaches us alone, who then end it in good order.
+            # Not only a group: without our terminal, Ctrl-C reaches only us, and we end the child gracefully.
             start_new_session=True,
             creationflags=new_group,
         )
@@ -212,15 +211,15 @@ def _spawn(
 
 def _why(error: OSError | ValueError, command: tuple[str, ...], cwd: str | None) -> str:
     if cwd is not None and not Path(cwd).is_dir():
-        return f"its working directory is not there: {printable(cwd)}"
+        return f"its working directory does not exist: {printable(cwd)}"
     match error:
         case FileNotFoundError() if len(command) == 1 and " " in command[0]:
             words = ", ".join(f'"{printable(word)}"' for word in command[0].split())
-            return f"no such command; a program and its arguments are given one by one: connect_stdio({words})"
+            return f"no such command; pass the program and its arguments separately: connect_stdio({words})"
         case FileNotFoundError():
-            return "no such command (or the interpreter that its first line names is missing)"
+            return "no such command (or the interpreter named in its first line is missing)"
         case PermissionError():
-            return "it may not be executed"
+            return "permission denied"
         case OSError():
             return error.strerror or str(error)
         case ValueError():

@@ -1,4 +1,4 @@
-"""Lines in: from a descriptor to a receiver, with pauses."""
+"""Reads lines from a descriptor and passes them to a receiver, with pauses."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ from mcp_runtime.connection.transport import Channel, Identifying, Receiver
 from mcp_runtime.transports.descriptors import READ_BYTES, Descriptor
 from mcp_runtime.transports.framing import LineFramer, TooLong
 
-_READS = 8  # so many full reads in a row before it is the turn of others
+_READS = 8  # maximum number of full reads in a row before other callbacks run
 _TURN = 0.02  # and no further one after so many seconds: a read of short lines may take long to deliver
 
 OnData = Callable[[bytes], None]
@@ -21,9 +21,9 @@ class ByteReader(ABC):
     """Reads a descriptor until its end; starts paused.
 
     Args:
-        descriptor: where from; closed by the reader.
-        on_data: takes some bytes.
-        on_end: told once at the end, with what failed if anything did. Not told after `close`.
+        descriptor: the descriptor to read; closed by the reader.
+        on_data: called with some bytes.
+        on_end: called once at the end, with the error if there was one. Not called after `close`.
     """
 
     def __init__(self, descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> None:
@@ -41,15 +41,15 @@ class ByteReader(ABC):
 
     @abstractmethod
     def resume(self) -> None:
-        """Read on."""
+        """Resume reading."""
 
     @abstractmethod
     def read_rest(self) -> None:
-        """Take what is already there as the rest: who wrote it is gone, though others may hold the other end open."""
+        """Read what is already available as the rest: the writer is gone, though others may hold the other end open."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop for good; harmless when called again."""
+        """Stop for good; safe to call again."""
 
     def _end(self, error: OSError | None) -> None:
         if not self._ended and not self._closed:
@@ -59,7 +59,7 @@ class ByteReader(ABC):
 
 
 class PolledByteReader(ByteReader):
-    """Reads when the event loop says that there is something."""
+    """Reads when the event loop reports available data."""
 
     _last = False
 
@@ -70,7 +70,7 @@ class PolledByteReader(ByteReader):
             self._loop.remove_reader(self._descriptor.fd)
 
     def resume(self) -> None:
-        """Read on."""
+        """Resume reading."""
         if self._paused and not self._closed and not self._ended:
             self._paused = False
             self._loop.add_reader(self._descriptor.fd, self._readable)
@@ -78,7 +78,7 @@ class PolledByteReader(ByteReader):
                 self._loop.call_soon(self._readable)
 
     def read_rest(self) -> None:
-        """Take what is already there as the rest."""
+        """Read what is already available as the rest."""
         self._last = True
         self._loop.call_soon(self._readable)
 
@@ -116,7 +116,7 @@ class PolledByteReader(ByteReader):
 
 
 class ThreadByteReader(ByteReader):
-    """Reads in a thread, which a regular file needs, and everything on Windows."""
+    """Reads in a thread, which is needed for regular files, and for everything on Windows."""
 
     def __init__(self, descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> None:
         super().__init__(descriptor, on_data, on_end)
@@ -125,22 +125,22 @@ class ThreadByteReader(ByteReader):
         self._reading = False
 
     def pause(self) -> None:
-        """Stop reading; what is being read arrives nevertheless."""
+        """Stop reading; data that is being read still arrives."""
         self._paused = True
 
     def resume(self) -> None:
-        """Read on."""
+        """Resume reading."""
         if not self._paused or self._closed or self._ended:
             return
         self._paused = False
         if self._thread is None:
-            # A daemon: nothing can end a thread in a read that blocks for good, and the program must be able to end.
+            # A daemon: a thread in a blocking read cannot be stopped, and the program must be able to exit.
             self._thread = threading.Thread(target=self._run, name="mcp-stdio-reader", daemon=True)
             self._thread.start()
         self._read_on()
 
     def read_rest(self) -> None:
-        """Do nothing: without a way to ask whether there is more, the end of the stream has to tell."""
+        """Do nothing: without a way to check for more data, only the end of the stream counts."""
 
     def close(self) -> None:
         """Stop for good."""
@@ -180,7 +180,7 @@ class ThreadByteReader(ByteReader):
 
 
 def byte_reader(descriptor: Descriptor, on_data: OnData, on_end: OnEnd) -> ByteReader:
-    """Return the fitting kind of reader."""
+    """Return the suitable kind of reader."""
     return (PolledByteReader if descriptor.pollable else ThreadByteReader)(descriptor, on_data, on_end)
 
 
@@ -188,12 +188,12 @@ class LineReader:
     """Delivers the lines of a descriptor to a receiver.
 
     Args:
-        descriptor: where from; closed by the reader.
-        receiver: takes the messages.
-        channel: what they come over.
-        max_message_bytes: the limit for one message.
-        on_alone: told before a message that came alone is delivered.
-        on_end: told once after the last message, with what failed if anything did.
+        descriptor: the descriptor to read; closed by the reader.
+        receiver: receives the messages.
+        channel: the channel of the messages.
+        max_message_bytes: the maximum size of a message in bytes.
+        on_alone: called before a message that arrived alone is delivered.
+        on_end: called once after the last message, with the error if there was one.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class LineReader:
 
     @property
     def unfinished(self) -> bool:
-        """Whether the stream stands in the middle of a message."""
+        """Whether the stream is in the middle of a message."""
         return self._framer.unfinished
 
     def pause(self) -> None:
@@ -229,13 +229,13 @@ class LineReader:
             self._bytes.pause()
 
     def resume(self) -> None:
-        """Deliver again, what was held back first; not before the next turn of the event loop."""
+        """Resume delivery, starting with what was held back; not before the next turn of the event loop."""
         if self._paused:
             self._paused = False
             self._loop.call_soon(self._go_on)
 
     def go_on_to_the_end(self) -> None:
-        """Read on, so that the other end is not stuck; if delivery is paused, nothing more is delivered."""
+        """Keep reading, so that the other end is not blocked; if delivery is paused, nothing more is delivered."""
         if self._paused:
             self._discarding = True
             self._paused = False
@@ -243,7 +243,7 @@ class LineReader:
             self._bytes.resume()
 
     def read_rest(self) -> None:
-        """Take what is already there as the rest."""
+        """Read what is already available as the rest."""
         self._bytes.read_rest()
 
     def close(self) -> None:
@@ -278,8 +278,8 @@ class LineReader:
                     self._receiver.message_skipped(str(line), self._channel, line.start, line.end)
                 else:
                     self._receiver.message_refused(str(line), self._channel)
-            except Exception as error:  # one bad message must not cost the ones behind it
-                self._loop.call_exception_handler({"message": "a receiver of messages failed", "exception": error})
+            except Exception as error:  # one bad message must not affect the ones behind it
+                self._loop.call_exception_handler({"message": "the receiver of messages failed", "exception": error})
             if self._stopped():
                 break
         if not self._discarding:

@@ -1,4 +1,4 @@
-"""What a child process writes to its standard error: lines for a callback, and the last ones for an error message."""
+"""A child process's standard error: lines for a callback, and the last ones for an error message."""
 
 import asyncio
 from collections import deque
@@ -9,19 +9,19 @@ from mcp_runtime.transports.descriptors import Descriptor
 from mcp_runtime.transports.reader import byte_reader
 
 StderrCallback = Callable[[str], None]
-"""Takes one line, without its end. It is the child's own text: escape it before showing it."""
+"""Called with each line, without its end. The text is the child's own: escape it before showing it."""
 
-_LINE = 64 * 1024  # bytes; a longer line comes in parts
+_LINE = 64 * 1024  # bytes; a longer line is split
 _TAIL_LINES = 8
 _TAIL_WIDTH = 300
 
 
 class StderrReader:
-    """Reads a child's standard error, so that it never blocks on it.
+    """Reads a child's standard error, so that the child never blocks on it.
 
     Args:
-        descriptor: where from; closed by the reader.
-        callback: takes each line.
+        descriptor: the descriptor to read; closed by the reader.
+        callback: called with each line.
     """
 
     def __init__(self, descriptor: Descriptor, callback: StderrCallback) -> None:
@@ -39,11 +39,11 @@ class StderrReader:
         return tuple(line if len(line) <= _TAIL_WIDTH else line[:_TAIL_WIDTH] + "..." for line in lines)
 
     def read_rest(self) -> None:
-        """Take what is already there as the rest."""
+        """Read what is already available as the rest."""
         self._bytes.read_rest()
 
     def close(self) -> None:
-        """Stop for good; what was no full line yet is told."""
+        """Stop for good; an incomplete line is passed on."""
         self._bytes.close()
         self._ended(None)
 
@@ -67,4 +67,4 @@ class StderrReader:
         try:
             self._callback(line)
         except Exception as error:
-            self._loop.call_exception_handler({"message": "a callback for standard error failed", "exception": error})
+            self._loop.call_exception_handler({"message": "the stderr callback failed", "exception": error})

@@ -35,9 +35,9 @@ __all__ = [
 async def connect_stdio(
     command: str | PathLike[str], *args: str | PathLike[str], **options: Unpack[StdioClientOptions]
 ) -> AsyncGenerator["Peer"]:
-    """Reach a server that is a program, for as long as the context lasts; then it is ended with all that it started.
+    """Start a server program and connect to it, for as long as the context lasts; then stop it and all it started.
 
-    The program starts when the peer is first spoken to.
+    The program starts when the peer is first used.
 
     Args:
         command: the program, looked up on the PATH of its environment.
@@ -57,18 +57,18 @@ async def connect_stdio(
 
 
 def serve_stdio(*servers: "AnyServer", end_timeout: float = 3.0, **options: Unpack[StdioServerOptions]) -> None:
-    """Serve the client that started this process, until it leaves; SIGINT and SIGTERM end it too.
+    """Serve the client that started this process, until it disconnects; SIGINT and SIGTERM end it too.
 
-    From here on, what is printed goes to standard error. Runs on uvloop if that is installed.
+    From here on, printed output goes to standard error. Uses uvloop if that is installed.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
-        end_timeout: seconds that handlers have to end after that, on top of the `grace` for what is queued; then the
-            process exits with status 1.
+        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
+        end_timeout: seconds that handlers have to end after that, in addition to the `grace` for queued messages; then
+            the process exits with status 1.
         options: see `StdioServerOptions`.
 
     Raises:
-        ValueError: two servers are of the same revision, or there is none.
+        ValueError: there is no server, or two servers have the same revision.
         ConnectionClosed: standard input or output is not open.
     """
     ending = Ending(options.get("grace", DEFAULT_GRACE) + end_timeout)

@@ -15,25 +15,25 @@ from mcp_runtime.transports.stderr import StderrCallback, StderrReader
 from mcp_runtime.transports.writer import LineWriter, line_writer
 
 DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-"""The limit for one message that arrives."""
+"""The maximum size of an incoming message in bytes."""
 DEFAULT_GRACE = 2.0
 """Seconds for each step of a shutdown."""
 
-# Seconds between the first sign of an end and the report of it, in which the exit status may become known.
+# Seconds between the first sign of an end and its report, in which the exit status may become known.
 _LINGER = 0.5
 
 
 class StdioClientOptions(TypedDict, total=False):
-    """How a server is started, spoken with and ended.
+    """How a server is started, connected to and stopped.
 
     Attributes:
         env: environment variables to set for it.
         inherit_env: which of our variables it inherits: False (the default) for the safe ones (locale, paths, user),
-            True for all, or the names of more than the safe ones.
-        cwd: its working directory; by default ours.
-        stderr: takes each line of its standard error, whose last lines then are part of the error if it dies; without
-            one, it shares our standard error.
-        max_message_bytes: a message that is longer is skipped, and `Receiver.message_refused` is told; 64 MiB.
+            True for all, or the names of additional ones.
+        cwd: its working directory; by default that of this process.
+        stderr: called with each line of its standard error, whose last lines are then part of the error if it dies; by
+            default it shares our standard error.
+        max_message_bytes: longer messages are skipped, and reported to `Receiver.message_refused`; 64 MiB.
         grace: seconds that each step of `close` waits; 2.
     """
 
@@ -46,10 +46,10 @@ class StdioClientOptions(TypedDict, total=False):
 
 
 class StdioClientTransport:
-    """Starts a server and speaks with it over its standard input and output.
+    """Starts a server and communicates with it over its standard input and output.
 
-    It implements `mcp_runtime.transports.base.Transport`. The child leads a session and process group of its own, so
-    that whatever it starts ends with it; only processes that leave the group on purpose (daemons) escape.
+    It implements `mcp_runtime.transports.base.Transport`. The child leads its own session and process group, so
+    whatever it starts ends with it; only processes that leave the group on purpose (daemons) escape.
 
     Args:
         command: the program, looked up on the PATH of its environment.
@@ -72,17 +72,20 @@ class StdioClientTransport:
 
     @property
     def pid(self) -> int | None:
-        """The number of the server's process; None before `start`."""
+        """The process id of the server; None before `start`."""
         return None if self._live is None else self._live.child.process.pid
 
     async def start(self, receiver: Receiver) -> None:
         """Start the server.
 
+        Args:
+            receiver: receives the messages.
+
         Raises:
             TransportError: it cannot be started.
         """
         if self._live is not None or self._closed:
-            raise TransportError("a transport is started once; make a new one for another connection")
+            raise TransportError("a transport can be started only once; create a new one for another connection")
         child = Child(
             self._command,
             env=self._env,
@@ -96,12 +99,16 @@ class StdioClientTransport:
             raise
 
     def send(self, message: bytes) -> None:
-        """Queue a message; what is sent in one turn of the event loop leaves in one write."""
+        """Queue a message; messages sent in one turn of the event loop are written together.
+
+        Args:
+            message: a JSON text without line ends.
+        """
         if self._live is not None:
             self._live.writer.send(message)
 
     async def drain(self) -> None:
-        """Wait until few enough bytes are queued to go on sending, or the connection is lost."""
+        """Wait until few enough bytes are queued to continue sending, or the connection is lost."""
         if self._live is not None:
             await self._live.writer.drain()
 
@@ -111,14 +118,14 @@ class StdioClientTransport:
             self._live.reader.pause()
 
     def resume_reading(self) -> None:
-        """Deliver messages again, from the next turn of the event loop on."""
+        """Resume delivering messages, from the next turn of the event loop on."""
         if self._live is not None:
             self._live.reader.resume()
 
     async def close(self) -> None:
         """End the server: close its input, then ask its group to end, then kill it; each step has `grace` seconds.
 
-        What is queued is still written, within the first step. When cancelled, the group is killed at once.
+        Queued messages are still written, within the first step. When cancelled, the group is killed at once.
         """
         self._closed = True
         if self._live is not None:
@@ -126,7 +133,7 @@ class StdioClientTransport:
 
 
 class _Live:
-    """A server that was started."""
+    """A running server."""
 
     def __init__(
         self,
@@ -234,7 +241,7 @@ class _Live:
         if child.exited.done():
             what = how_it_ended(child.exited.result())
         else:
-            what = f"closed its {'output' if self._stdout_ended else 'input'}, though it still runs"
+            what = f"closed its {'output' if self._stdout_ended else 'input'}, although it is still running"
         middle = " in the middle of a message" if self.reader.unfinished else ""
         tail = self._stderr.tail if self._stderr is not None else ()
         said = ["; its standard error ended with:", *(f"    {line}" for line in tail)] if tail else [""]

@@ -19,12 +19,12 @@ _HANGUPS = frozenset({errno.EIO, errno.ECONNRESET, errno.EPIPE, getattr(errno, "
 
 
 class StdioServerOptions(TypedDict, total=False):
-    """Where a server speaks, and with what patience.
+    """The descriptors and timeouts of a stdio server.
 
     Attributes:
-        stdin: the file descriptor to read, 0; another one belongs to the transport from `start` on.
-        stdout: the file descriptor to write, 1; another one belongs to the transport from `start` on.
-        max_message_bytes: a message that is longer is skipped, and `Receiver.message_refused` is told; 64 MiB.
+        stdin: the file descriptor to read, 0; any other one belongs to the transport from `start` on.
+        stdout: the file descriptor to write, 1; any other one belongs to the transport from `start` on.
+        max_message_bytes: longer messages are skipped, and reported to `Receiver.message_refused`; 64 MiB.
         grace: seconds that `close` gives the client to read what is queued; 2.
     """
 
@@ -35,15 +35,14 @@ class StdioServerOptions(TypedDict, total=False):
 
 
 class StdioServerTransport:
-    """Takes over standard input and output, and speaks with the client over them.
+    """Takes over standard input and output, and communicates with the client over them.
 
-    It implements `mcp_runtime.transports.base.Transport`. From `start` on, and for good, file descriptor 1 is
-    standard error, and 0 is empty: what handlers, C code or child processes print does not get into the protocol, and
-    they cannot read from it. Pipes, sockets, terminals and files will do; on Windows and for files, threads read and
-    write.
+    It implements `mcp_runtime.transports.base.Transport`. From `start` on, permanently, file descriptor 1 is standard
+    error and 0 is empty: output of handlers, C code or child processes cannot disturb the protocol, and they cannot
+    read from it. Pipes, sockets, terminals and files all work; on Windows and for files, threads read and write.
 
-    A client that only closed its sending end still gets what is sent until `close`, though `connection_lost` has been
-    told.
+    A client that only closed its sending end still receives messages until `close`, although `connection_lost` has been
+    called.
 
     Args:
         options: see `StdioServerOptions`.
@@ -60,13 +59,16 @@ class StdioServerTransport:
         self._timer: asyncio.TimerHandle | None = None
 
     async def start(self, receiver: Receiver) -> None:
-        """Take over the descriptors and begin to read.
+        """Take over the descriptors and start reading.
+
+        Args:
+            receiver: receives the messages.
 
         Raises:
             TransportError: standard input or output is not open.
         """
         if self._writer is not None:
-            raise TransportError("a transport is started once; make a new one for another connection")
+            raise TransportError("a transport can be started only once; create a new one for another connection")
         self._loop = asyncio.get_running_loop()
         source, target = _take_over(self._stdin, self._stdout)
         self._receiver = receiver = current_form(receiver)
@@ -81,17 +83,21 @@ class StdioServerTransport:
         )
 
     def send(self, message: bytes) -> None:
-        """Queue a message; what is sent in one turn of the event loop leaves in one write."""
+        """Queue a message; messages sent in one turn of the event loop are written together.
+
+        Args:
+            message: a JSON text without line ends.
+        """
         if self._writer is not None:
             self._writer.send(message)
 
     @property
     def can_still_send(self) -> bool:
-        """Whether the client may still read; nothing says that it does not."""
+        """Whether the client may still be reading; there is no sign that it is not."""
         return self._writer is not None and self._timer is None
 
     async def drain(self) -> None:
-        """Wait until few enough bytes are queued to go on sending, or the client no longer reads."""
+        """Wait until few enough bytes are queued to continue sending, or the client no longer reads."""
         if self._writer is not None:
             await self._writer.drain()
 
@@ -101,7 +107,7 @@ class StdioServerTransport:
             self._reader.pause()
 
     def resume_reading(self) -> None:
-        """Deliver messages again, from the next turn of the event loop on."""
+        """Resume delivering messages, from the next turn of the event loop on."""
         if self._reader is not None:
             self._reader.resume()
 
@@ -180,12 +186,12 @@ def _divert_stdout() -> None:
         os.dup2(2, 1)
     except OSError:  # there is no standard error
         _replace(1, os.open(os.devnull, os.O_WRONLY))
-    # What was printed before goes to standard error too. From here on it is for people: in time, and never failing.
+    # Earlier output goes to standard error too. From here on it is for people: line-buffered, and never failing.
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     try:
         if callable(reconfigure):
             reconfigure(line_buffering=True, errors="backslashreplace")
-    except OSError:  # it was a file, and tries to go on at its old position
+    except OSError:  # it was a file, and tries to continue at its old position
         sys.stdout = sys.stderr
     if sys.platform == "win32":
         sys.stdout = sys.stderr

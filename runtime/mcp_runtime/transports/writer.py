@@ -1,4 +1,4 @@
-"""Lines out: what is sent in one turn of the event loop leaves in one write."""
+"""Writes lines: messages sent in one turn of the event loop are written together."""
 
 import asyncio
 import threading
@@ -15,16 +15,16 @@ HIGH_WATER = 256 * 1024
 LOW_WATER = 64 * 1024
 """... until no more than this are."""
 
-_BATCH = 64 * 1024  # what a pipe of the usual size takes at once; a longer message is not copied to join it with others
-_TURN = 1024 * 1024  # after so many bytes it is the turn of others
+_BATCH = 64 * 1024  # what a pipe of the usual size holds; longer messages are not copied to join them with others
+_TURN = 1024 * 1024  # after so many bytes other callbacks run
 
 
 class LineWriter(ABC):
     """Queues messages and writes them as lines.
 
     Args:
-        descriptor: where to; closed by the writer.
-        on_broken: told once if the other end no longer reads, or writing fails.
+        descriptor: the descriptor to write; closed by the writer.
+        on_broken: called once if the other end no longer reads, or writing fails.
     """
 
     def __init__(self, descriptor: Descriptor, on_broken: Callable[[OSError], None]) -> None:
@@ -43,10 +43,10 @@ class LineWriter(ABC):
         """Queue a message; it is dropped after `finish` and `close`.
 
         Raises:
-            ValueError: the message holds a line feed, which would cut it in two.
+            ValueError: the message contains a line feed, which would split it in two.
         """
         if b"\n" in message:
-            raise ValueError("a message on stdio is one line: it cannot hold a line feed")
+            raise ValueError("a stdio message is one line: it cannot contain a line feed")
         if self._finishing:
             return
         self._queue.append(message)
@@ -80,7 +80,7 @@ class LineWriter(ABC):
             await self._wait()
 
     def close(self) -> None:
-        """Close at once and drop what is queued; harmless when called again."""
+        """Close at once and drop what is queued; safe to call again."""
         if self.closed:
             return
         self.closed = self._finishing = True
@@ -147,7 +147,7 @@ class LineWriter(ABC):
 
 
 class PolledLineWriter(LineWriter):
-    """Writes when the event loop says that the descriptor has room."""
+    """Writes when the event loop reports that the descriptor has room."""
 
     _piece: Buffer = b""
     _watching = False
@@ -191,7 +191,7 @@ class PolledLineWriter(LineWriter):
 
 
 class ThreadLineWriter(LineWriter):
-    """Writes from a thread, which a regular file needs, and everything on Windows."""
+    """Writes in a thread, which is needed for regular files, and for everything on Windows."""
 
     _pieces: SimpleQueue[Buffer | None] | None = None
 
@@ -203,7 +203,7 @@ class ThreadLineWriter(LineWriter):
             return
         if self._pieces is None:
             self._pieces = SimpleQueue()
-            # A daemon: nothing can end a thread in a write that blocks for good, and the program must be able to end.
+            # A daemon: a thread in a blocking write cannot be stopped, and the program must be able to exit.
             threading.Thread(target=self._run, args=(self._pieces,), name="mcp-stdio-writer", daemon=True).start()
         self._pieces.put(self._take())
 
@@ -233,5 +233,5 @@ class ThreadLineWriter(LineWriter):
 
 
 def line_writer(descriptor: Descriptor, on_broken: Callable[[OSError], None]) -> LineWriter:
-    """Return the fitting kind of writer."""
+    """Return the suitable kind of writer."""
     return (PolledLineWriter if descriptor.pollable else ThreadLineWriter)(descriptor, on_broken)

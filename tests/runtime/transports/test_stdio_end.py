@@ -29,7 +29,7 @@ ROUNDS = 200 if os.environ.get("MCP_SOAK") else 20
         (":exit 3", "exited with status 3"),
         (":kill 9", "was killed by SIGKILL (9)"),
         (":kill 11", "was killed by SIGSEGV (11)"),
-        (":close 1", "closed its output, though it still runs"),
+        (":close 1", "closed its output, although it is still running"),
         (':partial {"jsonrpc":', "exited with status 0 in the middle of a message"),
     ],
 )
@@ -47,7 +47,7 @@ async def test_a_server_that_no_longer_reads_is_lost(start: StartRaw) -> None:
     for _ in range(10):
         await asyncio.sleep(0.02)
         peer.transport.send(b"anyone?")
-    assert "closed its input, though it still runs" in str(await peer.seen.end())
+    assert "closed its input, although it is still running" in str(await peer.seen.end())
 
 
 async def test_what_a_server_said_before_its_death_arrives_first(start: StartRaw) -> None:
@@ -107,8 +107,8 @@ async def test_the_end_of_a_server_is_told_though_its_child_holds_the_pipes(star
     ("command", "cwd", "expected"),
     [
         ("no-such-command-here", None, "no such command"),
-        (str(PEERS / "peer.py"), None, "may not be executed"),
-        (sys.executable, "/no/such/folder", "its working directory is not there: /no/such/folder"),
+        (str(PEERS / "peer.py"), None, "permission denied"),
+        (sys.executable, "/no/such/folder", "its working directory does not exist: /no/such/folder"),
         ("a\0b", None, r"cannot start a\x00b: embedded null byte"),
     ],
 )

@@ -88,7 +88,7 @@ async def test_the_end_does_not_wait_for_a_handler_that_swallows_its_cancellatio
         process.terminate()
         _, stderr = await asyncio.wait_for(process.communicate(), 10)
         assert process.returncode == 1
-        assert b"the server was ended: 4 s after its end had begun" in stderr
+        assert b"the server was killed: 4 s after shutdown began" in stderr
         waiting.cancel()
 
 
