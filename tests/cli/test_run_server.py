@@ -1,14 +1,18 @@
 """`mcp-bindgen run`: a file is served, and what is wrong with it is said with its line."""
 
+import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from mcp_bindings.v2025_11_25 import Client
 from mcp_runtime.transports.stdio import connect_stdio
+from support.http import RawClient, hello
+from support.http_modern import called, headers_for
 
 SERVER = """
 from mcp_bindings.v2025_11_25 import App, Server
@@ -106,4 +110,29 @@ def test_help_and_a_wrong_host(folder: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "server.py", "--port", "1"], cwd=folder, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2 and "--host and --port are for --http" in done.stderr
+    assert done.returncode == 2 and "--host, --port and --allowed-host are for --http" in done.stderr
+
+
+async def test_over_http_clients_of_both_eras_are_served_under_the_names_that_are_allowed(folder: Path) -> None:
+    command = (*COMMAND, "server.py:app", "--http", "--port", "0", "--allowed-host", "mcp.example.com")
+    process = await asyncio.create_subprocess_exec(*command, cwd=folder, stderr=asyncio.subprocess.PIPE)
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(30):
+            while not (line := await process.stderr.readline()).startswith(b"serving at "):
+                assert line, "it ended"
+        url = line.decode().removeprefix("serving at ").strip()
+        host = {"host": "mcp.example.com"}
+        async with httpx2.AsyncClient(base_url=url.removesuffix("/mcp"), headers=host) as http:
+            client = RawClient(http)
+            begun = await client.ask("initialize", hello("2025-11-25"))
+            assert begun.json()["result"]["protocolVersion"] == "2025-11-25"
+            message = called("add", a=1, b=2)
+            added = await client.post(message, **headers_for(message))
+            assert added.json()["result"]["structuredContent"] == {"result": 3}
+            refused = await client.post(message, **{**headers_for(message), "host": "localhost"})
+            assert refused.status_code == 403
+    finally:
+        process.terminate()
+        await process.communicate()
+    assert process.returncode == 0

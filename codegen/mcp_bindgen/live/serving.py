@@ -35,9 +35,13 @@ def serve_file(arguments: Sequence[str]) -> int:
     parser.add_argument("--http", action="store_true", help="serve over HTTP (extra: mcp-bindgen[http])")
     parser.add_argument("--host", help="address to listen on with --http (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, help="port to listen on with --http (default: 8000)")
+    allowed_help = "host name that clients may use with --http; repeatable (default: those of this machine)"
+    parser.add_argument("--allowed-host", action="append", metavar="NAME", help=allowed_help)
     given = parser.parse_args(arguments)
-    if not given.http and (given.host is not None or given.port is not None):
-        parser.error("--host and --port are for --http; without it the server speaks over stdin and stdout")
+    if not given.http and any(option is not None for option in (given.host, given.port, given.allowed_host)):
+        parser.error(
+            "--host, --port and --allowed-host are for --http; without it the server speaks over stdin and stdout"
+        )
     try:
         # What the file prints must not get between the messages.
         with redirect_stdout(sys.stderr):
@@ -46,25 +50,36 @@ def serve_file(arguments: Sequence[str]) -> int:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     if given.http:
-        return _serve_http(server, given.host or "127.0.0.1", 8000 if given.port is None else given.port)
+        port = 8000 if given.port is None else given.port
+        return _serve_http(server, given.host or "127.0.0.1", port, given.allowed_host)
     from mcp_runtime.transports.stdio import serve_stdio
 
     serve_stdio(server)
     return 0
 
 
-def _serve_http(server: Any, host: str, port: int) -> int:
+def _serve_http(server: Any, host: str, port: int, hosts: list[str] | None) -> int:
     from mcp_runtime.transports.http import serve_http
 
     def started(url: str) -> None:
         print(f"serving at {url}/mcp", file=sys.stderr)
 
     try:
-        serve_http(server, host=host, port=port, started=started)
+        serve_http(_for_all_clients(server), host=host, port=port, hosts=hosts, started=started)
     except (ValueError, OSError, ModuleNotFoundError) as error:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     return 0
+
+
+def _for_all_clients(server: Any) -> Any:
+    """Bridge a server to all other revisions, of both eras, if its bindings have conversions."""
+    from mcp_runtime.bridge import BridgedServer, bridge
+
+    try:
+        return server if isinstance(server, BridgedServer) else bridge(server)
+    except ValueError:
+        return server
 
 
 def _split(target: str) -> tuple[Path, str]:
