@@ -142,8 +142,13 @@ release: $(READY) ## Build the sdist and the wheel of a release in dist/, check 
 .PHONY: check
 check: test slow lint types verify-generated package ## Run everything that must pass before a change lands.
 
+# Programs for the tests of several processes; they run on ports of their own.
+.PHONY: debian
+debian:
+	@scripts/debian.sh redis-server nginx
+
 .PHONY: interop
-interop: $(READY) $(PEERS_READY) ## Talk to servers and clients that others wrote, over stdio and HTTP.
+interop: $(READY) $(PEERS_READY) debian ## Talk to servers, clients, proxies and stores that others wrote, over stdio and HTTP.
 	MCP_PEER_1=$(abspath $(PEER1_VENV)/bin/python) MCP_PEER_2=$(abspath $(PEER2_VENV)/bin/python) \
 		MCP_PEER_NODE=$(abspath $(PEERS)/node_modules) \
 		$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m interop tests/interop

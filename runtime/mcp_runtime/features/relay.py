@@ -91,6 +91,7 @@ class Relay:
                 async with asyncio.timeout(TIMEOUT):
                     await self._fan_out.publish(message)
             except Exception as error:
+                _check_cancelled()
                 self._fails("publish", "changes cannot be told to other processes, and are kept: %s", error)
                 # What came meanwhile may leave first: changes have no order.
                 self._waiting[message] = None
@@ -111,6 +112,7 @@ class Relay:
                         await self._take(message)
                 raise ConnectionError("it ended")
             except Exception as error:
+                _check_cancelled()
                 self._heard.clear()
                 self._fails("hear", "changes in other processes are not heard of: %s", error)
             await asyncio.sleep(pause)
@@ -160,6 +162,13 @@ class Relay:
         if what in self._failing:
             self._failing.discard(what)
             log.warning(text)
+
+
+def _check_cancelled() -> None:
+    """Go on with a cancellation that ended in another error, as when a lost connection is to be closed."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def relay_of(server: ServerHandlers, fan_out: FanOut, tell: Tell) -> Relay:

@@ -1,0 +1,74 @@
+"""Changes that travel between processes by way of Redis (PUBLISH and SUBSCRIBE)."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_runtime.redis.keys import Keys
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+TICK: Final = 0.25
+"""Seconds after which a connection looks up from waiting."""
+
+
+class RedisFanOut:
+    """Carries messages to all processes that share a Redis, over one channel. Nothing is stored.
+
+    Args:
+        redis: the client.
+        prefix: how the name of the channel begins.
+        quiet: seconds without a message after which Redis is asked whether it is still there. After as many without an
+            answer, the connection is given up.
+
+    Raises:
+        ValueError: the prefix is empty, or the client decodes what it reads.
+    """
+
+    def __init__(self, redis: "Redis", *, prefix: str = "mcp", quiet: float = 15.0) -> None:
+        self._redis: Any = redis
+        self._channel = Keys(redis, prefix)("changes")
+        self._quiet = quiet
+
+    async def publish(self, message: bytes) -> None:
+        """Send a message to everyone who iterates over `messages` now.
+
+        Raises:
+            redis.RedisError: Redis is away.
+        """
+        await self._redis.publish(self._channel, message)
+
+    async def messages(self) -> AsyncGenerator[bytes | None]:
+        """Iterate over the messages that are sent from now on; None at the beginning of each connection.
+
+        Raises:
+            redis.RedisError: Redis is away.
+            TimeoutError: it does not answer.
+        """
+        async with self._redis.pubsub() as connection:
+            async with asyncio.timeout(self._quiet):
+                await connection.subscribe(self._channel)
+            silence = 0.0
+            while True:
+                message: dict[str, Any] | None = await connection.get_message(timeout=TICK)
+                _check_cancelled()
+                if message is None:
+                    if silence <= self._quiet < silence + TICK:
+                        await connection.ping()
+                    silence += TICK
+                    if silence > 2 * self._quiet:
+                        raise TimeoutError(f"Redis has not answered for {self._quiet:g} s")
+                    continue
+                silence = 0.0
+                if message["type"] == "subscribe":
+                    yield None
+                elif message["type"] == "message":
+                    yield message["data"]
+
+
+def _check_cancelled() -> None:
+    """Raise a cancellation that was lost on its way: on Python 3.11, `asyncio.wait_for` may drop one."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

@@ -1,0 +1,98 @@
+"""A redis-server of a test's own, which can be killed, stopped for a while, filled and started again."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from redis import RedisError
+from redis.asyncio import Redis
+
+MISSING = "redis-server is not installed; `make interop` installs it, or: apt-get install redis-server"
+
+
+class RedisServer:
+    """One redis-server, on a port of its own.
+
+    Args:
+        folder: where it may write.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        found = shutil.which("redis-server")
+        assert found is not None, MISSING
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port: int = free.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self._folder = folder
+        self._command = (found, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        async with self.client() as redis, asyncio.timeout(10):
+            while True:
+                try:
+                    await redis.execute_command("PING")
+                    return
+                except RedisError:
+                    await asyncio.sleep(0.02)
+
+    def kill(self) -> None:
+        """Kill it; what it kept is gone."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Let it do nothing until `go_on`: connections stay open, and nobody answers."""
+        assert self._process is not None
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it work again."""
+        assert self._process is not None
+        os.kill(self._process.pid, signal.SIGCONT)
+
+    @asynccontextmanager
+    async def client(self) -> AsyncGenerator[Any]:
+        """Yield a client of it."""
+        redis: Any = Redis(host="127.0.0.1", port=self.port)
+        try:
+            yield redis
+        finally:
+            await redis.aclose()
+
+    async def fill(self) -> None:
+        """Let it refuse to keep anything more."""
+        await self._configure(b"1")
+
+    async def empty(self) -> None:
+        """Let it keep things again."""
+        await self._configure(b"0")
+
+    async def _configure(self, maxmemory: bytes) -> None:
+        async with self.client() as redis:
+            await redis.execute_command("CONFIG", "SET", "maxmemory", maxmemory)
+
+
+@asynccontextmanager
+async def redis_server() -> AsyncGenerator[RedisServer]:
+    """Run a redis-server for as long as the context lasts."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = RedisServer(Path(folder))
+        await server.start()
+        try:
+            yield server
+        finally:
+            server.go_on()
+            server.kill()
