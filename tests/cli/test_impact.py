@@ -36,7 +36,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
     outcome = cli("impact", "src", *REVISIONS, expect=1)
     assert outcome.out == (
-        "2025-11-25 to 2026-07-28: 2 lines of 1 file touched\n"
+        "2025-11-25 to 2026-07-28: 2 lines of 1 file affected\n"
         "\n"
         "src/app.py\n"
         "  5: await client.ping()\n"
@@ -50,8 +50,8 @@ def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
         "  request-method-removed: A request was removed, or is no longer sent in this direction."
         " Stop sending it to peers of the new revision.\n"
         "\n"
-        "1 use could not be resolved and may be touched too\n"
-        "  src/app.py:13:11: execution: the type of what it is taken from is not known\n"
+        "1 use could not be resolved and may be affected too\n"
+        "  src/app.py:13:11: execution: the type of the object is not known\n"
     )
     assert outcome.err == ""
 
@@ -89,7 +89,7 @@ def test_the_exit_status_follows_fail_on(cli: Cli, app: Path) -> None:
 @pytest.mark.usefixtures("app")
 def test_nothing_changes_between_a_revision_and_itself(cli: Cli) -> None:
     outcome = cli("impact", "src", "--from", "2025-11-25", "--to", "2025-11-25")
-    assert outcome.out == "2025-11-25 to 2025-11-25: 0 lines of 1 file touched\n"
+    assert outcome.out == "2025-11-25 to 2025-11-25: 0 lines of 1 file affected\n"
 
 
 def test_code_that_uses_no_bindings_is_told_so(cli: Cli, app: Path) -> None:
@@ -113,13 +113,13 @@ def test_bindings_in_a_package_of_the_users_own(
 ) -> None:
     (app / "pyproject.toml").write_text(f"[tool.mcp-bindgen]\n{settings}\n")
     (app / "src" / "app.py").write_text(APP.replace("mcp_bindings.v2025_11_25", module))
-    assert "2 lines of 1 file touched" in cli("impact", "src", *REVISIONS, *options, expect=1).out
+    assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, *options, expect=1).out
 
 
 def test_generated_bindings_are_not_scanned(cli: Cli, app: Path) -> None:
     cli("generate", "2025-11-25", "--out", "src", "--package", "acme.mcp")
     (app / "src" / "app.py").write_text(APP.replace("mcp_bindings.v2025_11_25", "acme.mcp"))
-    assert "2 lines of 1 file touched" in cli("impact", "src", *REVISIONS, "--package", "acme.mcp", expect=1).out
+    assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, "--package", "acme.mcp", expect=1).out
 
 
 def test_bindings_of_a_schema_of_the_users_own(cli: Cli, app: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_stub_that_demands_a_new_argument(cli: Cli, app: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("missing", *REVISIONS), "there is no such file or folder"),
+        (("missing", *REVISIONS), "no such file or folder"),
         (("src", "--from", "2019-01-01", "--to", "2026-07-28"), "neither a released revision"),
         (("src", *REVISIONS, "--package", "no package"), "is not a package name"),
         (("src", "--from", "2025-11-25"), "Missing option"),
@@ -175,7 +175,7 @@ def test_bad_input(cli: Cli, arguments: tuple[str, ...], reason: str) -> None:
 
 
 def test_a_folder_without_python(cli: Cli, tmp_path: Path) -> None:
-    assert "there is no Python file in it" in cli("impact", tmp_path, *REVISIONS, expect=2).err
+    assert "contains no Python file" in cli("impact", tmp_path, *REVISIONS, expect=2).err
 
 
 def test_files_that_cannot_be_read_are_left_out(cli: Cli, app: Path) -> None:
@@ -185,7 +185,7 @@ def test_files_that_cannot_be_read_are_left_out(cli: Cli, app: Path) -> None:
     outcome = cli("impact", "src", *REVISIONS, "--verbose", expect=1)
     assert "2 lines of" in outcome.out
     for name in ("broken.py:1", "deep.py", "zero.py"):
-        assert f"src/{name}: is left out" in outcome.err
+        assert f"src/{name}: skipped: " in outcome.err
 
 
 def test_a_file_that_cannot_be_read_fails_the_gate(cli: Cli, app: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_read_fails_the_gate(cli: Cli, app: Path) -> None:
     (app / "src" / "broken.py").write_text("def f(:\n")
     outcome = cli("impact", "src", *REVISIONS, "--format", "json", expect=1)
     assert outcome.json["unread"] == ["src/broken.py"]
-    assert "src/broken.py:1: is left out" in outcome.err
+    assert "src/broken.py:1: skipped: " in outcome.err
     cli("impact", "src", *REVISIONS, "--skip-unread")
     cli("impact", "src", *REVISIONS, "--fail-on", "never")
 

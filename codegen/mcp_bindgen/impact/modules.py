@@ -50,7 +50,7 @@ class Modules:
         """Read all Python files in and below some paths; generated ones are left out.
 
         Raises:
-            InputError: a path does not exist, or there is no Python file.
+            InputError: a path does not exist, or contains no Python file.
         """
         modules = cls()
         seen: set[Path] = set()

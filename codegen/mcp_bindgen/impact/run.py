@@ -28,7 +28,7 @@ def impact(found: Touches, paths: Sequence[Path], packages: Sequence[str], diagn
         diagnostics: receives the files that cannot be read.
 
     Raises:
-        InputError: a path does not exist, or there is no Python file.
+        InputError: a path does not exist, or contains no Python file.
     """
     uses, modules = scan(found.old, paths, frozenset(packages), found.watched, diagnostics)
     return Impact(

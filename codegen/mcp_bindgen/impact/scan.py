@@ -34,7 +34,7 @@ def scan(
         diagnostics: receives the files that cannot be read.
 
     Raises:
-        InputError: a path does not exist, or there is no Python file.
+        InputError: a path does not exist, or contains no Python file.
     """
     modules = Modules.read(paths, diagnostics)
     project = Project(surface=surface, packages=packages, modules=modules, uses=Uses(watched=watched))
