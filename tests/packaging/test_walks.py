@@ -1,7 +1,7 @@
 """Pages from nothing to the first success, typed in an empty environment; and all code of pages with the wheel.
 
 The pages are the scripts: the test types their commands, in order, in one shell. `mcp-bindgen` beside it is the
-unpacked sdist, as somebody has it who got an archive of the repository.
+unpacked sdist, like an archive of the repository.
 """
 
 import os

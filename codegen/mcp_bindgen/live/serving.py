@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_bindgen.diagnostics import printable
 
@@ -76,8 +76,10 @@ def _for_all_clients(server: Any) -> Any:
     """Bridge a server to all other revisions, of both eras, if its bindings have conversions."""
     from mcp_runtime.bridge import BridgedServer, bridge
 
+    if isinstance(server, BridgedServer):
+        return cast(Any, server)
     try:
-        return server if isinstance(server, BridgedServer) else bridge(server)
+        return bridge(server)
     except ValueError:
         return server
 
