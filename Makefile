@@ -7,6 +7,9 @@ SHELL := /bin/bash
 
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
+SITE_VENV ?= .venv-site
+# Chromium's driver and axe, which look at the site.
+SITE_CHECK ?= .site-check
 # The peers of the interop tests: two generations of the official Python SDK, and servers for Node.
 PEER1_VENV ?= .venv-mcp1
 PEER2_VENV ?= .venv-mcp2
@@ -59,6 +62,16 @@ $(BENCH_READY): requirements/bench-mcp.txt scripts/venv.sh
 	@scripts/venv.sh $(BENCH_VENV) requirements/bench-mcp.txt
 	@touch $@
 
+$(SITE_VENV)/.ready: requirements/site.txt scripts/venv.sh
+	@scripts/venv.sh $(SITE_VENV) requirements/site.txt
+	@touch $@
+
+$(SITE_CHECK)/.ready: scripts/site/npm/package.json scripts/site/npm/package-lock.json
+	@mkdir -p $(SITE_CHECK)
+	@cp $^ $(SITE_CHECK)
+	@npm ci --prefix $(SITE_CHECK) --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 $(PEER1_VENV)/.ready: requirements/interop-mcp1.txt scripts/venv.sh
 	@scripts/venv.sh $(PEER1_VENV) requirements/interop-mcp1.txt
 	@touch $@
@@ -101,6 +114,14 @@ docs: $(READY) ## Write the pages of docs/ that are generated.
 	$(BIN)/mcp-bindgen rules --format markdown --output docs/rules.md
 	$(BIN)/python tests/support/requirement_table.py
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/bridge/test_documents.py tests/repo/test_templates.py
+
+.PHONY: site
+site: $(SITE_VENV)/.ready ## Build the documentation into build/site/html, and check every link.
+	PYTHONPATH=codegen:runtime:generated:tests $(SITE_VENV)/bin/python -m scripts.site
+
+.PHONY: site-check
+site-check: site $(SITE_CHECK)/.ready ## Look at the site in Chromium: accessibility, small screens, requests, search.
+	NODE_PATH=$(abspath $(SITE_CHECK)/node_modules) node scripts/site/npm/check.cjs build/site/html
 
 .PHONY: test
 test: $(READY) ## Run the tests that need neither a peer nor a build.
@@ -180,5 +201,5 @@ lock: ## Update the lock files from pyproject.toml, with UPGRADE=1 to the newest
 
 .PHONY: clean
 clean: ## Remove environments, caches and builds; the bindings stay.
-	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-mcp1 .venv-mcp2 .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-site .site-check .venv-mcp1 .venv-mcp2 .peers .conformance build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find $(SOURCES) -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from scripts.site import pages, reference
+from scripts.site.accessible import mend
 from scripts.site.links import broken_links
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,12 +28,13 @@ def main() -> int:
     done = subprocess.run([sys.executable, "-m", *command, str(source), str(html)], check=False)
     if done.returncode:
         return 1
-    broken = broken_links(html)
-    for line in broken:
+    built = sorted(html.rglob("*.html"))
+    problems = [*mend(built), *broken_links(html)]
+    for line in problems:
         print(line, file=sys.stderr)
-    if not broken:
-        print(f"{len([*html.rglob('*.html')])} pages: {html.relative_to(ROOT) / 'index.html'}")
-    return 1 if broken else 0
+    if not problems:
+        print(f"{len(built)} pages: {html.relative_to(ROOT) / 'index.html'}")
+    return 1 if problems else 0
 
 
 def _all_pages() -> dict[str, str]:

@@ -15,14 +15,13 @@ html_css_files = ["site.css"]
 html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
-html_theme_options = {"footer_icons": []}
+html_use_index = False
+html_domain_indices = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 # Headings of pages get the anchors that Git hosts give them, and links to them are checked.
 myst_heading_anchors = 4
-myst_links_external_new_tab = False
-suppress_warnings: list[str] = []
 
 # A name between single backticks in a docstring is a link to what it names, where the reference has it.
 default_role = "py:obj"
@@ -44,7 +43,6 @@ def setup(app: Any) -> None:
     # Napoleon looks at every attribute of a class here, for options that are off; pydantic then builds validators.
     app.events.listeners["autodoc-skip-member"].clear()
     app.connect("builder-inited", _find_public_names)
-    app.connect("html-page-context", _make_code_focusable)
 
 
 def _find_public_names(app: Any) -> None:
@@ -59,15 +57,10 @@ def _find_public_names(app: Any) -> None:
         for name in names:
             public.setdefault(name, set()).add(f"{module}.{name}")
 
-    def find_exactly(env: Any, module: str, class_: str, name: str, kind: str, mode: int = 0) -> list[Any]:
-        found: list[Any] = find(env, module, class_, name, kind, 0)
-        homes = (find(env, None, None, home, kind, 0) for home in sorted(public.get(name, ())))
-        return found or next((found for found in homes if found), [])
+    def find_exactly(env: Any, module: str, class_: str, name: str, *kind: Any) -> list[Any]:
+        found: list[Any] = find(env, module, class_, name, *kind[:1])
+        for home in sorted(public.get(name, ())) if not found else ():
+            found = found or find(env, None, None, home, *kind[:1])
+        return found
 
     domain.find_obj = find_exactly
-
-
-def _make_code_focusable(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Let people without a mouse scroll code that is wider than their screen."""
-    if "body" in context:
-        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')

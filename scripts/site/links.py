@@ -40,7 +40,7 @@ def broken_links(root: Path) -> list[str]:
         found += [f"{name}: fetches {url} from another host" for url in sorted(page.fetched) if _is_elsewhere(url)]
         for link in sorted(page.links | page.fetched):
             parts = urlsplit(link)
-            if _is_elsewhere(link):
+            if _is_elsewhere(link) or parts.scheme:
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if not target.is_file():

@@ -24,8 +24,8 @@ def with_contents(index: str) -> str:
     contents = ""
     for section, following in zip(starts, [*starts[1:], None], strict=True):
         text = index[section.end() : following.start() if following else len(index)]
-        pages = [link["target"].removesuffix(".md") for link in _LINK.finditer(text) if link["target"].endswith(".md")]
-        entries = "\n".join(dict.fromkeys(pages))
+        links = [link for link in _LINK.finditer(text) if link["target"].endswith(".md")]
+        entries = "\n".join(f"{link['text']} <{link['target'].removesuffix('.md')}>" for link in links)
         contents += f"\n```{{toctree}}\n:hidden:\n:caption: {section['title']}\n\n{entries}\n```\n"
     return index + contents
 

@@ -106,7 +106,9 @@ def _revision_page(package: str, groups: Iterable[str]) -> str:
         f"     - {_type_link(package, method.params)}\n     - {_type_link(package, getattr(method, 'result', None))}\n"
         for name, method in bindings.METHODS.items()
     ]
-    table = ".. list-table:: Methods\n   :header-rows: 1\n\n   * - method\n     - direction\n     - params\n     - result\n"
+    table = (
+        ".. list-table:: Methods\n   :header-rows: 1\n\n   * - method\n     - direction\n     - params\n     - result\n"
+    )
     contents = "".join(f"   {group}\n" for group in groups)
     return (
         f"{_heading(bindings.REVISION)}.. automodule:: {package}\n\n{table}{''.join(rows)}\n"
@@ -164,9 +166,9 @@ def _definition(module: str, name: str) -> tuple[ast.Assign | ast.AnnAssign, str
         match node.body[0] if isinstance(node, ast.If) else node:
             case ast.ImportFrom(module=str(home), names=names) as node if any(alias.name == name for alias in names):
                 return _definition(f"{loaded.__package__}.{home}" if node.level else home, name)
-            case (
-                ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found))
-            ) as statement if found == name:
+            case (ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found))) as statement if (
+                found == name
+            ):
                 match following:
                     case ast.Expr(value=ast.Constant(value=str(text))):
                         return statement, inspect.cleandoc(text)
@@ -179,9 +181,10 @@ def _definition(module: str, name: str) -> tuple[ast.Assign | ast.AnnAssign, str
 
 def command_page() -> str:
     """Return the help of every command, as it prints it."""
-    from mcp_bindgen.cli.app import app
     from typer.main import get_command
     from typer.testing import CliRunner
+
+    from mcp_bindgen.cli.app import app
 
     def helps(path: tuple[str, ...], command: Any) -> Iterator[str]:
         text = CliRunner(env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).invoke(app, [*path, "--help"]).output

@@ -1,0 +1,96 @@
+"""The site: what `make site` checks is found, and its reference follows the code."""
+
+from pathlib import Path
+
+import pytest
+from scripts.site import pages, reference
+from scripts.site.accessible import mend
+from scripts.site.links import broken_links
+
+from support.documents import ROOT
+from support.public_api import runtime_modules
+
+HEAD = '<link rel="stylesheet" href="style.css"><h1 id="top-of-page">A page</h1>'
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('<a href="other.html#there">x</a><a href="https://example.com/#any">x</a><img src="data:,x">', None),
+        ('<a href="missing.html">x</a>', "index.html: there is no missing.html"),
+        ('<a href="other.html#elsewhere">x</a>', "index.html: other.html#elsewhere leads to no anchor of that page"),
+        ('<a href="#nowhere">x</a>', "index.html: #nowhere leads to no anchor of that page"),
+        ('<script src="https://cdn.example.com/x.js"></script>', "index.html: fetches https://cdn.example.com/x.js"),
+        ('<link rel="preconnect" href="//fonts.example.com">', "index.html: fetches //fonts.example.com"),
+        ('<img src="missing.png">', "index.html: there is no missing.png"),
+    ],
+    ids=["fine", "page", "anchor", "own anchor", "script", "link", "image"],
+)
+def test_broken_links_and_requests_to_other_hosts_are_found(tmp_path: Path, body: str, expected: str | None) -> None:
+    (tmp_path / "style.css").write_text("body { color: black; }")
+    (tmp_path / "other.html").write_text(HEAD + '<p id="there">Here.</p>')
+    (tmp_path / "index.html").write_text(HEAD + body)
+    found = broken_links(tmp_path)
+    assert [line.startswith(expected or "?") for line in found] == [True] * bool(expected), found
+
+
+def test_stylesheets_fetch_nothing_from_other_hosts(tmp_path: Path) -> None:
+    (tmp_path / "style.css").write_text("@font-face { src: url(https://fonts.example.com/a.woff2); }")
+    assert broken_links(tmp_path) == ["style.css: fetches from another host"]
+
+
+def test_unused_repairs_are_reported(tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text("<pre>code</pre>")
+    stale = mend([page])
+    assert page.read_text() == '<pre tabindex="0">code</pre>'
+    assert any("<aside" in line for line in stale) and not any("<pre>" in line for line in stale)
+
+
+class TestPages:
+    def test_every_page_is_in_the_index(self) -> None:
+        index = (ROOT / "docs" / pages.INDEX).read_text("utf-8")
+        written = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+        assert [page for page in sorted(written) if f"({page})" not in index and "decisions/" not in page] == [
+            pages.INDEX
+        ]
+
+    def test_links_out_of_docs_lead_to_the_site_or_become_names(self) -> None:
+        text = pages.handwritten(ROOT)["app.md"]
+        assert "(examples/tracker_server.md)" in text
+        assert "`tests/interop/peers/fastmcp_tracker.py`" in text
+
+    def test_sections_of_the_index_become_the_navigation(self) -> None:
+        index = "# Title\n\n## One\n\n- [First](a.md): text\n- [Second](b/c.md)\n\n## Two\n\n- [Third](d.md)\n"
+        contents = pages.with_contents(index).removeprefix(index)
+        assert ":caption: One\n\nFirst <a>\nSecond <b/c>\n```" in contents
+        assert ":caption: Two\n\nThird <d>\n```" in contents
+
+
+class TestReference:
+    def test_every_public_name_of_the_runtime_is_there(self) -> None:
+        found = reference.runtime_pages()
+        for module, names in runtime_modules().items():
+            page = found[f"api/{module}.rst"]
+            assert [name for name in names if f"{module}.{name}" not in page and f"{name} <" not in page] == []
+
+    def test_constants_have_their_docstrings_wherever_they_are_defined(self) -> None:
+        page = reference.runtime_pages()["api/mcp_runtime.tasks.rst"]
+        _, _, after = page.partition(".. py:data:: mcp_runtime.tasks.OWNER\n")
+        assert "   :value: 'tasks.owner'\n\n   The feature" in after
+
+    def test_every_command_is_there_with_its_options(self) -> None:
+        page = reference.command_page()
+        for heading in (
+            "## mcp-bindgen\n",
+            "## mcp-bindgen diff\n",
+            "## mcp-bindgen tools check\n",
+            "## mcp-bindgen run\n",
+        ):
+            assert heading in page
+        assert "--fail-on" in page and "--http" in page
+
+    def test_every_example_has_a_page(self) -> None:
+        found = reference.example_pages(ROOT / "examples")
+        assert len(found) == len([*(ROOT / "examples").glob("*.py")])
+        assert all(about.strip() for about in (text.split("\n\n")[1] for text in found.values()))
