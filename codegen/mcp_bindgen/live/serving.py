@@ -77,7 +77,7 @@ def _for_all_clients(server: Any) -> Any:
     from mcp_runtime.bridge import BridgedServer, bridge
 
     if isinstance(server, BridgedServer):
-        return cast(Any, server)
+        return cast("Any", server)
     try:
         return bridge(server)
     except ValueError:
