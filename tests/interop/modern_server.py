@@ -1,7 +1,7 @@
 """Our server of 2026-07-28 for `peers/sdk_modern_client.py`.
 
 With ``--both`` it is beside one of 2025-11-25; with ``--bridged`` it is one of 2025-11-25 that is bridged; with
-``--sealed`` its handlers begin anew with each answer.
+``--sealed`` its handlers begin anew with each answer. With ``--http`` it is served over HTTP, and prints its URL.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from mcp_runtime.errors import PeerError
 from mcp_runtime.inputs import InputState, Suspended
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed, resource_updated
+from mcp_runtime.transports.http import serve_http
 from mcp_runtime.transports.stdio import serve_stdio
 
 TOOLS = ("three", "both", "count", "say", "slow", "cancelled_calls", "change", "fail")
@@ -118,7 +119,10 @@ class Legacy(v2025_11_25.Server):
 
 
 if __name__ == "__main__":
+    served: tuple[Any, ...] = (Modern(), *([Legacy()] if "--both" in sys.argv else []))
     if "--bridged" in sys.argv:
-        serve_stdio(bridge(Bridged()))
+        served = (bridge(Bridged()),)
+    if "--http" in sys.argv:
+        serve_http(*served, port=0, started=lambda url: print(f"{url}/mcp", flush=True))
     else:
-        serve_stdio(Modern(), *([Legacy()] if "--both" in sys.argv else []))
+        serve_stdio(*served)

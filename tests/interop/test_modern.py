@@ -73,6 +73,29 @@ def test_their_client_at_our_server(options: tuple[str, ...]) -> None:
     assert json.loads(done.stdout) == {**SEEN, "changes": ["ToolsListChanged", "ResourceUpdated"]}
 
 
+@pytest.mark.parametrize("mode", ["2026-07-28", "auto"], ids=["modern", "of both eras"])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--both",), ("--sealed",), ("--bridged",), ("--bridged", "--sealed")],
+    ids=["alone", "beside a legacy one", "with sealed states", "written for 2025-11-25", "bridged, with sealed states"],
+)
+def test_their_client_at_our_server_over_http(options: tuple[str, ...], mode: str) -> None:
+    client = (interpreter(SDK2.runs), str(TESTS / "interop" / "peers" / "sdk_modern_client.py"))
+    server = (interpreter(OURS.runs), "-m", "interop.modern_server", *options, "--http")
+    with subprocess.Popen(server, cwd=TESTS, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        command = (*client, process.stdout.readline().strip(), mode)
+        try:
+            done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=100, check=False)
+        finally:
+            process.terminate()
+    assert done.returncode == 0, done.stderr
+    # Clients that are told what to speak ask for nothing first, so that they do not know who answers.
+    told = {"server": None, "instructions": None} if mode != "auto" else {}
+    assert json.loads(done.stdout) == {**SEEN, **told, "changes": ["ToolsListChanged", "ResourceUpdated"]}
+    assert process.returncode == 0
+
+
 @pytest.mark.parametrize("theirs", [True, False], ids=["theirs", "ours"])
 async def test_our_client_at_both_servers(theirs: bool) -> None:
     peers = TESTS / "interop" / "peers"

@@ -1,6 +1,7 @@
 """A client of 2026-07-28 written with the official SDK, which goes through the tools of `interop.modern_server`.
 
 python sdk_modern_client.py COMMAND [ARGUMENT ...]
+python sdk_modern_client.py URL [MODE]
 
 It prints one JSON object: what it saw, by scenario.
 """
@@ -35,7 +36,9 @@ async def sample(context: Any, params: Any) -> types.CreateMessageResult:
 
 async def main() -> None:
     command, *arguments = sys.argv[1:]
-    parameters = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+    is_url = command.startswith("http")
+    target = command if is_url else StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+    options: dict[str, Any] = {"mode": arguments[0]} if is_url and arguments else {}
     found: dict[str, Any] = {}
     logged: list[Any] = []
 
@@ -47,7 +50,8 @@ async def main() -> None:
         return result.content[0].text
 
     async with Client(
-        parameters,
+        target,
+        **options,
         elicitation_callback=elicit,
         list_roots_callback=list_roots,
         sampling_callback=sample,
