@@ -21,6 +21,8 @@ class Limits:
         check_sent: whether to validate outgoing messages as if a peer had sent them.
         check_capabilities: whether to refuse to send messages that need a capability the peer did not declare.
         max_in_flight: how many of the peer's requests are handled at once, and how many notifications.
+        max_waiting: how many of the peer's requests may be open that only wait for changes or for the result of a task;
+            they take no place of others.
         max_queued: how many more of each may be queued. Beyond that, requests are answered with an error and
             notifications are dropped.
         max_bytes: approximate limit in bytes for the peer's messages that are queued or being handled; a single message
@@ -42,6 +44,7 @@ class Limits:
     check_sent: bool = False
     check_capabilities: bool = True
     max_in_flight: int = 256
+    max_waiting: int = 1_000
     max_queued: int = 10_000
     max_bytes: int = 256 << 20
     max_unread_bytes: int = 256 << 20

@@ -12,7 +12,6 @@ import pytest
 from mcp_bindings import v2025_03_26 as old
 from mcp_bindings import v2025_11_25 as v
 from mcp_bindings.v2025_11_25 import methods
-from mcp_runtime.connection.inbound import MAX_WAITING
 from mcp_runtime.connection.load import LIGHT, Load, weight
 from mcp_runtime.method import NotificationMethod
 from mcp_runtime.middleware import catalogue
@@ -255,9 +254,12 @@ async def test_params_of_running_tasks_count() -> None:
             await asyncio.sleep(0)
 
 
+MAX_WAITING = 100
+
+
 async def test_waiting_for_results_of_tasks_keeps_nobody_from_cancelling_them() -> None:
     server = Worker()
-    server.options = ServerOptions(name="worker", tasks=MemoryTaskStore(), max_in_flight=8)
+    server.options = ServerOptions(name="worker", tasks=MemoryTaskStore(), max_in_flight=8, max_waiting=MAX_WAITING)
     async with opened(server) as peer:
         given = {"name": "work", "arguments": {"do": "wait"}, "task": {}}
         task_id = (await peer.ask("tools/call", given, "call"))["result"]["task"]["taskId"]

@@ -10,7 +10,6 @@ import pytest
 from mcp_bindings import v2025_11_25 as legacy
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.errors import ConnectionClosed, LocalProtocolError, RequestTimeout
-from mcp_runtime.features import listeners
 from mcp_runtime.features.listen import Change
 from mcp_runtime.logs import McpLogHandler
 from mcp_runtime.peer import Peer
@@ -117,10 +116,9 @@ class TestServer:
         ]
         assert streams.got[2]["params"]["requestId"] == 2
 
-    async def test_it_takes_no_place_of_other_requests(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_it_takes_no_place_of_other_requests(self) -> None:
         streams = Streams()
-        connection = await start_server(streams, shop(ServerOptions(max_in_flight=1, list_changed=True)))
-        monkeypatch.setattr(listeners, "MAX_LISTENERS", 3)
+        connection = await start_server(streams, shop(ServerOptions(max_in_flight=1, max_waiting=3, list_changed=True)))
         channels = [post(streams, **listen(1, toolsListChanged=True)) for _ in range(4)]
         for channel in channels[:3]:
             await got(channel, 1)

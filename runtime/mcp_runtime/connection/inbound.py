@@ -35,8 +35,6 @@ P = TypeVar("P")
 
 _ENDS = (KeyboardInterrupt, SystemExit)
 """Exceptions that end the program, not only a handler."""
-MAX_WAITING: Final = 1_000
-"""How many requests may be open that only wait for something else; they do not count against the other limit."""
 
 _CLIENT: Final = Side.CLIENT  # once, since Python 3.11 runs code to find a member of an enumeration
 
@@ -128,8 +126,10 @@ class Inbound:
         if key in self._tasks:
             # The peer cancelled a request with this id, and its handler has not ended yet.
             self._link.refuse(key, jsonrpc.INVALID_REQUEST, "this id belongs to a request that was cancelled")
-        elif waits and self._waiting >= MAX_WAITING:
-            self._link.refuse(key, jsonrpc.INTERNAL_ERROR, f"at most {MAX_WAITING:,} requests like this may wait")
+        elif waits and self._waiting >= limits.max_waiting:
+            self._link.refuse(
+                key, jsonrpc.INTERNAL_ERROR, f"at most {limits.max_waiting:,} requests like this may wait"
+            )
         elif has_turn and len(received.text) <= LIGHT:
             self._begin(received, key)
         elif not has_turn and len(self._queue) >= limits.max_queued:

@@ -17,8 +17,6 @@ from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 if TYPE_CHECKING:
     from mcp_runtime.features.relay import Relay
 
-MAX_LISTENERS: Final = 1_000
-"""How many requests of one connection may listen at the same time."""
 MAX_URIS: Final = 1_000
 """How many resources one of them may watch."""
 _FEATURE: Final = "listeners"
@@ -71,7 +69,7 @@ class Listeners:
     async def _listen(self, params: Any, ctx: Context[Any]) -> Any:
         """Acknowledge a request to listen, and keep it open."""
         self._living()
-        if len(self._listening) >= MAX_LISTENERS:
+        if len(self._listening) >= self._connection.settings.max_waiting:
             raise PeerError(INTERNAL_ERROR, "too many requests listen; try again later")
         exchange = ctx.exchange
         asked: dict[str, Any] = params.notifications.model_dump(mode="json")

@@ -108,7 +108,7 @@ class ModernEndpoint:
                 self._loop = asyncio.get_running_loop()
 
     def _for_all(self, options: ServerOptions) -> ServerOptions:
-        return replace(options, max_in_flight=self.limits.max_requests)
+        return replace(options, max_in_flight=self.limits.max_requests, max_waiting=self.limits.max_streams)
 
     def stream(self, headers: Headers, principal: str | None) -> ModernStream:
         """Make the stream of a POST."""
