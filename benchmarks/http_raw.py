@@ -14,6 +14,12 @@ import uvicorn
 TOKEN = 1
 """The progress token of the calls that are answered with a stream."""
 _INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+_MODERN = "2026-07-28"
+_META = {
+    "io.modelcontextprotocol/protocolVersion": _MODERN,
+    "io.modelcontextprotocol/clientInfo": _INITIALIZE["clientInfo"],
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 _USAGE = re.compile(rb'"text":\s*"([\d.e-]+) (\d+)"')
 
 
@@ -40,42 +46,56 @@ async def start(stack: AsyncExitStack, program: str) -> str:
 
 
 class Raw:
-    """A client with one connection, which has begun a session if the server has any; `tool` is what `echo` calls."""
+    """A client with one connection, which has begun a session if the server has any; `tool` is what `echo` calls.
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, tool: str) -> None:
+    If it is modern, it speaks 2026-07-28, where each request stands alone.
+    """
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, tool: str, *, is_modern: bool
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._tool = tool
+        self._is_modern = is_modern
         self._head = ""
         self._number = 0
 
     async def begin(self, port: int) -> None:
         common = "content-type: application/json\r\naccept: application/json, text/event-stream\r\n"
         self._head = f"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{common}"
+        if self._is_modern:
+            self._head += f"mcp-protocol-version: {_MODERN}\r\nmcp-method: tools/call\r\n"
+            return
         head, _ = await self._ask("initialize", _INITIALIZE)
         if session := re.search(r"mcp-session-id: *(\S+)", head, re.IGNORECASE):
             self._head += f"mcp-session-id: {session[1]}\r\nmcp-protocol-version: 2025-11-25\r\n"
         await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     async def echo(self, text: str) -> str:
-        meta = {"_meta": {"progressToken": TOKEN}} if self._tool == "stream" else {}
-        head, _ = await self._ask("tools/call", {"name": self._tool, "arguments": {"text": text}, **meta})
+        token = {"progressToken": TOKEN} if self._tool == "stream" else {}
+        head, _ = await self._call(self._tool, {"text": text}, token)
         assert ("event-stream" in head) == (self._tool == "stream")
         return text
 
     async def usage(self) -> tuple[float, int]:
-        _, body = await self._ask("tools/call", {"name": "usage", "arguments": {}})
+        _, body = await self._call("usage", {}, {})
         found = _USAGE.search(body)
         assert found is not None
         return float(found[1]), int(found[2])
 
-    async def _ask(self, method: str, params: dict[str, Any]) -> tuple[str, bytes]:
-        self._number += 1
-        return await self._post({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+    async def _call(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> tuple[str, bytes]:
+        meta = {**(_META if self._is_modern else {}), **meta}
+        params = {"name": name, "arguments": arguments, **({"_meta": meta} if meta else {})}
+        return await self._ask("tools/call", params, f"mcp-name: {name}\r\n" if self._is_modern else "")
 
-    async def _post(self, message: dict[str, Any]) -> tuple[str, bytes]:
+    async def _ask(self, method: str, params: dict[str, Any], headers: str = "") -> tuple[str, bytes]:
+        self._number += 1
+        return await self._post({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}, headers)
+
+    async def _post(self, message: dict[str, Any], headers: str = "") -> tuple[str, bytes]:
         body = json.dumps(message).encode()
-        self._writer.write(f"{self._head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        self._writer.write(f"{self._head}{headers}content-length: {len(body)}\r\n\r\n".encode() + body)
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode()
         if length := re.search(r"content-length: *(\d+)", head, re.IGNORECASE):
             return head, await self._reader.readexactly(int(length[1]))
@@ -88,14 +108,14 @@ class Raw:
         return head, body
 
 
-def opener(program: str, tool: str) -> Callable[[AsyncExitStack], Awaitable[Raw]]:
+def opener(program: str, tool: str, *, is_modern: bool = False) -> Callable[[AsyncExitStack], Awaitable[Raw]]:
     """Return what starts a program and connects a raw client, whose `echo` calls a tool."""
 
     async def open_raw(stack: AsyncExitStack) -> Raw:
         port = int((await start(stack, program)).rsplit(":", 1)[1].partition("/")[0])
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         stack.callback(writer.close)
-        client = Raw(reader, writer, tool)
+        client = Raw(reader, writer, tool, is_modern=is_modern)
         await client.begin(port)
         return client
 

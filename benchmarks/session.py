@@ -132,7 +132,12 @@ def _stdio(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
 
 
 def _http(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
-    for answer, shown, most in (("json", "JSON", 1.3), ("stream", "a stream", 1.5)):
+    for answer, shown, most in (
+        ("json", "JSON", 1.3),
+        ("stream", "a stream", 1.5),
+        ("modern-json", "JSON, modern", 1.3),
+        ("modern-stream", "a stream, modern", 1.5),
+    ):
         found = _run(sides, f"{answer}:sequential", POSTED, rounds)
         server = {side: _each(figures, "server", 1e6 / POSTED) for side, figures in found.items()}
         what = f"tools/call over HTTP, answered with {shown}, server"

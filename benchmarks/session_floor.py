@@ -98,6 +98,8 @@ OPEN = {
     "stdio": stdio,
     "json": http_raw.opener(__file__, "echo"),
     "stream": http_raw.opener(__file__, "stream"),
+    "modern-json": http_raw.opener(__file__, "echo", is_modern=True),
+    "modern-stream": http_raw.opener(__file__, "stream", is_modern=True),
 }
 
 _RESULT = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"%s"}]}}'

@@ -80,9 +80,15 @@ class ModernServer(m.Server):
     options = EchoServer.options
 
     async def list_tools(self, params: m.PaginatedRequestParams | None, ctx: m.Context) -> m.ListToolsResult:
-        return m.ListToolsResult(tools=[m.Tool(name="echo", input_schema=m.ToolInputSchema())])
+        schema = m.ToolInputSchema()
+        return m.ListToolsResult(tools=[m.Tool(name=name, input_schema=schema) for name in ("echo", "stream")])
 
     async def call_tool(self, params: m.CallToolRequestParams, ctx: m.Context) -> m.CallToolResult:
+        if params.name == "usage":
+            seconds, peak = usage()
+            return m.CallToolResult(content=[m.TextContent(text=f"{seconds} {peak}")])
+        if params.name == "stream":
+            await ctx.report_progress(1)
         return m.CallToolResult(content=[m.TextContent(text=(params.arguments or {})["text"])])
 
 
@@ -128,10 +134,12 @@ OPEN = {
     "http": http,
     "json": http_raw.opener(__file__, "echo"),
     "stream": http_raw.opener(__file__, "stream"),
+    "modern-json": http_raw.opener(__file__, "echo", is_modern=True),
+    "modern-stream": http_raw.opener(__file__, "stream", is_modern=True),
 }
 
 if __name__ == "__main__":
     if "--http" in sys.argv:
-        asyncio.run(http_raw.serve(asgi_app(EchoServer())))
+        asyncio.run(http_raw.serve(asgi_app(EchoServer(), ModernServer())))
     else:
         serve_stdio(EchoServer())

@@ -4,7 +4,7 @@ Specification: 2026-07-28, basic/transports/streamable-http.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +37,31 @@ _NAME: Final = mirrored.NAME.encode()
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
+class SentHeaders(Mapping[str, str]):
+    """The headers of a request, each decoded when somebody reads it: most of them nobody does.
+
+    Args:
+        headers: the headers as they came.
+    """
+
+    __slots__ = ("_headers",)
+
+    def __init__(self, headers: Headers) -> None:
+        self._headers = headers
+
+    def __getitem__(self, name: str) -> str:
+        try:
+            return self._headers[name.encode("latin-1")].decode("latin-1")
+        except (KeyError, UnicodeEncodeError):
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.decode("latin-1") for name in self._headers)
+
+    def __len__(self) -> int:
+        return len(self._headers)
+
+
 class ModernStream(Stream):
     """The stream of one request, which is cancelled when its client leaves."""
 
@@ -50,7 +75,7 @@ class ModernStream(Stream):
     @property
     def sent_headers(self) -> Mapping[str, str]:
         """The headers of its request, as handlers see them."""
-        return super().headers
+        return SentHeaders(self._headers)
 
     def sent(self, name: bytes) -> str | None:
         """Return the value of a header of its request, None if it has none."""
