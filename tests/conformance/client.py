@@ -2,19 +2,22 @@
 
     python -m conformance.client URL        # in tests/
 
-It calls every tool that it is told of, with arguments made from the tool's schema. It does not know which scenario it
-is in, and looks at no name.
+It calls every tool that it is told of, with arguments that the suite gives or that are made from the tool's schema,
+reads every resource and gets every prompt. It does not know which scenario it is in, and looks at no name.
 """
 
 import asyncio
+import json
+import os
 import sys
 from typing import Any
 
-from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25
+from mcp_bindings import v2025_03_26, v2025_06_18, v2025_11_25, v2026_07_28
 from mcp_runtime.client import ClientOptions, open_any
+from mcp_runtime.errors import PeerError
 from mcp_runtime.forms import defaults
 from mcp_runtime.protocol.legacy import Side
-from mcp_runtime.tools import list_tools
+from mcp_runtime.tools import list_items, list_tools
 from mcp_runtime.transports.http import connect_http
 
 SAMPLES: dict[str, Any] = {"string": "tea", "integer": 2, "number": 3.5, "boolean": True, "array": []}
@@ -40,20 +43,43 @@ class Answers20251125(v2025_11_25.ClientHandlers):
         return v2025_11_25.ElicitResult(action="accept", content=filled_in(params))
 
 
+class Answers20260728(v2026_07_28.ClientHandlers):
+    """Accepts forms with their defaults."""
+
+    async def elicit(self, params: Any, ctx: Any) -> Any:
+        return v2026_07_28.ElicitResult(action="accept", content=filled_in(params))
+
+
 async def main(url: str) -> None:
     """Use a server."""
-    clients = v2025_11_25.Client, v2025_06_18.Client, v2025_03_26.Client
-    handlers = Answers20251125(), Answers20250618()
+    clients = v2026_07_28.Client, v2025_11_25.Client, v2025_06_18.Client, v2025_03_26.Client
+    handlers = Answers20260728(), Answers20251125(), Answers20250618()
     async with connect_http(url) as peer:
         options = ClientOptions(name="conformance", timeout=20)
         client = await open_any(peer, *clients, handlers=handlers, options=options)
-        if "tools" not in client.connection.declared[Side.SERVER]:
-            return
-        tools = [tool async for tool in list_tools(client)]
-        for tool in tools:
-            arguments = arguments_of(tool["inputSchema"], like=tools[0]["inputSchema"])
-            result = await client.call_tool(name=tool["name"], arguments=arguments)
+        declared = client.connection.declared[Side.SERVER]
+        if "tools" in declared:
+            await call_tools(client)
+        if "resources" in declared:
+            async for resource in list_items(client, "resources/list", "resources"):
+                print(await client.read_resource(uri=resource["uri"]))
+        if "prompts" in declared:
+            async for prompt in list_items(client, "prompts/list", "prompts"):
+                print(await client.get_prompt(name=prompt["name"]))
+
+
+async def call_tools(client: Any) -> None:
+    """Call every tool; a server that lists one need not have it."""
+    tools = [tool async for tool in list_tools(client)]
+    wanted: list[dict[str, Any]] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}").get("toolCalls", [])
+    given = {call["name"]: call["arguments"] for call in wanted}
+    for tool in tools:
+        made = arguments_of(tool["inputSchema"], like=tools[0]["inputSchema"])
+        try:
+            result = await client.call_tool(name=tool["name"], arguments=given.get(tool["name"], made))
             print(f"{tool['name']}: {result.model_dump_json()}")
+        except PeerError as error:
+            print(f"{tool['name']}: {error}")
 
 
 def arguments_of(schema: dict[str, Any], *, like: Any) -> dict[str, Any]:

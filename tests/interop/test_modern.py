@@ -1,20 +1,18 @@
 """2026-07-28 over stdio, with clients and servers that others wrote, and which era is found at each of them."""
 
-import asyncio
 import json
 import os
 import signal
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
+from interop.modern_client import SEEN, WORDS, Host, seen_by
 from interop.processes import OURS, SDK1, SDK2, TESTS, interpreter
 from mcp_bindings import v2025_11_25
 from mcp_bindings import v2026_07_28 as v
-from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import PeerError, UnsupportedRevision
 from mcp_runtime.listening import listening
@@ -22,42 +20,6 @@ from mcp_runtime.peer import Peer
 from mcp_runtime.transports.stdio import StdioClientTransport, connect_stdio
 
 pytestmark = pytest.mark.interop
-
-WORDS = {"word 0": "one", "word 1": "two", "word 2": "three"}
-SEEN: dict[str, Any] = {
-    "revision": "2026-07-28",
-    "server": "modern",
-    "instructions": "Ask.",
-    "tools": ["three", "both", "count", "say", "slow", "cancelled_calls", "change", "fail"],
-    "three": "one two three",
-    "both": "file:///home HELLO",
-    "say": "hello",
-    "logged": [["warning", {"said": "hello"}]],
-    "steps": [[1, 3, "step 1"], [2, 3, "step 2"], [3, 3, "step 3"]],
-    "fail": [-7, "no luck", {"why": "luck"}],
-    "cancelled": "1",
-}
-
-
-class Host(v.ClientHandlers):
-    """Answers what a server asks, and keeps what it logs."""
-
-    def __init__(self) -> None:
-        self.logged: list[Any] = []
-
-    async def elicit(self, params: v.ElicitRequestParams, ctx: v.ClientContext) -> v.ElicitResult:
-        return v.ElicitResult(action="accept", content={"word": WORDS[params.message]})
-
-    async def list_roots(self, params: v.ListRootsRequestParams | None, ctx: v.ClientContext) -> v.ListRootsResult:
-        return v.ListRootsResult(roots=[v.Root(uri="file:///home")])
-
-    async def create_message(self, params: v.CreateMessageRequestParams, ctx: v.ClientContext) -> v.CreateMessageResult:
-        content = params.messages[0].content
-        assert isinstance(content, v.TextContent)
-        return v.CreateMessageResult(role="assistant", model="m", content=v.TextContent(text=content.text.upper()))
-
-    async def on_logging_message(self, params: v.LoggingMessageNotificationParams, ctx: v.ClientContext) -> None:
-        self.logged.append([params.level, params.data])
 
 
 @pytest.mark.parametrize(
@@ -104,49 +66,11 @@ async def test_our_client_at_both_servers(theirs: bool) -> None:
         if theirs
         else (interpreter(OURS.runs), str(TESTS / "interop" / "modern_server.py"))
     )
-    host, found = Host(), dict[str, Any]()
+    host = Host()
     async with connect_stdio(*command, env={"PYTHONPATH": str(TESTS)}) as peer:
         client = await open_any(peer, v.Client, v2025_11_25.Client, handlers=[host], options=ClientOptions(timeout=20))
         assert isinstance(client, v.Client)
-
-        async def call(name: str, **arguments: Any) -> str:
-            meta = {"io.modelcontextprotocol/logLevel": "info"}
-            [block] = (await client.call_tool(name=name, arguments=arguments, meta=meta)).content
-            assert isinstance(block, v.TextContent)
-            return block.text
-
-        found["revision"] = client.connection.revision
-        found["server"] = client.connection.peer_info["name"]
-        found["instructions"] = client.connection.instructions
-        found["tools"] = [tool.name async for tool in client.iter_tools()]
-        found["three"] = await call("three")
-        found["both"] = await call("both")
-        found["say"] = await call("say", text="hello")
-        await asyncio.sleep(0.05)
-        found["logged"] = host.logged
-        steps: list[Any] = []
-
-        def note(progress: float, total: float | None, message: str | None) -> None:
-            steps.append([progress, total, message])
-
-        await client.call_tool(name="count", arguments={"steps": 3}, options=CallOptions(progress=note))
-        found["steps"] = steps
-        with pytest.raises(PeerError) as error:
-            await client.call_tool(name="fail", arguments={})
-        found["fail"] = [error.value.code, error.value.message, error.value.data]
-        slow = asyncio.ensure_future(client.call_tool(name="slow", arguments={}))
-        await asyncio.sleep(0.3)
-        slow.cancel()
-        await asyncio.gather(slow, return_exceptions=True)
-        async with asyncio.timeout(5):
-            while (cancelled := await call("cancelled_calls")) == "0":
-                await asyncio.sleep(0.02)
-        found["cancelled"] = cancelled
-        async with await client.listen(tools=True, resources=["memo://x"]) as changes:
-            await call("change", uri="memo://x")
-            first, second = await anext(changes), await anext(changes)
-            assert (first.what, second.what, second.uri) == ("tools", "resource", "memo://x")
-    assert found == SEEN
+        assert await seen_by(client, host) == SEEN
 
 
 async def test_their_server_is_listened_to_again_after_it_was_killed() -> None:

@@ -212,7 +212,7 @@ class Opening:
             NotModern: it is of the legacy era.
         """
         self._bind(revision)
-        own, tried = self._offer.capabilities, tried | {revision}
+        own, is_first, tried = self._offer.capabilities, revision not in tried, tried | {revision}
         meta = {
             modern.VERSION: revision,
             modern.CLIENT_INFO: self._named(),
@@ -228,7 +228,11 @@ class Opening:
             offered = supported(error.data)
             if error.code != modern.UNSUPPORTED_VERSION or not offered:
                 raise
-            await self._go_on(offered, tried)
+            if revision in offered and is_first:
+                # Of several servers behind one address, some may be newer than others.
+                await self._discover(revision, tried)
+            else:
+                await self._go_on(offered, tried)
             return
         offered = supported(result, "supportedVersions")
         if revision not in offered:

@@ -1,6 +1,7 @@
 """A server of 2026-07-28 written with the official SDK: tools that ask, report, log, fail, wait and tell of changes.
 
-With ``--http`` it is an endpoint of Streamable HTTP, whose URL it prints, which answers clients of both eras.
+With ``--http`` it is an endpoint of Streamable HTTP, whose URL it prints, for clients of both eras; ``--modern`` or
+``--legacy`` makes it one for those of a single era.
 """
 
 import asyncio
@@ -103,7 +104,6 @@ async def fail() -> str:
     raise MCPError(code=-7, message="no luck", data={"why": "luck"})
 
 
-@server.tool()
 async def weigh(
     region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})],
     grams: Annotated[int, Field(json_schema_extra={"x-mcp-header": "Grams"})] = 0,
@@ -112,16 +112,36 @@ async def weigh(
     return f"{region} {grams}"
 
 
+def of_one_era(app: Any) -> Any:
+    """Make an endpoint answer clients of one era only, if that is wanted; the SDK has no option for it."""
+    import mcp.server.streamable_http_manager as manager
+
+    if "--legacy" in sys.argv:
+        manager.HANDSHAKE_PROTOCOL_VERSIONS = (*manager.HANDSHAKE_PROTOCOL_VERSIONS, "2026-07-28")
+    if "--modern" not in sys.argv:
+        return app
+    manager.HANDSHAKE_PROTOCOL_VERSIONS = ()
+
+    async def modern_only(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and not any(name == b"mcp-protocol-version" for name, _ in scope["headers"]):
+            scope["headers"].append((b"mcp-protocol-version", b"none"))
+        await app(scope, receive, send)
+
+    return modern_only
+
+
 async def serve_http() -> None:
     """Serve over HTTP until the process is ended."""
+    app: Any = server.streamable_http_app()
     listener = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
-    config = uvicorn.Config(server.streamable_http_app(), log_level="error", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(of_one_era(app), log_level="error", timeout_graceful_shutdown=1)
     await uvicorn.Server(config).serve([listener])
 
 
 if __name__ == "__main__":
     if "--http" in sys.argv:
+        server.tool()(weigh)
         asyncio.run(serve_http())
     else:
         server.run()
