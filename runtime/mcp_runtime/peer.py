@@ -13,24 +13,24 @@ class Peer:
 
     Args:
         transport: carries the messages.
-        again: returns another transport to the same peer, restarting it if necessary; None if that is not possible.
+        again: returns another transport to the same peer, restarting it if necessary, or None if there is no other;
+            None if there never is.
 
     Attributes:
         transport: carries the messages.
         connection: the conversation, once it has begun; None before.
     """
 
-    def __init__(self, transport: Transport, again: Callable[[], Transport] | None = None) -> None:
+    def __init__(self, transport: Transport, again: Callable[[], Transport | None] | None = None) -> None:
         self.transport = transport
         self._again = again
         self.connection: Connection | None = None
 
     def renew(self) -> bool:
         """Replace a lost transport with a new one; return whether that was possible."""
-        if self._again is None:
-            return False
-        self.transport = self._again()
-        return True
+        found = self._again() if self._again is not None else None
+        self.transport = found or self.transport
+        return found is not None
 
     async def aclose(self) -> None:
         """Close the conversation and the transport; safe to call again."""

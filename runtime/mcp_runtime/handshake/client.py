@@ -144,14 +144,14 @@ class Opening:
         """Begin as it went the last time; ask which era the server is of if there was none, or if that is over."""
         if probing.era == "legacy":
             try:
-                await self._initialize(legacy)
+                await self._initialize(legacy, moves=False)
                 return
             except (PeerError, ConnectionClosed) as why:
                 if self._connection.closed_because is not None:
                     raise
                 log.info("the server is not of the legacy era any more: %s", why)
                 probing.learn_era("")
-        if await self._ask_which(legacy, stateless):
+        if await self._ask_which(legacy, stateless) and self._probing is probing:
             probing.learn_era("modern" if self._connection.requester.is_modern else "legacy")
 
     async def _ask_which(self, legacy: str, stateless: str) -> bool:
@@ -254,10 +254,13 @@ class Opening:
         else:
             await self._initialize(revision)
 
-    async def _initialize(self, revision: str) -> None:
-        """Begin a session; a server that refuses the revision and says what it speaks is asked for that."""
+    async def _initialize(self, revision: str, *, moves: bool = True) -> None:
+        """Begin a session, over another transport if need be and ``moves``.
+
+        A server that refuses the revision and says what it speaks is asked for that.
+        """
         try:
-            result = await self._ask(revision)
+            result = await (self._ask_anywhere if moves else self._ask)(revision)
         except PeerError as error:
             offered = supported(error.data)
             if not offered:
@@ -275,6 +278,21 @@ class Opening:
             self._bind(found)
         said = {"info": result["serverInfo"], "instructions": result.get("instructions")}
         self._offer.settle(result["capabilities"], **said, meta={})
+
+    async def _ask_anywhere(self, revision: str) -> Mapping[str, Any]:
+        """Begin a session, over an older transport if the server refuses all that comes over this one."""
+        try:
+            return await self._ask(revision)
+        except ConnectionClosed as why:
+            if self._connection.closed_because is not None or not self._peer.renew():
+                raise
+            log.info("an older transport is tried: %s", why)
+            await self._connection.aclose()
+            try:
+                await self._connect()
+                return await self._ask(revision)
+            except ConnectionClosed as error:
+                raise ConnectionClosed(f"{why}; {error}") from error
 
     async def _ask(self, revision: str) -> Mapping[str, Any]:
         self._bind(revision)

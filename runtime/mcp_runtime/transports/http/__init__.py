@@ -158,7 +158,8 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.client import HttpClientTransport
 
-    peer = Peer(HttpClientTransport(url, **options))
+    transport = HttpClientTransport(url, **options)
+    peer = Peer(transport, transport.older)
     try:
         yield peer
     finally:

@@ -5,6 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, Unpack
 
@@ -15,19 +16,20 @@ from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http import probe
+from mcp_runtime.transports.http.position import Position
 from mcp_runtime.transports.http.sent import Standing, cancelled_by, is_initialized, request_of
+from mcp_runtime.transports.http.sse_client import SseClientTransport
 from mcp_runtime.transports.http.standalone import Standalone, StandaloneRequests, standalone
 from mcp_runtime.transports.http.taken import error_of, is_answer_to, revision_of
 from mcp_runtime.transports.http.wire import EVENTS, Endpoint, HttpClientOptions, Refused, SessionGone, type_of
 
 MAX_FAILURES: Final = 6
 """How often in a row the server may fail to send a stream before it is given up."""
-RETRY: Final = 1.0
-"""Seconds before a stream is asked for again, unless the server says something else."""
-MIN_RETRY: Final = 0.05
-MAX_RETRY: Final = 60.0
 MAX_QUEUED: Final = 1 << 20
 """How many bytes may wait to be sent before `drain` waits."""
+
+_OLDER: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+"""What servers of HTTP+SSE answer a POST to their stream with (2025-03-26, basic/transports)."""
 
 log: Final = logging.getLogger("mcp_runtime")
 
@@ -45,6 +47,7 @@ class HttpClientTransport:
 
     def __init__(self, url: str, **options: Unpack[HttpClientOptions]) -> None:
         self._endpoint = Endpoint(url, options)
+        self._older = partial(SseClientTransport, url, **options)
         self._standing = Standing()
         self._receiver: Receiver
         self._lose: Callable[[int | str, TransportError], None]
@@ -63,6 +66,7 @@ class HttpClientTransport:
         self._is_closed = False
         self._has_ended = False
         self._is_refused = False
+        self._may_be_older = False
 
     @property
     def era(self) -> str:
@@ -73,6 +77,10 @@ class HttpClientTransport:
         """Remember the era of the server; empty to forget it."""
         self._is_refused = False
         probe.servers.learn(self._endpoint.shown, era)
+
+    def older(self) -> SseClientTransport | None:
+        """Return a transport for HTTP+SSE, if the server refused to begin a session as one of 2024-11-05 does."""
+        return self._older() if self._may_be_older else None
 
     async def start(self, receiver: Receiver) -> None:
         """Begin to carry messages; nothing is connected before the first one."""
@@ -221,7 +229,11 @@ class HttpClientTransport:
             # The question which era the server is of is not waited for any longer.
             self._requests[asked].cancel()
         self._endpoint.session = self._endpoint.version = ""
-        answer = await self._first_answer(message, id_)
+        try:
+            answer = await self._first_answer(message, id_)
+        except Refused as refused:
+            self._may_be_older = refused.status in _OLDER
+            raise
         self._endpoint.version = revision_of(answer)
         if not await self._deliver(answer):
             raise Refused(f"{self._endpoint.shown} did not answer initialize")
@@ -269,7 +281,7 @@ class HttpClientTransport:
                 raise
         await self._resume(position)
 
-    async def _resume(self, position: "Position") -> None:
+    async def _resume(self, position: Position) -> None:
         """Come back to a stream that ended before its answer, until that is there."""
         failures = 0
         while position.id:
@@ -287,7 +299,7 @@ class HttpClientTransport:
                     raise
         raise TransportError(f"{self._endpoint.shown} ended the stream before the request was answered")
 
-    async def _read(self, response: httpx2.Response, position: "Position") -> bool:
+    async def _read(self, response: httpx2.Response, position: Position) -> bool:
         """Deliver the messages of a stream; returns whether one of them was an answer."""
         events = self._endpoint.events(response)
         async for event in events:
@@ -372,24 +384,3 @@ class HttpClientTransport:
     async def _deliver_error(self, refused: Refused, id_: int | str) -> bool:
         """Hand over the error of a refusal, if it is one in answer to a request."""
         return is_answer_to(refused.body, id_) and await self._deliver(refused.body)
-
-
-class Position:
-    """How far a stream has been read, and when to come back to it."""
-
-    __slots__ = ("id", "retry")
-
-    def __init__(self) -> None:
-        self.id = ""
-        self.retry: float | None = None
-
-    def note(self, event: httpx2.ServerSentEvent) -> None:
-        """Learn from an event."""
-        self.id = event.id or self.id
-        if event.retry is not None and event.retry >= 0:
-            self.retry = event.retry / 1000
-
-    def wait(self, failures: int) -> float:
-        """Return the seconds to wait, longer after each failure in a row."""
-        asked = RETRY if self.retry is None else self.retry
-        return max(asked, MIN_RETRY, min(RETRY * 2**failures, MAX_RETRY) if failures else 0)

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from mcp_bindings import v2025_11_25
+from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import ConnectionClosed, PeerError, UnsupportedRevision
-from mcp_runtime.transports.http import connect_http, probe
+from mcp_runtime.transports.http import connect_http, probe, sse_app
+from support.http import served
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, discovered, listed, modern_endpoint
 
 LEGACY = "2025-11-25"
@@ -103,6 +104,22 @@ async def test_what_a_modern_server_speaks_is_spoken() -> None:
             await spoken(endpoint)
 
 
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_server_that_lists_what_it_has_refused_is_asked_once_more(times: int) -> None:
+    def refusing(posted: Posted) -> Any:
+        if len(endpoint.posted) > times:
+            return discovered(posted)
+        return posted.error(-32022, data={"supported": [MODERN], "requested": MODERN})
+
+    async with serving(refusing) as endpoint:
+        if times == 1:
+            assert await spoken(endpoint) == MODERN
+        else:
+            with pytest.raises(UnsupportedRevision):
+                await spoken(endpoint)
+        assert endpoint.methods == ["server/discover"] * 2
+
+
 @pytest.mark.parametrize("status", [401, 403, 407, 408, 429, 502, 503, 504])
 async def test_what_a_proxy_says_tells_nothing_of_the_era(status: int) -> None:
     async with serving(page(status, '{"jsonrpc":"2.0","error":{"code":-1,"message":"no tea"}}')) as endpoint:
@@ -184,6 +201,34 @@ async def test_a_slow_server_that_was_modern_is_waited_for() -> None:
 
         endpoint.answers["server/discover"] = slow
         assert await spoken(endpoint, probe_timeout=0.000001) == MODERN
+
+
+@pytest.mark.parametrize("clients", [(v.Client, v2025_11_25.Client), (v2024_11_05.Client,)], ids=["all", "oldest"])
+async def test_a_server_of_http_sse_is_reached_at_its_url(clients: tuple[Any, ...]) -> None:
+    class Old(v2024_11_05.Server):
+        async def list_tools(self, params: Any, ctx: Any) -> v2024_11_05.ListToolsResult:
+            return v2024_11_05.ListToolsResult(tools=[])
+
+    available = (*clients, v2024_11_05.Client) if v2024_11_05.Client not in clients else clients
+    async with served(sse_app(Old())) as url:
+        for _ in range(2):
+            async with connect_http(f"{url}/sse") as peer:
+                opening: Any = open_any(peer, *available, options=ClientOptions(timeout=5))
+                client = await opening
+                assert client.connection.revision == "2024-11-05"
+                assert (await client.list_tools()).tools == []
+
+
+@pytest.mark.parametrize(("status", "is_asked"), [(400, True), (404, True), (405, True), (406, False), (401, False)])
+async def test_http_sse_is_the_last_resort(status: int, is_asked: bool) -> None:
+    async with serving(page(status), initialize=page(status)) as endpoint:
+        with pytest.raises(ConnectionClosed, match=f"answered {status}"):
+            await spoken(endpoint)
+        assert [one.verb for one in endpoint.posted if one.verb == "GET"] == ["GET"] * is_asked
+    async with serving(page(status), initialize=error(-32000, status)) as endpoint:
+        with pytest.raises(PeerError, match="no tea"):
+            await spoken(endpoint)
+        assert all(one.verb == "POST" for one in endpoint.posted), "it answered what was posted"
 
 
 def test_few_servers_are_remembered_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
