@@ -1,19 +1,17 @@
 """One MCP endpoint as a plain ASGI application (specification: basic/transports, Streamable HTTP)."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.handshake.server import revisions_of
+from mcp_runtime.transports.http.application import Application
 from mcp_runtime.transports.http.asgi import (
     EVENTS,
-    Disconnected,
     Headers,
     Receive,
     Refusal,
     Scope,
     Send,
-    headers_of,
     respond,
 )
 from mcp_runtime.transports.http.checks import Places, check_accept
@@ -34,7 +32,7 @@ METHODS: Final = ("GET", "POST", "DELETE")
 """What an endpoint takes that has sessions; any other takes POST only."""
 
 
-class HttpApp:
+class HttpApp(Application):
     """One endpoint; see `asgi_app`, which makes it. It answers every path that it is asked for.
 
     Args:
@@ -59,38 +57,14 @@ class HttpApp:
         is_stateless: bool,
         limits: HttpLimits,
     ) -> None:
+        super().__init__(places, principal, limits)
         spoken = revisions_of(servers)
         kept = None if is_stateless or events is None else EventLog(events)
         self.sessions = Sessions(servers, spoken.legacy, limits, kept)
         self._endpoint = ModernEndpoint(servers, limits, self.sessions.unread)
-        self._places = places
-        self._principal = principal
-        self._limits = limits
         self._delays = delays = Delays(limits)
         self._methods = METHODS if spoken.legacy and not is_stateless else ("POST",)
         self._posts = Posts(spoken, self.sessions, self._endpoint, delays, limits, is_stateless=is_stateless)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow the life of the server."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
-        if scope["type"] != "http":
-            raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
-        try:
-            await self._answer(scope, receive, send)
-        except Refusal as refusal:
-            await refusal.answer(send)
-        except Disconnected:
-            pass
-
-    @asynccontextmanager
-    async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
-        """End the sessions with the application that holds this one: ``FastAPI(lifespan=endpoint.lifespan)``."""
-        try:
-            yield
-        finally:
-            await self.aclose()
 
     @property
     def is_busy(self) -> bool:
@@ -115,21 +89,9 @@ class HttpApp:
         await self._endpoint.aclose("the server is shutting down")
         self._delays.clear()
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                await self.aclose()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = headers_of(scope, self._limits.max_header_bytes)
-        client = scope.get("client")
-        self._places.check(headers, client[0] if client else None)
-        principal = self._principal(scope) if self._principal is not None else None
+    async def _answer(
+        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
+    ) -> None:
         method = scope["method"]
         if self.is_stopping and (method == "GET" or not len(self.sessions)):
             raise stopping()

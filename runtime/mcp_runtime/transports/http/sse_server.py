@@ -1,30 +1,29 @@
 """HTTP+SSE as a plain ASGI application (specification of 2024-11-05: basic/transports, HTTP with SSE)."""
 
 import secrets
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, quote
 
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
+from mcp_runtime.transports.http.application import Application
 from mcp_runtime.transports.http.asgi import (
     EVENTS,
-    Disconnected,
     Headers,
     Receive,
     Refusal,
     Scope,
     Send,
     TooLarge,
-    headers_of,
     read_body,
     respond,
 )
 from mcp_runtime.transports.http.checks import Places, check_accept, check_content_type
 from mcp_runtime.transports.http.delays import Delay, Delays
 from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.posts import stopping
 from mcp_runtime.transports.http.pump import pump
 from mcp_runtime.transports.http.sessions import ID_BYTES
 from mcp_runtime.transports.http.sse_session import SseSession
@@ -38,7 +37,7 @@ SESSION: Final = "session_id"
 """The parameter of the endpoint for messages that names the session."""
 
 
-class SseApp:
+class SseApp(Application):
     """HTTP+SSE at one path; see `sse_app`, which makes it. It answers every path that it is asked for.
 
     A GET opens a stream, whose first event names the endpoint for messages: the same path, with the id of the session.
@@ -62,40 +61,16 @@ class SseApp:
         principal: Callable[[Scope], str | None] | None,
         limits: HttpLimits,
     ) -> None:
+        super().__init__(places, principal, limits)
         if not revisions_of(servers).legacy:
             raise ValueError("HTTP+SSE carries revisions that have a handshake, and none of these servers speaks one")
         self.sessions: dict[str, SseSession] = {}
         self.is_stopping = False
         self._servers = servers
-        self._places = places
-        self._principal = principal
-        self._limits = limits
         self._unread = Unread(limits.max_unread_total)
         self._delays = Delays(limits)
         self._silent: Delay[SseSession] = Delay(limits.session_idle, _end_stream)
         self._posts = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow the life of the server."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
-        if scope["type"] != "http":
-            raise RuntimeError(f"this is an HTTP endpoint; it cannot serve {scope['type']}")
-        try:
-            await self._answer(scope, receive, send)
-        except Refusal as refusal:
-            await refusal.answer(send)
-        except Disconnected:
-            pass
-
-    @asynccontextmanager
-    async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
-        """End the sessions with the application that holds this one: ``FastAPI(lifespan=endpoint.lifespan)``."""
-        try:
-            yield
-        finally:
-            await self.aclose()
 
     @property
     def is_busy(self) -> bool:
@@ -114,21 +89,9 @@ class SseApp:
         self._silent.clear()
         self._delays.clear()
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                await self.aclose()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = headers_of(scope, self._limits.max_header_bytes)
-        client = scope.get("client")
-        self._places.check(headers, client[0] if client else None)
-        principal = self._principal(scope) if self._principal is not None else None
+    async def _answer(
+        self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
+    ) -> None:
         id_ = _session_of(scope)
         match scope["method"]:
             case "GET" if id_ is None:
@@ -147,7 +110,7 @@ class SseApp:
         if b"accept" in headers:
             check_accept(headers, EVENTS.decode())
         if self.is_stopping:
-            raise _stopping()
+            raise stopping()
         if len(self.sessions) >= min(limits.max_sessions, limits.max_streams):
             raise Refusal(503, "there are too many sessions; try again later", [(b"retry-after", b"30")])
         id_ = secrets.token_hex(ID_BYTES)
@@ -187,7 +150,7 @@ class SseApp:
             session.skip(refusal)
             raise
         if self.is_stopping and _is_call(body):
-            raise _stopping()
+            raise stopping()
         outcome = await session.take(body)
         if session.is_closed:
             raise _no_session()
@@ -233,10 +196,6 @@ def _is_call(body: bytes) -> bool:
 
 def _end_stream(session: SseSession) -> None:
     session.stream.finish()
-
-
-def _stopping() -> Refusal:
-    return Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
 
 
 def _no_session() -> Refusal:
