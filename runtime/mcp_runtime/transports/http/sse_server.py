@@ -144,6 +144,8 @@ class SseApp(Application):
 
     async def _take(self, session: SseSession, headers: Headers, receive: Receive, send: Send) -> None:
         limits = self._limits
+        # Before the body is read, so that what waits stays with the client.
+        await session.ready()
         try:
             body = await read_body(receive, headers, max_bytes=limits.max_message_bytes, limit=self._delays.body)
         except TooLarge as refusal:
@@ -171,7 +173,7 @@ class SseApp(Application):
 def _session_of(scope: Scope) -> str | None:
     """Return the id of the session that a request names, None if it names none."""
     try:
-        given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=10)
+        given = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True, max_num_fields=10)
     except ValueError:
         raise Refusal(400, "the query of the URL has too many parameters") from None
     return given[SESSION][0] if SESSION in given else None

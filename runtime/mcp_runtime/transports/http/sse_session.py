@@ -77,12 +77,16 @@ class SseSession:
         """The headers of the request that opened the stream, as handlers see them."""
         return self.stream.headers
 
+    async def ready(self) -> None:
+        """Wait until the client has read enough of what it was sent."""
+        await self._readable.wait()
+
     async def take(self, body: bytes) -> Outcome:
-        """Take a message, as soon as the client has read enough of what it was sent before.
+        """Take a message as soon as the session is ready for it.
 
         A message that is refused counts as accepted if its sender hears of that on the stream.
         """
-        await self._readable.wait()
+        await self.ready()
         sent = self.stream.last
         outcome = self._receiver.message_received(body, self)
         is_told = self.stream.last > sent and outcome.verdict is not Verdict.MALFORMED

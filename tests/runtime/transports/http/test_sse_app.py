@@ -1,6 +1,7 @@
 """A server over HTTP+SSE: what its clients get, and what they may not do."""
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
@@ -195,16 +196,25 @@ async def test_a_body_that_does_not_come() -> None:
 
 
 async def test_posts_wait_until_the_client_has_read_enough() -> None:
-    app = sse_app(chatty(NEWEST), limits=HttpLimits(max_session_requests=1))
+    app = sse_app(chatty(NEWEST), limits=HttpLimits(max_session_requests=1, max_message_bytes=64 << 20))
     async with sse_client(app) as client:
         await client.shake_hands(NEWEST)
         (session,) = app.sessions.values()
         session.pause_reading()
-        waiting = asyncio.create_task(client.post(PING))
+        message, sent = json.dumps(call("echo", text="x" * 30_000_000)).encode(), 0
+
+        async def body() -> AsyncGenerator[bytes]:
+            nonlocal sent
+            for sent in range(0, len(message), 100_000):
+                yield message[sent : sent + 100_000]
+
+        headers = {"content-type": "application/json"}
+        waiting = asyncio.create_task(client.http.post(client.endpoint, content=body(), headers=headers))
         await eventually(lambda: session.posts == 1, 5)
         refused = await client.post(PING)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        assert not waiting.done()
+        await asyncio.sleep(0.1)
+        assert sent < 20_000_000 and not waiting.done(), "a body that waits stays with the client"
         session.resume_reading()
         assert (await waiting).status_code == 202
 
