@@ -159,7 +159,7 @@ async def test_a_redirect_of_the_same_origin_is_followed() -> None:
     assert {path for path, _ in peer.posted} == {"/a/messages"}, "relative to where the stream is"
 
 
-async def test_whatever_else_is_on_the_stream_is_passed_over() -> None:
+async def test_whatever_else_is_on_the_stream_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
     peer = ByHand(": hello\n\n", "event: endpoint\r\ndata: /messages?id=1\r\n\r\n", "retry: 1\nid: 5\n\n")
     async with talking(peer) as client:
         peer.send("event: endpoint\ndata: http://example.com/\n\n")
@@ -169,6 +169,7 @@ async def test_whatever_else_is_on_the_stream_is_passed_over() -> None:
         await client.ping()
         await client.ping()
     assert {path for path, _ in peer.posted} == {"/messages?id=1"}
+    assert not [record for record in caplog.records if record.name == "mcp_runtime"]
 
 
 @pytest.mark.parametrize(
@@ -267,9 +268,11 @@ async def test_a_client_that_reads_slowly_holds_up_the_server() -> None:
         await asyncio.sleep(0.3)
         (session,) = app.sessions.values()
         assert session.unread.size < 2_000_000
-        assert not flood.done()
+        ping = asyncio.create_task(client.ping())
+        await asyncio.sleep(0.3)
+        assert not flood.done() and not ping.done()
         peer.transport.resume_reading()
-        await flood
+        await asyncio.gather(flood, ping)
         assert not server.ended
 
 
