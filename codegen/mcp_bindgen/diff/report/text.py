@@ -154,7 +154,7 @@ def _rest(report: Report, shown: int, everything: bool) -> Iterator[str]:
     if not report.is_contract and any(judged.broken for judged in report.findings):
         yield from ("", "client, server, both: which of the programs named above breaks")
     if rest or (shown and not everything):
-        more = f"{words.counted(rest, 'more harmless change')};  " if rest else ""
+        more = f"{words.counted(rest, 'more harmless change')}; " if rest else ""
         yield f"{more}--all shows everything, and a message that proves each break"
 
 
