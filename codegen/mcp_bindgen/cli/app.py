@@ -26,7 +26,7 @@ app = typer.Typer(
     name="mcp-bindgen",
     cls=CommandGroup,
     help="Typed Python bindings, servers and clients for the Model Context Protocol.",
-    epilog=more("mcp-bindgen generate 2025-11-25 --out src --package acme.mcp", "README.md"),
+    epilog=more("mcp-bindgen generate 2025-11-25 --out src --package acme.mcp", "docs/index.md"),
     no_args_is_help=True,
     # Plain help and usage errors: text that the user typed is not interpreted as markup.
     rich_markup_mode=None,
@@ -35,7 +35,7 @@ app = typer.Typer(
 )
 
 
-_README, _INSPECT, _IMPACT = "README.md", "docs/inspect.md", "docs/impact.md"
+_COMMANDS, _INSPECT, _IMPACT = "docs/commands.md", "docs/inspect.md", "docs/impact.md"
 _READINGS = "docs/decisions/0001-two-readings-one-structure.md"
 # This command also works without the extra, so it parses its own arguments.
 _FORWARDED: dict[str, Any] = {
@@ -45,10 +45,13 @@ _FORWARDED: dict[str, Any] = {
 
 bindings = Task(app=app, title="Bindings")
 bindings.add(
-    generate, "Generate the bindings of revisions.", "generate 2025-11-25 --out src --package acme.mcp", _README
+    generate,
+    "Generate the bindings of revisions.",
+    "generate 2025-11-25 --out src --package acme.mcp",
+    "docs/start/compile.md",
 )
-bindings.add(list_revisions, "List the released revisions.", "list", _README)
-bindings.add(show, "Show a method or a definition.", "show tools/call --revision 2025-11-25", _README)
+bindings.add(list_revisions, "List the released revisions.", "list", _COMMANDS)
+bindings.add(show, "Show a method or a definition.", "show tools/call --revision 2025-11-25", _COMMANDS)
 bindings.add(
     verify,
     "Compare a shipped revision with an official schema.",
