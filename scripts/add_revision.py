@@ -58,7 +58,7 @@ def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: P
     }
     rows = sorted([*(r for r in rows if r["revision"] != revision), row], key=lambda r: r["revision"])
     index.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
-    return [*_left(protocol), *(str(d) for d in said if "go undocumented" not in d.message)]
+    return [*_left(protocol), *(str(d) for d in said if "no description for" not in d.message)]
 
 
 def _shipped(name: str, text: str) -> SourceText:

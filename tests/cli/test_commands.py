@@ -64,7 +64,7 @@ class TestShow:
         assert cli("show", "Icon", "--format", "json").json["revisions"] == [
             revision for revision in REVISIONS if revision >= "2025-11-25"
         ]
-        assert f"Task: {REVISIONS[-1]} has no method or definition of this name; it is in 2025-11-25" in (
+        assert f"Task: {REVISIONS[-1]} has no method or definition of that name; it exists in 2025-11-25" in (
             cli("show", "Task", expect=2).err
         )
 
@@ -117,7 +117,7 @@ class TestVerify:
     def test_an_edited_description_is_no_difference(self, cli: Cli) -> None:
         text = official_schema("2025-06-18").read_text("utf-8")
         Path("edited.json").write_text(text.replace('"description": "', '"description": "Edited. '), "utf-8")
-        assert "says the same" in cli("verify", "2025-06-18", "--against", "edited.json").out
+        assert "is equivalent" in cli("verify", "2025-06-18", "--against", "edited.json").out
 
     def test_another_revision_differs(self, cli: Cli) -> None:
         cli("verify", "2025-06-18", "--against", official_schema("2025-11-25"), "--quiet", expect=1)

@@ -26,7 +26,7 @@ CASES: Mapping[str, tuple[str, bytes, str]] = {
     "a circle of aliases": ("s.json", schema(A=ref("B"), B=ref("A")), "'A' is defined by itself"),
     "a circle of bases": ("s.ts", f"{HANDSHAKE_TS} interface A extends A {{ }}".encode(), "is defined by itself"),
     "a definition that is not there": ("s.json", schema(A=ref("Nowhere")), "leads nowhere in this file"),
-    "no schema of MCP": ("s.json", b'{"$defs": {"A": {"type": "string"}}}', "no schema of MCP"),
+    "not an MCP schema": ("s.json", b'{"$defs": {"A": {"type": "string"}}}', "not an MCP schema"),
     "no schema at all": ("s.json", b"[1, 2]", "a schema is a JSON object"),
     "no JSON": ("s.json", b'{"$defs": ', "s.json:1"),
     "nothing": ("s.ts", b"", "s.ts"),

@@ -114,7 +114,7 @@ class TestSources:
         assert "--schema describes one revision, but 2 are named" in done.err
 
     def test_a_schema_without_a_revision_needs_one(self, cli: Cli, schema: str) -> None:
-        assert "which revision" in cli("generate", "--schema", schema, expect=2).err
+        assert "the revision of this schema is unknown" in cli("generate", "--schema", schema, expect=2).err
 
     def test_warnings_are_counted_and_shown_on_request(self, cli: Cli, schema: str) -> None:
         Path(schema).write_text(json.dumps({"$defs": {**HANDSHAKE, "Unheard": {"type": "string"}}}), "utf-8")

@@ -41,7 +41,7 @@ CASES: dict[str, tuple[str, str | bytes, str]] = {
     "a key twice": ("s.json", '{"$defs": {"A": {"type": "null", "type": "null"}}}', "'type' stands twice"),
     "NaN": ("s.json", '{"$defs": {"A": {"type": "number", "minimum": NaN}}}', "NaN is not JSON"),
     "bad TypeScript": ("s.ts", HANDSHAKE_TS + "export interface {", "s.ts:6:1: syntax error"),
-    "no TypeScript": ("s.ts", "", "s.ts: no schema of MCP"),
+    "no TypeScript": ("s.ts", "", "s.ts: not an MCP schema"),
     "noise": ("s.ts", "\x01 ] } ((", "s.ts:1:1: syntax error"),
     "a dangling reference": (
         "s.json",
@@ -64,7 +64,7 @@ CASES: dict[str, tuple[str, str | bytes, str]] = {
     "deep JSON": ("s.json", '{"a":' * DEEP + "1" + "}" * DEEP, "nested too deeply"),
     "deep lists": ("s.json", '{"$defs":{"A":' + '{"items":' * DEEP + "{}" + "}" * DEEP + "}}", "nested too deeply"),
     "deep TypeScript": ("s.ts", f"{HANDSHAKE_TS} type A = {'(' * DEEP}string{')' * DEEP};", "s.ts"),
-    "a schema of something else": ("s.json", json.dumps({"$defs": {"A": STRING}}), "s.json: no schema of MCP"),
+    "a schema of something else": ("s.json", json.dumps({"$defs": {"A": STRING}}), "s.json: not an MCP schema"),
     "a revision that is a path": (
         "s.ts",
         f'const LATEST_PROTOCOL_VERSION = "../x";{HANDSHAKE_TS}',

@@ -50,10 +50,10 @@ baseline = "accepted.toml"
     ("table", "said"),
     [
         ("relases = []", "[tool.mcp-bindgen] relases: unknown key; the keys are revisions, schema, out"),
-        ("out = 3", "out: must be a string"),
+        ("out = 3", "out: must be a non-empty string"),
         ("out = ''", "out: must be a non-empty string"),
-        ("revisions = [1]", "revisions: must be a string or a list of strings"),
-        ("schema = {}", "schema: must be a string or a list of strings"),
+        ("revisions = [1]", "revisions: must be a non-empty string or a list of such strings"),
+        ("schema = {}", "schema: must be a non-empty string or a list of such strings"),
         ("package = 'a-b'", "package: 'a-b' cannot name a Python package"),
         ("x = ", "not valid TOML"),
         ("extra = 3", "extra: must be a table of paths and templates"),
@@ -146,7 +146,7 @@ class TestGenerate:
         self, cli: Cli, tmp_path: Path
     ) -> None:
         project(tmp_path, 'revisions = ["2024-11-05", "2025-03-26"]\npackage = "acme"')
-        assert "which revision" in cli("generate", "--schema", "schema.json", expect=2).err
+        assert "the revision of this schema is unknown" in cli("generate", "--schema", "schema.json", expect=2).err
         cli("generate", "2099-01-01", "--schema", "schema.json")
 
     def test_a_schema_of_the_settings_is_named_when_it_cannot_be(self, cli: Cli, tmp_path: Path) -> None:

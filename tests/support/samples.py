@@ -91,7 +91,7 @@ def load(*sources: SourceText, revision: str | None = "2099-01-01") -> tuple[Pro
     """Load sources; return the protocol, and the diagnostics without those on missing documentation."""
     diagnostics = Diagnostics()
     protocol = load_sources(sources, revision, diagnostics)
-    return protocol, [line for line in lines(diagnostics) if "go undocumented" not in line]
+    return protocol, [line for line in lines(diagnostics) if "no description for" not in line]
 
 
 def refusal(*sources: SourceText, revision: str | None = "2099-01-01") -> list[str]:
