@@ -31,7 +31,7 @@ class Echo(Protocol):
 
 
 def usage() -> tuple[float, int]:
-    """Return the CPU seconds of this process and its peak memory in KB, which begins anew."""
+    """Return the CPU seconds of this process and its peak memory in KB, which begins again."""
     status = Path("/proc/self/status").read_text("utf-8")
     peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
     Path("/proc/self/clear_refs").write_text("5", "utf-8")

@@ -52,7 +52,7 @@ def test_what_cannot_be_bridged_is_an_error_of_the_user(cli: Cli, arguments: tup
 
 def test_the_way_between_the_eras_says_what_both_ends_see_to(cli: Cli) -> None:
     said = cli("bridge", "2026-07-28", "2025-11-25").out
-    assert "both ends: SetLevelRequest: the level is said in each request from then on" in said
+    assert "both ends: SetLevelRequest: each later request states the level" in said
     assert (
         "GetTaskRequest: tasks/get -> not offered, not answered; a program that needs it gets MissingInRevision" in said
     )

@@ -156,7 +156,7 @@ def test_the_exit_status_follows_fail_on(cli: Cli) -> None:
     ("side", "reason"),
     [
         ("2019-01-01", "neither a released revision"),
-        ("missing/schema.json", "there is no such file"),
+        ("missing/schema.json", "no such file"),
         ("nowhere:schema.json", "git cannot show it"),
         ("--upload-pack=x:y", "No such option"),
     ],

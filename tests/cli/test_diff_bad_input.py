@@ -23,9 +23,9 @@ def ref(name: str) -> dict[str, str]:
 
 
 CASES: Mapping[str, tuple[str, bytes, str]] = {
-    "a circle of aliases": ("s.json", schema(A=ref("B"), B=ref("A")), "'A' is defined by itself"),
-    "a circle of bases": ("s.ts", f"{HANDSHAKE_TS} interface A extends A {{ }}".encode(), "is defined by itself"),
-    "a definition that is not there": ("s.json", schema(A=ref("Nowhere")), "leads nowhere in this file"),
+    "a circle of aliases": ("s.json", schema(A=ref("B"), B=ref("A")), "'A' is defined in terms of itself"),
+    "a circle of bases": ("s.ts", f"{HANDSHAKE_TS} interface A extends A {{ }}".encode(), "is defined in terms of itself"),
+    "a definition that is not there": ("s.json", schema(A=ref("Nowhere")), "has no target in this file"),
     "not an MCP schema": ("s.json", b'{"$defs": {"A": {"type": "string"}}}', "not an MCP schema"),
     "no schema at all": ("s.json", b"[1, 2]", "a schema is a JSON object"),
     "no JSON": ("s.json", b'{"$defs": ', "s.json:1"),

@@ -152,9 +152,9 @@ class TestDoing:
             (["text=x", "tags=a"], "error: tags: must be string[] (as JSON), not 'a'"),
             (["text=x", "tags=[1]"], "error: tags/0: 1 is not of type 'string'"),
             (["text=x", "level=mid"], "error: level: 'mid' is not one of ['low', 'high']"),
-            (["text=x", "tag=[]"], "error: tag: t has no argument of this name; is tags meant?"),
+            (["text=x", "tag=[]"], "error: tag: t has no argument of that name; did you mean tags?"),
             (["text=x", "text=y"], "error: text: is given twice"),
-            (["text"], "error: text: must be key=value; the server stands behind -- or is a URL"),
+            (["text"], "error: text: must be key=value; give the server after -- or as a URL"),
         ],
     )
     def test_wrong_arguments_are_explained(self, pairs: list[str], told: str, tmp_path: Path, cli: Cli) -> None:
@@ -185,8 +185,8 @@ class TestDoing:
 
     def test_names_that_are_not_there_are_told(self, tmp_path: Path, cli: Cli) -> None:
         command = served(tmp_path, tools_list=tools("forecast"), prompts_list={"prompts": []})
-        assert "close to it: forecast" in cli("inspect", "--call", "forcast", *command, expect=2).err
-        assert "no prompt of this name" in cli("inspect", "--prompt", "x", *command, expect=2).err
+        assert "did you mean forecast" in cli("inspect", "--call", "forcast", *command, expect=2).err
+        assert "no prompt of that name" in cli("inspect", "--prompt", "x", *command, expect=2).err
 
     def test_what_a_tool_asks_for_is_refused(self, cli: Cli) -> None:
         command = ("--", sys.executable, EXAMPLES / "eras_server.py")

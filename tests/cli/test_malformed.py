@@ -38,7 +38,7 @@ CASES: dict[str, tuple[str, str | bytes, str]] = {
     "no JSON": ("s.json", "", "s.json:1:1: not valid JSON"),
     "a JSON list": ("s.json", "[]", "s.json: a schema is a JSON object"),
     "no definitions": ("s.json", "{}", "no definitions: they are looked for under $defs and under definitions"),
-    "a key twice": ("s.json", '{"$defs": {"A": {"type": "null", "type": "null"}}}', "'type' stands twice"),
+    "a key twice": ("s.json", '{"$defs": {"A": {"type": "null", "type": "null"}}}', "'type' occurs twice"),
     "NaN": ("s.json", '{"$defs": {"A": {"type": "number", "minimum": NaN}}}', "NaN is not JSON"),
     "bad TypeScript": ("s.ts", HANDSHAKE_TS + "export interface {", "s.ts:6:1: syntax error"),
     "no TypeScript": ("s.ts", "", "s.ts: not an MCP schema"),
@@ -46,14 +46,14 @@ CASES: dict[str, tuple[str, str | bytes, str]] = {
     "a dangling reference": (
         "s.json",
         schema(A={"$ref": "#/$defs/B"}),
-        's.json#/$defs/A/$ref: the reference "#/$defs/B" leads nowhere',
+        's.json#/$defs/A/$ref: the reference "#/$defs/B" has no target',
     ),
     "a dangling name": ("s.ts", HANDSHAKE_TS + "export type A = B;", "s.ts:6:17: type 'B' is not declared"),
     "a circle": ("s.json", schema(A={"$ref": "#/$defs/B"}, B={"$ref": "#/$defs/A"}), "s.json#/$defs/A: 'A' is defined"),
     "a circle of bases": (
         "s.ts",
         HANDSHAKE_TS + "export interface A extends B {}\nexport interface B extends A {}",
-        "'A' is defined by itself",
+        "'A' is defined in terms of itself",
     ),
     "one name for two": ("s.json", schema(**{"Foo-Bar": FIELD, "Foo_Bar": FIELD}), "would both be called FooBar"),
     "a lone surrogate": ("s.json", schema(A={"type": "string", "description": "\ud800"}), "lone surrogate"),
@@ -137,12 +137,12 @@ def test_a_chain_that_cannot_be_followed(cli: Cli, kind: str) -> None:
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("absent.json", "error: absent.json: there is no such file\n"),
-        (".", "error: .: this is a folder; name the file in it\n"),
-        ("/dev/zero", "error: /dev/zero: there is no such file\n"),
+        ("absent.json", "error: absent.json: no such file\n"),
+        (".", "error: .: this is a folder; give a file in it\n"),
+        ("/dev/zero", "error: /dev/zero: no such file\n"),
         ("http://127.0.0.1:9/schema.json", "error: http://127.0.0.1:9/schema.json: cannot be downloaded"),
         ("http://[", "error: http://[: cannot be downloaded"),
-        ("a\nb\x1b", r"error: a\nb\x1b: there is no such file"),
+        ("a\nb\x1b", r"error: a\nb\x1b: no such file"),
     ],
 )
 def test_a_place_without_a_schema(cli: Cli, place: str, said: str) -> None:

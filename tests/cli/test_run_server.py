@@ -73,7 +73,7 @@ async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> No
         ("x = 1\n", "bad.py:x", "bad.py: x is not an App or a Server"),
         ("x = 1\n", "bad.py:y", "bad.py: there is no y in it"),
         ("from mcp_bindings.v2025_11_25 import App\na, b = App('a'), App('b')\n", "bad.py", "say which: bad.py:a"),
-        ("", "nothing.py", "nothing.py: there is no such Python file"),
+        ("", "nothing.py", "nothing.py: no such Python file"),
         (
             "from mcp_bindings.v2025_11_25 import App\napp = App('a')\n@app.tool()\ndef f(x):\n    pass\n",
             "bad.py",

@@ -119,9 +119,9 @@ class TestProject:
     @pytest.mark.parametrize(
         ("table", "message"),
         [
-            ({}, "needs a command, a url or a file"),
-            ({"from": "x.json", "command": ["y"]}, "needs a command, a url or a file"),
-            ({"url": "https://example.com", "command": ["y"]}, "needs a command, a url or a file"),
+            ({}, "needs exactly one of a command, a url and a file"),
+            ({"from": "x.json", "command": ["y"]}, "needs exactly one of a command, a url and a file"),
+            ({"url": "https://example.com", "command": ["y"]}, "needs exactly one of a command, a url and a file"),
             ({"url": "example.com"}, "url: must begin with http:// or https://"),
             ({"command": "x"}, "must be a list of strings"),
             ({"from": "x.json", "modul": "x.py"}, "modul: unknown key; the keys are command, env"),
@@ -143,7 +143,7 @@ class TestProject:
     def test_two_servers_with_one_lock_file(self, tmp_path: Path, cli: Cli) -> None:
         table = {"from": "x.json", "lock": "same.json"}
         project(tmp_path, one=table, two=table)
-        assert "one and two have the same lock file" in cli("tools", "check", expect=2).err
+        assert "one and two share a lock file" in cli("tools", "check", expect=2).err
 
     def test_a_server_that_is_not_there(self, tmp_path: Path, cli: Cli) -> None:
         self.prepare(tmp_path)
@@ -165,7 +165,7 @@ class TestReport:
         changed = {**SAY, "description": "Says it.", "execution": {"taskSupport": "required"}}
         new = saved([changed, SAY], tmp_path, "new.json")
         out = cli("tools", "check", "--from", new, expect=1).out
-        assert "  callers: no breaks\n  contract: Nothing proves that the server breaks it" in out
+        assert "  callers: no breaks\n  contract: It is undecided whether the server keeps it" in out
         assert "say.execution: forbidden -> required" in out
         assert "warning tool-listed-twice" in out
         assert "schema author" not in out and "version:" not in out

@@ -180,8 +180,8 @@ class TestBadInput:
         ("text", "message"),
         [
             ("{", "not valid JSON"),
-            ("3", "holds no tools"),
-            ('{"tools": 3}', "holds no tools"),
+            ("3", "contains no tools"),
+            ('{"tools": 3}', "contains no tools"),
             ('{"format": 99, "tools": []}', "a lock file of another format"),
             ('{"tools": [NaN]}', "NaN is not JSON"),
         ],

@@ -302,9 +302,9 @@ class TestTypes:
     @pytest.mark.parametrize(
         ("target", "message"),
         [
-            ("#/$defs/B", 'the reference "#/$defs/B" leads nowhere in this file'),
-            ("#/$defs/A/properties/b", 'the reference "#/$defs/A/properties/b" leads nowhere in this file'),
-            ("#/definitions/A", 'the reference "#/definitions/A" leads nowhere in this file'),
+            ("#/$defs/B", 'the reference "#/$defs/B" has no target in this file'),
+            ("#/$defs/A/properties/b", 'the reference "#/$defs/A/properties/b" has no target in this file'),
+            ("#/definitions/A", 'the reference "#/definitions/A" has no target in this file'),
             (7, "a reference is a string, not 7"),
             (["#/$defs/A"], 'a reference is a string, not ["#/$defs/A"]'),
         ],
@@ -354,7 +354,7 @@ class TestTypes:
         document = read_schema(root, "schema.json", diagnostics)
         assert document.declarations["A"].type == Ref(name="B")
         assert lines(diagnostics) == [
-            "warning: #/definitions/A/minLength: 'minLength' has no effect beside $ref in draft-07"
+            "warning: #/definitions/A/minLength: 'minLength' has no effect next to $ref in draft-07"
         ]
 
     @pytest.mark.parametrize(
@@ -402,11 +402,11 @@ class TestTypes:
             ({"enum": "a"}, ["error: /enum: an enum is a list of at least one value"]),
             (
                 {"type": "string", "enum": ["a", 1]},
-                ["warning: /enum: 1 is not of the type beside it, so it is ignored"],
+                ["warning: /enum: 1 is not of the type next to it, so it is ignored"],
             ),
             (
                 {"type": "integer", "const": True},
-                ["warning: /const: true is not of the type beside it, so it is ignored"],
+                ["warning: /const: true is not of the type next to it, so it is ignored"],
             ),
             ({"type": "object", "properties": []}, ["error: /properties: properties is an object"]),
             ({"type": "object", "required": "a"}, ["error: /required: required is a list of property names"]),
@@ -490,8 +490,8 @@ class TestFiles:
             (
                 {"$defs": {}, "type": "object", "properties": {}, "$id": "y", "title": "z"},
                 [
-                    "warning: #/properties: 'properties' beside the definitions is ignored",
-                    "warning: #/type: 'type' beside the definitions is ignored",
+                    "warning: #/properties: 'properties' next to the definitions is ignored",
+                    "warning: #/type: 'type' next to the definitions is ignored",
                 ],
             ),
             (
@@ -517,7 +517,7 @@ class TestFiles:
             (b"{} x", ["error: :1:4: not valid JSON: Extra data"]),
             (b"{'a': 1}", ["error: :1:2: not valid JSON: Expecting property name enclosed in double quotes"]),
             (b'{"a": "\x01"}', ["error: :1:8: not valid JSON: Invalid control character at"]),
-            (b'{"a": 1, "b": 2, "a": 3}', ["error: : the key 'a' stands twice in one object; keep one"]),
+            (b'{"a": 1, "b": 2, "a": 3}', ["error: : the key 'a' occurs twice in one object; keep one"]),
             (b'{"a": NaN}', ["error: : NaN is not JSON"]),
             (b"[Infinity, -Infinity]", ["error: : Infinity is not JSON", "error: : -Infinity is not JSON"]),
             (b'{"a": "\xff"}', ["error: : not UTF-8: invalid start byte at byte 7"]),

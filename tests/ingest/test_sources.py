@@ -45,8 +45,8 @@ class TestFiles:
         assert source.sha256 == hashlib.sha256(data).hexdigest()
 
     def test_what_is_no_file(self, tmp_path: Path) -> None:
-        assert refusal(str(tmp_path / "missing.json")) == "error: PLACE: there is no such file"
-        assert refusal(str(tmp_path)) == "error: PLACE: this is a folder; name the file in it"
+        assert refusal(str(tmp_path / "missing.json")) == "error: PLACE: no such file"
+        assert refusal(str(tmp_path)) == "error: PLACE: this is a folder; give a file in it"
         assert "PLACE" in refusal("x" * 5000)
 
     def test_a_name_with_a_null_character(self) -> None:
@@ -64,7 +64,7 @@ class TestFiles:
         assert len(read_source(str(path)).data) == MAX_BYTES
         with path.open("ab") as file:
             file.truncate(50_000_000)
-        assert refusal(str(path)) == "error: PLACE: larger than 16 MiB; no schema of MCP is"
+        assert refusal(str(path)) == "error: PLACE: larger than 16 MiB, the maximum size of a schema"
 
 
 class TestDecode:

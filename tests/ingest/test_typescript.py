@@ -370,11 +370,11 @@ class TestRefusals:
             ("type A = { [a: string]: A; [b: string]: A };", ":1: an index signature is not read"),
             (
                 "type A = string; type A = number;",
-                ":1: 'A' is declared again and differs; schema.ts:1 is not followed",
+                ":1: 'A' is declared again and differs; schema.ts:1 is ignored",
             ),
             (
                 "interface A { a: string } interface A { a: number }",
-                ":1: 'a' is declared again and differs; schema.ts:1 is not followed",
+                ":1: 'a' is declared again and differs; schema.ts:1 is ignored",
             ),
         ],
     )

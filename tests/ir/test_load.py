@@ -183,8 +183,8 @@ class TestRevisionNames:
 class TestRefusals:
     def test_what_is_no_schema_of_mcp(self) -> None:
         expected = [
-            "error: : no schema of MCP: not one message was found in it (an object that requires a constant `method`"
-            " and whose name, or a base of which, ends in Request or Notification)"
+            "error: : not an MCP schema: no message was found in it (an object that requires a constant `method`"
+            " and whose name, or that of a base, ends in Request or Notification)"
         ]
         assert refusal(json_source({})) == expected
         assert refusal(typescript_source("")) == expected

@@ -328,7 +328,7 @@ class TestRules:
         text = message("AgainRequest", "initialize") + "interface AgainResult {}" + HANDSHAKE_TS
         protocol, found = load(typescript_source(text))
         assert only(protocol, "initialize").message == "InitializeRequest"
-        assert found == ["note: #/AgainRequest: initialize is the method of InitializeRequest, too, which is used"]
+        assert found == ["note: #/AgainRequest: initialize is also the method of InitializeRequest, which is used"]
 
     def test_a_base_says_what_kind_of_message_it_is(self) -> None:
         text = HANDSHAKE_TS.replace("ClientRequest =", "ClientRequest = Ask |")
@@ -351,7 +351,7 @@ class TestRules:
         protocol, found = load(typescript_source(HANDSHAKE_TS + text))
         assert [method.name for method in protocol.methods] == ["initialize"]
         assert found == [
-            "warning: #/EventRequest: EventRequest has more than one method (events/one, events/two); it is no message"
+            "warning: #/EventRequest: EventRequest has more than one method (events/one, events/two); it is not a message"
         ]
 
     def test_a_copy_of_a_message_in_a_root_union_is_no_second_message(self) -> None:
@@ -367,7 +367,7 @@ class TestRules:
         protocol, found = load(typescript_source(text))
         assert [method.name for method in protocol.methods] == ["initialize"]
         assert found == [
-            "warning: #/PingRequest: neither PingResult nor EmptyResult is defined, so nothing answers it: left out"
+            "warning: #/PingRequest: neither PingResult nor EmptyResult is defined, so it has no result: skipped"
         ]
         protocol, found = load(typescript_source(text + " interface EmptyResult {}"))
         assert found == []
@@ -398,7 +398,7 @@ class TestRules:
         assert (only(protocol, "ask").direction, only(protocol, "ask").is_directed) == (Direction.BOTH, False)
         assert found == [
             "warning: #/AskRequest: AskRequest is in none of ClientRequest, ClientNotification, ServerRequest,"
-            " ServerNotification, so nothing says who sends ask: both sides may"
+            " ServerNotification, so the sender of ask is unknown: both may send it"
         ]
 
     def test_another_revision_says_who_sends_it(self) -> None:

@@ -85,7 +85,7 @@ class TestInlineNames:
         definitions, found = built("interface A { b: { x: string }; B: { y: string } } interface AB2 { z: string }")
         assert list(definitions) == ["A", "AB", "AB3", "AB2"]
         assert shape(struct(definitions, "A"))["B"] == (Ref(name="AB3"), True)
-        assert found == ["warning: #/A: an inline object is called AB3, because AB is taken"]
+        assert found == ["warning: #/A: an inline object is named AB3, because AB is taken"]
 
     def test_a_definition_keeps_its_name_wherever_it_stands(self) -> None:
         definitions, found = built("interface A { b: { x: string } } interface AB { z: string }")
@@ -145,10 +145,10 @@ class TestInheritance:
 
     def test_a_base_that_is_no_object_is_an_error(self) -> None:
         assert errors("interface A extends B {} type B = string;") == [
-            "error: #/A: 'A' extends 'B', which is no object type"
+            "error: #/A: 'A' extends 'B', which is not an object type"
         ]
         assert errors("interface A extends B {} type B = C | D; interface C {} interface D {}") == [
-            "error: #/A: 'A' extends 'B', which is no object type"
+            "error: #/A: 'A' extends 'B', which is not an object type"
         ]
 
     def test_a_long_chain_is_refused_or_read_but_never_breaks(self) -> None:
@@ -172,7 +172,7 @@ class TestCircles:
     )
     def test_a_type_that_is_defined_by_itself_is_an_error(self, text: str, names: str) -> None:
         found = errors(text)
-        assert [f"error: #/{n}: '{n}' is defined by itself; break the circle" for n in names] == [
+        assert [f"error: #/{n}: '{n}' is defined in terms of itself; break the cycle" for n in names] == [
             line for line in found if "by itself" in line
         ]
 
@@ -181,10 +181,10 @@ class TestCircles:
             {"A": {"allOf": [{"$ref": "#/$defs/B"}, {"type": "object"}]}, "B": {"$ref": "#/$defs/A"}}
         )
         assert definitions == {}
-        assert found == [f"error: #/$defs/{n}: '{n}' is defined by itself; break the circle" for n in "AB"]
+        assert found == [f"error: #/$defs/{n}: '{n}' is defined in terms of itself; break the cycle" for n in "AB"]
 
     def test_what_leads_to_a_circle_is_not_blamed(self) -> None:
-        assert errors("type A = B; type B = B | string;") == ["error: #/B: 'B' is defined by itself; break the circle"]
+        assert errors("type A = B; type B = B | string;") == ["error: #/B: 'B' is defined in terms of itself; break the cycle"]
 
     def test_recursion_through_objects_lists_and_maps_is_fine(self) -> None:
         definitions = good("""interface Tree { left?: Tree; rest: Tree[]; named: { [key: string]: Tree } }
@@ -199,7 +199,7 @@ class TestCircles:
         declarations, _ = read_json({"A": {"type": "array", "items": {"$ref": "#/$defs/B"}}, "B": True})
         diagnostics = Diagnostics()
         assert build({"A": declarations["A"]}, "schema.json", diagnostics) == {}
-        assert lines(diagnostics) == ["error: #/$defs/A: no definition is called 'B'"]
+        assert lines(diagnostics) == ["error: #/$defs/A: there is no definition 'B'"]
 
 
 class TestKinds:

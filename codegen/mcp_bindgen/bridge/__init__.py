@@ -1,1 +1,1 @@
-"""The conversions between neighbouring revisions, derived from what the diff pairs: tables, rows, report."""
+"""The conversions between adjacent revisions, derived from the pairs of the diff: tables, rows, report."""

@@ -1,7 +1,8 @@
-"""Derive the conversions between two revisions: what the diff pairs, place by place, and what becomes of the rest.
+"""Derive the conversions between two revisions: from the pairs of the diff, place by place, and decisions on the rest.
 
-Which types, members of unions and members of objects belong together is decided by the diff (`Sides`, `forms`,
-`Likeness`, `renamed`); here is only what follows from it for a message.
+The diff decides which types, union members and properties correspond (`Sides`, `forms`,
+`Likeness`, `renamed`); this module only derives the consequences for
+messages.
 """
 
 from collections.abc import Mapping
@@ -34,22 +35,22 @@ from mcp_bindgen.ir.spell import spell
 
 _Object = Struct | MapOf
 CAPABILITIES = {"client": "ClientCapabilities", "server": "ServerCapabilities"}
-"""The definitions of what each side declares."""
+"""The definitions of each side's capabilities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What becomes of one difference.
+    """The treatment of one difference.
 
     Attributes:
-        rule: the rule of the diff that sees it.
+        rule: the rule of the diff that finds it.
         place: where, as the diff names places.
-        old: what the older side has there, as the diff spells it; ``-`` if nothing.
+        old: the reading of the older side in the diff; ``-`` if the thing does not exist.
         new: the same of the newer side.
-        kind: the name by which a user's policy chooses; empty where there is no choice.
-        down: what the older peer gets.
-        up: what the newer peer gets.
-        reason: why so, where a row says it.
+        kind: the name that a user's policy refers to; empty if there is no choice.
+        down: what the older peer receives.
+        up: what the newer peer receives.
+        reason: the reason, if a row gives one.
     """
 
     rule: str
@@ -64,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridge:
-    """The conversions between two revisions: the table, and what it does, for people."""
+    """The conversions between two revisions: the table, and a description of what it does."""
 
     table: table.Table
     entries: tuple[Entry, ...]
@@ -106,7 +107,7 @@ class _Derivation:
         self._entries.setdefault((rule, place, old, new), Entry(rule=rule, place=place, old=old, new=new, **said))
 
     def _capabilities(self) -> dict[str, table.Node]:
-        """Return how what each side declares differs: the eras say it in different messages."""
+        """Return how the declarations of each side differ: the eras use different messages for them."""
         found: dict[str, table.Node] = {}
         for side, name in CAPABILITIES.items():
             if name in self._old.definitions and name in self._new.definitions:
@@ -246,13 +247,13 @@ class _Derivation:
     def _decided(
         self, rule: str, place: str, readings: tuple[str, str], row: Row | None, *, is_new: bool
     ) -> table.Fallback:
-        """Return what is done with something that one side cannot say: as a row has it, or refused."""
+        """Return how to treat something that one side cannot express: as a row says, or by refusing it."""
         way = "down" if is_new else "up"
         if row is None:
             self._enter(rule, place, *readings, kind="form", **{way: "the message is refused"})
             return table.Fallback(kind="form")
         self._enter(rule, place, *readings, kind=row.kind, reason=row.reason, **{way: row.says})
-        # Where a list is not split, its values become one.
+        # A list that is not split is joined into one value.
         return table.Fallback(kind=row.kind, convert="join" if row.convert == RULE_SPLIT else row.convert)
 
     def _fit(self, old: TypeRef, new: TypeRef, place: str) -> table.Fit:
@@ -267,7 +268,7 @@ class _Derivation:
         return table.Fit(old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), fallback=fallback)
 
     def _change(self, old: TypeRef, new: TypeRef) -> tuple[str, tuple[str, str]]:
-        """Return what the diff calls the change of a type, and how it spells both sides."""
+        """Return the diff's rule for the change of a type, and the readings of both sides."""
         before, after = self._old.resolve(old), self._new.resolve(new)
         if ANY in forms(new, self._new):
             return "type-widened", (spell(old), spell(new))
@@ -281,7 +282,7 @@ class _Derivation:
         structs = _names(old, new)
         if not structs:
             return self._object(old, new, place)
-        # Which side a map stands on is part of the name: the same struct may have been one elsewhere.
+        # The side of a map is part of the name: the same struct may have been a map elsewhere.
         name = structs[0] if len(set(structs)) == 1 and len(structs) == 2 else ">".join(structs)
         if len(structs) == 1:
             name = f"{place}>{name}"
@@ -319,7 +320,7 @@ class _Derivation:
         return self._types(types[0], types[1], f"{place}{{}}")
 
     def _declared(self, found: table.Object, place: str, only: list[Field], *, is_new: bool) -> table.Object:
-        """Add the members that only one side declares."""
+        """Add the properties that only one side declares."""
         shapes = {field.wire_name: self._shapes[is_new].shape(field.type) for field in only}
         constants: dict[str, Any] = {}
         absent: dict[str, table.Fallback] = {}
@@ -346,14 +347,14 @@ class _Derivation:
                 said = {"down" if is_new else "up": "not declared"}
                 self._enter(f"capability-{verb}", here, *readings, kind="capability", **said)
             else:
-                said = {"down" if is_new else "up": "sent along; the peer does not know it"}
+                said = {"down" if is_new else "up": "sent along; the peer ignores it"}
                 self._enter(rule, here, *readings, kind="undeclared", **said)
         if is_new:
             return replace(found, added=shapes, fill_new=constants, absent_new=absent, said_otherwise=otherwise)
         return replace(found, removed=shapes, fill_old=constants, absent_old=absent, unfit_old=unfit)
 
     def _assumed(self, field: Field, place: str, *, is_new: bool) -> Scalar | None:
-        """Return what stands for a required member that is absent: its only value, or what the revision assumes."""
+        """Return the default of an absent required property: its only value, or the default of the revision."""
         if isinstance(field.type, Literal) and len(field.type.values) == 1:
             return field.type.values[0]
         return (self._new if is_new else self._old).defaults.get(place)
@@ -361,7 +362,7 @@ class _Derivation:
     def _demands(
         self, found: table.Object, place: str, before: Mapping[str, Field], after: Mapping[str, Field]
     ) -> table.Object:
-        """Add the members on both sides that only one side must have."""
+        """Add the properties of both sides that only one side requires."""
         absent_old, absent_new = dict(found.absent_old), dict(found.absent_new)
         for name in sorted(before.keys() & after.keys()):
             was, is_ = before[name], after[name]

@@ -16,16 +16,16 @@ from mcp_bindgen.ingest.revisions import released
 from mcp_bindgen.ir.nodes import Protocol
 
 FOLDER = "bridges"
-"""The package that holds the conversions, beside those of the revisions."""
+"""The package that contains the conversions, next to those of the revisions."""
 NO_CHOICE = ("", "capability", "method", ERA)
-"""The kinds of entries on which no policy decides."""
+"""The kinds of entries that policies cannot change."""
 
 
 def derive_all(protocols: Sequence[Protocol], rows: Rows | None = None) -> tuple[Bridge, ...]:
-    """Return the conversions between neighbours among some revisions.
+    """Return the conversions between adjacent ones of some revisions.
 
     Raises:
-        ValueError: a row is about nothing, though all that are released are there.
+        ValueError: a row matches nothing although all released revisions are present.
     """
     rows = rows or Rows()
     bridged = sorted(protocols, key=lambda p: p.revision)
@@ -36,7 +36,7 @@ def derive_all(protocols: Sequence[Protocol], rows: Rows | None = None) -> tuple
 
 
 def emit_bridges(protocols: Sequence[Protocol], command: str, templates: Templates) -> dict[str, str]:
-    """Return the files of the package of conversions by path, none if there are no two revisions to bridge."""
+    """Return the files of the package of conversions by path, empty if there are fewer than two revisions."""
     bridges = derive_all(protocols)
     if not bridges:
         return {}
@@ -62,12 +62,12 @@ def _view(bridge: Bridge) -> views.Bridge:
 
 
 def kinds(bridges: Sequence[Bridge]) -> list[str]:
-    """Return the kinds of what a revision cannot say that a policy decides on, sorted."""
+    """Return the kinds of inexpressible content that policies decide on, sorted."""
     return sorted({entry.kind for bridge in bridges for entry in bridge.entries} - set(NO_CHOICE))
 
 
 def _call(value: Any) -> views.Call:
-    """Return the view of an object; what has its default value is left out."""
+    """Return the view of an object; arguments with default values are omitted."""
     arguments: dict[str, object] = {}
     for field in fields(value):
         found = getattr(value, field.name)

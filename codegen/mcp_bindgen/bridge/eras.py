@@ -1,4 +1,4 @@
-"""What one era says by other messages than the other one, which both ends of a conversation see to."""
+"""What the eras express by different messages, which both ends of a conversation handle."""
 
 from mcp_bindgen.bridge.row import ERA, RULE_SESSION, FramingRow, Row
 
@@ -10,7 +10,7 @@ ERA_ROWS: tuple[Row, ...] = (
         kind=ERA,
         convert=RULE_SESSION,
         says="what the handshake said, in each request",
-        reason="Each request of the modern era stands alone.",
+        reason="Requests of the modern era are self-contained.",
     ),
     Row(
         rule="property-added-required",
@@ -19,7 +19,7 @@ ERA_ROWS: tuple[Row, ...] = (
         kind=ERA,
         convert=RULE_SESSION,
         says="the revision, in each request",
-        reason="Each request of the modern era stands alone.",
+        reason="Requests of the modern era are self-contained.",
     ),
     Row(
         rule="property-now-required",
@@ -34,7 +34,7 @@ ERA_ROWS: tuple[Row, ...] = (
         kind=ERA,
         convert=RULE_SESSION,
         says="what the handshake said, in each request",
-        reason="Each request of the modern era stands alone.",
+        reason="Requests of the modern era are self-contained.",
     ),
     Row(
         rule="request-method-removed",
@@ -61,7 +61,7 @@ ERA_ROWS: tuple[Row, ...] = (
         kind=ERA,
         convert=RULE_SESSION,
         says="server/discover is asked instead; a server's ping is MissingInRevision",
-        reason="What answers anything is alive; a server of the modern era sends no requests.",
+        reason="Any response shows that the peer is alive; servers of the modern era send no requests.",
     ),
     Row(
         rule="request-method-removed",
@@ -69,8 +69,8 @@ ERA_ROWS: tuple[Row, ...] = (
         value="logging/setLevel",
         kind=ERA,
         convert=RULE_SESSION,
-        says="the level is said in each request from then on",
-        reason="Each request of the modern era says which log messages it wants.",
+        says="each later request states the level",
+        reason="Each request of the modern era states the log level that it wants.",
     ),
     Row(
         rule="request-method-removed",
@@ -106,7 +106,7 @@ ERA_ROWS: tuple[Row, ...] = (
         kind=ERA,
         convert=RULE_SESSION,
         says="nothing",
-        reason="A client of the modern era says itself that it goes on, by its next request.",
+        reason="A client of the modern era continues with its next request.",
     ),
     Row(
         rule="request-method-added",
@@ -114,8 +114,8 @@ ERA_ROWS: tuple[Row, ...] = (
         value="server/discover",
         kind=ERA,
         convert=RULE_SESSION,
-        says="it is answered with what initialize said",
-        reason="The handshake said the same.",
+        says="it is answered with the result of initialize",
+        reason="The handshake contained the same data.",
     ),
     Row(
         rule="request-method-added",
@@ -136,26 +136,26 @@ ERA_ROWS: tuple[Row, ...] = (
         reason="The legacy era subscribes in its session.",
     ),
 )
-"""The decisions on what has no conversion, since it stands in another message."""
+"""The decisions on what has no conversion, since it is in a different message."""
 
 ERA_FRAMING: tuple[FramingRow, ...] = (
     FramingRow(
         place="ElicitRequest",
         rules=("request-method-removed",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="asked inside the result of a call there, by a request of the server's own here",
+        says="embedded in the result of a call there, a separate request of the server here",
     ),
     FramingRow(
         place="CreateMessageRequest",
         rules=("request-method-removed",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="asked inside the result of a call there, by a request of the server's own here",
+        says="embedded in the result of a call there, a separate request of the server here",
     ),
     FramingRow(
         place="ListRootsRequest",
         rules=("request-method-removed",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="asked inside the result of a call there, by a request of the server's own here",
+        says="embedded in the result of a call there, a separate request of the server here",
     ),
     FramingRow(
         place="ListPromptsRequest.params",
@@ -185,7 +185,7 @@ ERA_FRAMING: tuple[FramingRow, ...] = (
         place="RESOURCE_NOT_FOUND",
         rules=("error-code-renumbered",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="each peer gets the code of its revision, where the error names the resource",
+        says="each peer gets the code of its revision if the error names the resource",
     ),
     FramingRow(
         place="URL_ELICITATION_REQUIRED",
@@ -197,7 +197,7 @@ ERA_FRAMING: tuple[FramingRow, ...] = (
         place="HEADER_MISMATCH",
         rules=("error-code-added",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="an error code passes as it is; who does not know it takes it for a failure like any other",
+        says="error codes pass unchanged; peers treat unknown codes like any other failure",
     ),
     FramingRow(
         place="MISSING_REQUIRED_CLIENT_CAPABILITY",
@@ -209,7 +209,7 @@ ERA_FRAMING: tuple[FramingRow, ...] = (
         place="UNSUPPORTED_PROTOCOL_VERSION",
         rules=("error-code-added",),
         between=(("2025-11-25", "2026-07-28"),),
-        says="the beginning of a conversation sees to it in each era",
+        says="each era handles it at the beginning of a conversation",
     ),
 )
-"""What stands around messages, and differs between the eras."""
+"""What surrounds messages and differs between the eras."""

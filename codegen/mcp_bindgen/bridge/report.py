@@ -1,4 +1,4 @@
-"""Say what a bridge does, for people and for programs: what becomes of each difference, and what is lost."""
+"""Reports on what a bridge does, as text and JSON: the treatment of each difference, and what is lost."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -27,32 +27,32 @@ _SHORT = {
     "task_cancelled": "",
     "elicitation_id": "",
     "input_required": "",
-    "output_schema": "output schemas of other things than objects",
-    "structured_value": "structured content that is no object",
+    "output_schema": "output schemas other than objects",
+    "structured_value": "structured content other than objects",
     "untitled_enum": "",
 }
-"""What the kinds of rows are called in a list; nothing for those that are no loss, or part of another."""
+"""The names of kinds in a list; empty for those that lose nothing, or that are part of another."""
 
 
 def as_json(bridge: Bridge) -> Mapping[str, Any]:
-    """Return one pair of neighbours as the JSON answer has it."""
+    """Return one pair of adjacent revisions as JSON."""
     entries = [asdict(entry) for entry in bridge.entries]
     framing = [{"place": row.place, "rules": list(row.rules), "says": row.says} for row in _framing(bridge)]
     return {"old": bridge.table.old, "new": bridge.table.new, "entries": entries, "framing": framing}
 
 
 def text(bridges: Sequence[Bridge]) -> Iterator[str]:
-    """Iterate over the lines of the answer for people."""
+    """Iterate over the lines of the text report."""
     for bridge in bridges:
         old, new = bridge.table.old, bridge.table.new
         yield f"{old} and {new}"
-        yield f"  said otherwise to a peer of {old}:"
+        yield f"  converted for a peer of {old}:"
         yield from _indented(_decided(bridge.entries))
         yield f"  methods that a peer of {old} does not have:"
         yield from _indented(_listed(_of(bridge, METHOD), "new"))
         yield f"  capabilities that are not declared to a peer of {old}:"
         yield from _indented(_listed(_of(bridge, CAPABILITY), "place"))
-        yield f"  members that a peer of {old} does not know, sent along:"
+        yield f"  properties that a peer of {old} does not know, sent along:"
         yield from _indented(_listed(_of(bridge, ALONG), "place"))
         yield f"  lost on the way to a peer of {new}:"
         yield from _indented(f"{e.place}: {e.old} -> {e.up}" for e in _lost(bridge))
@@ -80,7 +80,7 @@ def _page(bridge: Bridge) -> Iterator[str]:
     for intro, kind, attribute in (
         ("Methods that the older revision does not have", METHOD, "new"),
         ("Capabilities that are not declared to it", CAPABILITY, "place"),
-        ("Members that it does not declare, which are sent along (`undeclared`)", ALONG, "place"),
+        ("Properties that it does not declare, which are sent along (`undeclared`)", ALONG, "place"),
     ):
         names = list(_listed(_of(bridge, kind), attribute))
         yield f"{intro}: {', '.join(f'`{name}`' for name in names) if names else 'none'}."
@@ -89,7 +89,7 @@ def _page(bridge: Bridge) -> Iterator[str]:
     yield f"Lost on the way to a peer of {new}: {', '.join(lost) if lost else 'nothing'}."
     yield ""
     if any(_of_era(bridge)):
-        yield "What one era says by a message that the other one does not have:"
+        yield "Messages of one era that the other one does not have:"
         yield ""
         yield "| what | becomes | why |"
         yield "|---|---|---|"
@@ -97,14 +97,14 @@ def _page(bridge: Bridge) -> Iterator[str]:
             yield f"| `{entry.place}` | {entry.down or entry.up} | {entry.reason} |"
         yield ""
     for row in _framing(bridge):
-        yield f"The session sees to `{row.place}`: {row.says}."
+        yield f"The session handles `{row.place}`: {row.says}."
         yield ""
 
 
 def summary(bridges: Sequence[Bridge]) -> str:
-    """Return the table of the README: what peers of each revision do not get from a program of the newest one."""
-    lines = ["| the peer speaks | what it gets in other words or not at all |", "|---|---|"]
-    rows = [f"| {bridges[-1].table.new} | nothing: it gets everything as it is |"]
+    """Return the table of the README: what peers of each revision cannot receive from a program of the newest one."""
+    lines = ["| the peer uses | what it receives in another form or not at all |", "|---|---|"]
+    rows = [f"| {bridges[-1].table.new} | nothing: it receives everything unchanged |"]
     known: set[str] = set()
     for bridge in reversed(bridges):
         lost = {word for entry in _rows(bridge.entries) if (word := _SHORT[entry.kind])}
@@ -131,12 +131,12 @@ def _of(bridge: Bridge, kind: str) -> list[Entry]:
 
 
 def _of_era(bridge: Bridge) -> list[Entry]:
-    """Return what both ends of a conversation see to."""
+    """Return what both ends of a conversation handle."""
     return [entry for entry in bridge.entries if entry.kind == ERA]
 
 
 def _lost(bridge: Bridge) -> list[Entry]:
-    """Return what does not reach a peer of the newer revision; what is filled in or sent along does."""
+    """Return what is lost for a peer of the newer revision; defaults and undeclared properties are not."""
     return [e for e in bridge.entries if e.up and e.kind not in ("", ALONG, ERA)]
 
 

@@ -1,14 +1,14 @@
-"""One decision that is made by hand about a difference between two revisions."""
+"""One manual decision about a difference between two revisions."""
 
 from dataclasses import dataclass
 
 RULE_SPLIT = "split"
-"""The name of the conversion that makes several items of a list out of one."""
+"""The name of the conversion that splits one item of a list into several."""
 
 RULE_SESSION = "session"
-"""The name in place of a conversion where both ends of a conversation see to it, before or after its messages."""
+"""The name used instead of a conversion if both ends of a conversation handle the difference."""
 ERA = "era"
-"""The kind of what one era says by other messages than the other one."""
+"""The kind of differences that the eras express by different messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +16,13 @@ class Row:
     """One decision.
 
     Attributes:
-        rule: the rule of the diff that sees the difference.
+        rule: the rule of the diff that finds the difference.
         places: where, as the diff names places.
         value: what only the newer side has there, as the diff spells it.
-        kind: the name by which a user's policy chooses.
-        convert: the function of `mcp_runtime.bridge.fallbacks` that says it otherwise; empty if nothing does.
-        says: what becomes of it, for people.
-        reason: why so.
+        kind: the name that a user's policy refers to.
+        convert: the function of `mcp_runtime.bridge.fallbacks` that converts it; empty if there is none.
+        says: the treatment, in words.
+        reason: the reason.
         way: whether it is about the way to the older revision (``down``) or to the newer one, where types differ.
     """
 
@@ -36,15 +36,15 @@ class Row:
     way: str = "down"
 
     def fits(self, rule: str, place: str, value: str) -> bool:
-        """Whether the row is about a difference."""
+        """Whether the row covers a difference."""
         return self.rule == rule and place in self.places and value == self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingRow:
-    """A difference of the frame around messages, which the session sees to: no conversion of params or results.
+    """A difference in the frame around messages, which the session handles without converting params or results.
 
-    `between` names the neighbours that it stands between.
+    `between` names the adjacent revisions that differ.
     """
 
     place: str

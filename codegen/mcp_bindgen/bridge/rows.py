@@ -1,6 +1,6 @@
-"""What is decided by hand: how a revision is told what it has no form for, or why it cannot be.
+"""Manual decisions: how to express for a revision what it has no form for, or why that is impossible.
 
-A row that fits no difference between two neighbouring revisions is stale, and an error (`stale`).
+A row that matches no difference between two adjacent revisions is stale, which is an error (`stale`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ ROWS: tuple[Row, ...] = (
         kind="audio",
         convert="describe",
         says="a text that names the media type and the size",
-        reason="Content that a client does not know fails its whole message; a model that reads the text knows of it.",
+        reason="An unknown kind of content would invalidate the whole message; a model can read the text.",
     ),
     Row(
         rule="union-member-added",
@@ -30,7 +30,7 @@ ROWS: tuple[Row, ...] = (
         kind="resource_link",
         convert="describe",
         says="a text with its name, title, description, media type and address",
-        reason="An embedded resource would need the contents, which a link has not; the address lets a client read it.",
+        reason="An embedded resource needs the contents, which a link does not have; a client can read the address.",
     ),
     Row(
         rule="property-added-optional",
@@ -38,8 +38,8 @@ ROWS: tuple[Row, ...] = (
         value="{ [key: string]: any }",
         kind="structured_content",
         convert="say_structured",
-        says="its JSON as a text block, unless a text block says the same; the member itself is sent along",
-        reason="A client that does not know the member reads the content alone.",
+        says="its JSON as a text block, unless a text block has the same content; the property itself is sent along",
+        reason="A client that does not know the property reads only the content.",
     ),
     Row(
         rule="union-member-added",
@@ -48,7 +48,7 @@ ROWS: tuple[Row, ...] = (
         kind="titled_enum",
         convert="name_titles",
         says="the older form, with `enum` and `enumNames`",
-        reason="The older client would take it for a free text, since it does not know `oneOf`.",
+        reason="The older client would treat it as free text, since it does not know `oneOf`.",
     ),
     Row(
         rule="union-member-added",
@@ -64,7 +64,7 @@ ROWS: tuple[Row, ...] = (
         value="TitledMultiSelectEnumSchema",
         kind="multi_select",
         says="the request is refused",
-        reason="No older form lets a person choose several values, and an answer of another type would be no answer.",
+        reason="No older form allows choosing several values, and an answer of another type would not be valid.",
     ),
     Row(
         rule="union-member-added",
@@ -72,7 +72,7 @@ ROWS: tuple[Row, ...] = (
         value="UntitledMultiSelectEnumSchema",
         kind="multi_select",
         says="the request is refused",
-        reason="No older form lets a person choose several values, and an answer of another type would be no answer.",
+        reason="No older form allows choosing several values, and an answer of another type would not be valid.",
     ),
     Row(
         rule="union-member-added",
@@ -81,7 +81,7 @@ ROWS: tuple[Row, ...] = (
         kind="multi_select",
         convert="join_strings",
         says="one string, with commas",
-        reason="An older server cannot have asked for several values, so it gets what is closest to them.",
+        reason="An older server cannot have asked for several values, so it gets the closest form.",
     ),
     Row(
         rule="union-member-added",
@@ -89,7 +89,7 @@ ROWS: tuple[Row, ...] = (
         value="ElicitRequestURLParams",
         kind="url_elicitation",
         says="the request is refused",
-        reason="A form cannot lead to a web page, and what is asked there must not pass through the client.",
+        reason="A form cannot open a web page, and the input there must not pass through the client.",
     ),
     Row(
         rule="union-member-added",
@@ -98,7 +98,7 @@ ROWS: tuple[Row, ...] = (
         kind="content_list",
         convert=RULE_SPLIT,
         says="a message of the same role for each block",
-        reason="Messages of one role may follow each other, so that no block is lost.",
+        reason="Consecutive messages may have the same role, so no block is lost.",
     ),
     Row(
         rule="union-member-added",
@@ -106,7 +106,7 @@ ROWS: tuple[Row, ...] = (
         value="SamplingMessageContentBlock[]",
         kind="content_list",
         convert="join",
-        says="the only block, or one text that says what each block was",
+        says="the only block, or one text that describes each block",
         reason="The older result holds one block, and there is only one result.",
     ),
     Row(
@@ -124,7 +124,7 @@ ROWS: tuple[Row, ...] = (
         value="ToolResultContent",
         kind="tool_result",
         convert="describe",
-        says="a text with what the tool answered",
+        says="a text with the result of the tool",
         reason="The older peer offered no tools to the model, so this is only history for it to read.",
     ),
     Row(
@@ -133,7 +133,7 @@ ROWS: tuple[Row, ...] = (
         value="CreateTaskResult",
         kind="task",
         says="the result is refused",
-        reason="Who does not know tasks did not ask for one, and could not get its outcome.",
+        reason="A peer without tasks did not request one, and could not fetch its result.",
     ),
     Row(
         rule="property-now-optional",
@@ -173,8 +173,8 @@ ROWS: tuple[Row, ...] = (
         value="string",
         kind="elicitation_id",
         convert="new_id",
-        says="an id that is made up for it",
-        reason="The older client matches the notification of completion by it, which never comes.",
+        says="a generated id",
+        reason="The older client uses it to match the completion notification, which is never sent.",
     ),
     Row(
         rule="type-widened",
@@ -182,7 +182,7 @@ ROWS: tuple[Row, ...] = (
         value="any",
         kind="structured_value",
         convert="say_structured",
-        says="what is no object is said as a text block instead, unless one says the same",
+        says="a value other than an object becomes a text block, unless one has the same content",
         reason="The older revision admits only objects there, and a client may refuse the result.",
     ),
     Row(
@@ -191,7 +191,7 @@ ROWS: tuple[Row, ...] = (
         value='"object"',
         kind="output_schema",
         convert="leave_out",
-        says="a schema of something else than an object is left out, with the tool's promise to follow it",
+        says="a schema other than an object is omitted, along with the tool's promise to follow it",
         reason="The older revision admits only schemas of objects, and the content is sent as text.",
     ),
     Row(
@@ -214,34 +214,34 @@ FRAMING: tuple[FramingRow, ...] = (
         place="JSONRPCMessage",
         rules=("jsonrpc-message-form-added", "jsonrpc-message-form-removed"),
         between=(("2024-11-05", "2025-03-26"), ("2025-03-26", "2025-06-18")),
-        says="batches are read in the one revision that has them, refused in the others, and never begun",
+        says="batches are accepted in the one revision that has them, refused in the others, and never sent",
     ),
     FramingRow(
         place="JSONRPCError.id",
         rules=("property-now-optional",),
         between=(("2025-06-18", "2025-11-25"),),
-        says="an error in answer to a request has its id in every revision; one without is read in all of them",
+        says="an error response to a request has its id in every revision; one without an id is accepted in all",
     ),
     FramingRow(
         place="URL_ELICITATION_REQUIRED",
         rules=("error-code-added",),
         between=(("2025-06-18", "2025-11-25"),),
-        says="an error code passes as it is; who does not know it takes it for a failure like any other",
+        says="error codes pass unchanged; peers treat unknown codes like any other failure",
     ),
     *ERA_FRAMING,
 )
-"""What the session sees to."""
+"""Differences that the session handles."""
 
 
 class Rows:
-    """Looks rows up, and knows which of them were of use."""
+    """Looks up rows, and records which of them matched."""
 
     def __init__(self, rows: Iterable[Row] = ROWS) -> None:
         self._rows = tuple(rows)
         self._used: set[tuple[int, str]] = set()
 
     def find(self, rule: str, place: str, value: str) -> Row | None:
-        """Return the row about a difference, None if there is none."""
+        """Return the row that covers a difference, or None."""
         for index, row in enumerate(self._rows):
             if row.fits(rule, place, value):
                 self._used.add((index, place))
@@ -249,7 +249,7 @@ class Rows:
         return None
 
     def stale(self) -> Sequence[str]:
-        """Return what rows name that was looked up by nobody: rule, place and value."""
+        """Return the parts of rows that never matched: rule, place and value."""
         return [
             f"{row.rule} {place} {row.value}"
             for index, row in enumerate(self._rows)

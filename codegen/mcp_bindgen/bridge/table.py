@@ -1,7 +1,7 @@
-"""The conversions between two neighbouring revisions, as the generator derives them.
+"""The conversions between two adjacent revisions, as the generator derives them.
 
 These classes mirror those that the emitted modules are made of (`mcp_runtime.bridge.table`, which documents every
-field); a test compares the two. They stand here too because the generator works without the runtime.
+field); a test compares the two. They are repeated here because the generator works without the runtime.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
-    """An object: its declared members, which of them it must have, and what may stand beside them."""
+    """An object: its declared properties, which of them are required, and which other properties it may have."""
 
     members: "Mapping[str, Shape]" = field(default_factory=lambda: _NONE)
     required: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """A shape that the table keeps under a name."""
+    """A shape that the table stores under a name."""
 
     name: str
 
@@ -73,7 +73,7 @@ Shape: TypeAlias = Anything | Scalar | Constants | Items | Members | AnyOf | Nam
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fallback:
-    """What is done with something that the other side cannot say."""
+    """The treatment of something that the other side cannot express."""
 
     kind: str
     convert: str = ""
@@ -81,7 +81,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Object:
-    """Two objects that stand at the same place; members are named as in the newer revision."""
+    """Two objects at the same place; properties have their names in the newer revision."""
 
     members: "Mapping[str, Node]" = field(default_factory=lambda: _NONE)
     required: tuple[str, ...] = ()
@@ -136,7 +136,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Two types of which neither is made of the other's parts: a value passes if it is of both."""
+    """Two types without common structure: a value passes if it is valid for both."""
 
     old: Shape
     new: Shape
@@ -145,7 +145,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """A pair of objects that the table keeps under a name."""
+    """A pair of objects that the table stores under a name."""
 
     name: str
 
@@ -166,7 +166,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """The conversions between two neighbouring revisions."""
+    """The conversions between two adjacent revisions."""
 
     format: int
     old: str

@@ -1,4 +1,4 @@
-"""Read schema/defaults.toml: what the specification assumes where a required property is absent."""
+"""Read schema/defaults.toml: the specification's defaults for absent required properties."""
 
 import tomllib
 

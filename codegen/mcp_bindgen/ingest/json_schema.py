@@ -1,7 +1,7 @@
 """Read a JSON Schema of the protocol (draft-07 or 2020-12) into declarations.
 
-What a type can express becomes one; every other keyword is kept as opaque text, and the type accepts more. Only what
-JSON Schema itself forbids is an error.
+Keywords that types can express become types; all others are kept as opaque text, and the type accepts more. Only
+violations of JSON Schema itself are errors.
 """
 
 import json
@@ -44,7 +44,7 @@ from mcp_bindgen.leaves import ANY, NULL, UNBOUNDED, Bounds, Kind, Literal, Opaq
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema"
 DIALECTS = (DRAFT_07, "https://json-schema.org/draft/2020-12/schema")
-"""The dialects that are read, without the empty fragment that may follow."""
+"""The supported dialects, without the optional empty fragment."""
 
 MAX_DEPTH = 40
 """Levels of nesting in one definition: far above any real schema, and as many as pydantic can compile."""
@@ -72,7 +72,7 @@ class SchemaDocument:
 
 
 def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDocument:
-    """Read the definitions of a parsed schema.json; what is malformed is reported, and stands as `ANY`."""
+    """Read the definitions of a parsed schema.json; malformed schemas are reported and become `ANY`."""
     where = Location(source=source)
     empty = SchemaDocument(source=source, container=_CONTAINERS[1], declarations={})
     if not isinstance(root, dict):
@@ -85,7 +85,7 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
         diagnostics.error(where, "no definitions: they are looked for under $defs and under definitions")
         return empty
     for word in sorted(word for word in root.keys() - _IDLE if not word.startswith("x-")):
-        diagnostics.warning(where.child(word), f"{word!r} beside the definitions is ignored")
+        diagnostics.warning(where.child(word), f"{word!r} next to the definitions is ignored")
     dialect = root.get("$schema", DRAFT_07)
     if not isinstance(dialect, str) or dialect.rstrip("#") not in DIALECTS:
         diagnostics.warning(
@@ -97,7 +97,7 @@ def read_schema(root: object, source: str, diagnostics: Diagnostics) -> SchemaDo
 
 
 def read_type(schema: object, name: str, source: str, diagnostics: Diagnostics) -> Mapping[str, Declaration]:
-    """Read a schema that stands alone, as that of a tool's arguments does, and what it refers to within itself."""
+    """Read a standalone schema, such as that of a tool's arguments, and its internal references."""
     places = Places(_node(schema), [])
     places.add(name, "", schema)
     return _Reader(source, places, DRAFT_07 in str(_node(schema).get("$schema")), diagnostics).read()
@@ -148,7 +148,7 @@ class _Reader:
             return never(where)
         if "$ref" in node and self._draft_07:
             for word in sorted(node.keys() & TYPING - {"$ref"}):
-                self._diagnostics.warning(where.child(word), f"{word!r} has no effect beside $ref in draft-07")
+                self._diagnostics.warning(where.child(word), f"{word!r} has no effect next to $ref in draft-07")
             return self._reference(node, where)
         is_object = is_object or _states_object(node)
         parts = [self._reference(node, where)] if "$ref" in node else []
@@ -172,7 +172,7 @@ class _Reader:
         return with_opaque(shape, Opaque(text=opaque_text(node, words), where=where.child(words[0])))
 
     def _untyped(self, words: list[str], node: Node, where: Location) -> Shape:
-        """Read assertions without a type, which apply to the values of theirs; a type may stand elsewhere."""
+        """Read assertions without a type, which apply only to values of their own type."""
         opaque = Opaque(text=opaque_text(node, words), where=where.child(words[0]))
         kinds = {ASSERTIONS[word][0] if word in ASSERTIONS else "object" for word in words}
         kind = kinds.pop() if len(kinds) == 1 else "object"
@@ -188,7 +188,7 @@ class _Reader:
         if name is not None:
             return Ref(name=name)
         if target.startswith("#/"):
-            return self._error(here, f"the reference {spell_value(target)} leads nowhere in this file")
+            return self._error(here, f"the reference {spell_value(target)} has no target in this file")
         return Primitive(kind=Kind.ANY, opaque=Opaque(text=f"$ref {target}", where=here))
 
     def _combined(self, word: str, node: Node, where: Location, depth: int, is_object: bool) -> Shape:
@@ -228,7 +228,9 @@ class _Reader:
             if any(is_of(scalar, name) for name in types):
                 scalars.append(scalar)
             else:
-                self._diagnostics.warning(here, f"{spell_value(scalar)} is not of the type beside it, so it is ignored")
+                self._diagnostics.warning(
+                    here, f"{spell_value(scalar)} is not of the type next to it, so it is ignored"
+                )
         known: list[Shape] = [Literal(values=tuple(scalars))] if scalars else []
         made = any_of([*known, *others]) if known or others else never(here)
         return self._with_opaque(made, [w for w in node if w in (ASSERTIONS.keys() | OBJECT | {"items"})], node, where)
@@ -308,7 +310,7 @@ def _states_object(node: object) -> bool:
 
 
 def _default(node: object) -> str:
-    """Return what stands for a property that is left out, as JSON; empty if the schema does not say."""
+    """Return the default of a property, as JSON; empty if the schema has none."""
     known = isinstance(node, dict) and "default" in node
     return json.dumps(cast(Node, node)["default"], sort_keys=True) if known else ""
 

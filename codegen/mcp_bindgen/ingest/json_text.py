@@ -1,4 +1,4 @@
-"""Parse JSON text strictly: whatever I-JSON (RFC 7493) refuses is reported, not repaired."""
+"""Parse JSON text strictly: violations of I-JSON (RFC 7493) are reported, not repaired."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from typing import Any, cast
 from mcp_bindgen.diagnostics import Diagnostics, Location
 
 MAX_DEPTH = 500
-"""How deep arrays and objects may be nested; what a parser can follow depends on the release of Python."""
+"""The maximum nesting depth of arrays and objects; the limit of Python's parser depends on its release."""
 
 
 def parse_json(text: str | bytes, source: str, diagnostics: Diagnostics) -> object:
@@ -22,7 +22,7 @@ def parse_json(text: str | bytes, source: str, diagnostics: Diagnostics) -> obje
         if len(members) != len(items):
             names = [name for name, _ in items]
             twice = next(name for name in names if names.count(name) > 1)
-            diagnostics.error(where, f"the key {twice!r} stands twice in one object; keep one")
+            diagnostics.error(where, f"the key {twice!r} occurs twice in one object; keep one")
         return members
 
     def constant(name: str) -> float:

@@ -92,7 +92,7 @@ def any_of(members: Iterable[Shape]) -> Shape:
         nested = isinstance(member, AnyOf) and member.exclusive is None
         opaque = both(opaque, member.opaque) if nested else opaque
         for part in member.members if isinstance(member, AnyOf) and nested else (member,):
-            # Equal types may differ in what they leave unsaid.
+            # Equal types may differ in opaque text.
             flat[part] = with_opaque(flat[part], part.opaque) if part in flat else part
     if len(flat) == 1:
         return with_opaque(next(iter(flat.values())), opaque)
@@ -104,7 +104,7 @@ NEVER = "never"
 
 
 def never(where: Location) -> Primitive:
-    """Make the type that no value has, which only a property that must be absent can use."""
+    """Return the type without values, which only a property that must be absent can use."""
     return Primitive(kind=Kind.ANY, opaque=Opaque(text=NEVER, where=where))
 
 
@@ -114,12 +114,12 @@ def is_never(shape: Shape) -> bool:
 
 
 def with_opaque(shape: Shape, opaque: Opaque | None) -> Shape:
-    """Return the type with something more that it leaves unsaid."""
+    """Return the type with additional opaque text."""
     return replace(shape, opaque=both(shape.opaque, opaque)) if opaque else shape
 
 
 def both(first: Opaque | None, second: Opaque | None) -> Opaque | None:
-    """Join what two places leave unsaid."""
+    """Join the opaque text of two places."""
     if first is None or second is None or first.text == second.text:
         return first or second
     return Opaque(text=f"{first.text}, {second.text}", where=first.where)

@@ -1,4 +1,4 @@
-"""Read source files: from disk or from a URL, within limits, told apart by what is in them."""
+"""Read source files from disk or from a URL, within limits; their content determines the format."""
 
 import codecs
 import hashlib
@@ -12,9 +12,9 @@ from threading import Thread
 from mcp_bindgen.diagnostics import InputError, Location
 
 MAX_BYTES = 16 * 1024 * 1024
-"""The largest source that is read, in bytes: about a hundred times the largest official one."""
+"""The maximum size of a source, in bytes: about a hundred times the largest official one."""
 TIMEOUT = 30.0
-"""Seconds that a download may take as a whole."""
+"""The timeout of a whole download, in seconds."""
 
 
 class SourceKind(StrEnum):
@@ -26,7 +26,7 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceText:
-    """One source: where it came from, what it holds, and its bytes."""
+    """One source: its origin, its format, and its bytes."""
 
     name: str
     kind: SourceKind
@@ -82,13 +82,13 @@ def decode(source: SourceText) -> str:
 
 
 def _too_large(place: str) -> InputError:
-    return InputError.at(Location(source=place), f"larger than {MAX_BYTES // 2**20} MiB; no schema of MCP is")
+    return InputError.at(Location(source=place), f"larger than {MAX_BYTES // 2**20} MiB, the maximum size of a schema")
 
 
 def _read(path: Path, place: str) -> bytes:
     try:
         if not path.is_file():
-            reason = "this is a folder; name the file in it" if path.is_dir() else "there is no such file"
+            reason = "this is a folder; give a file in it" if path.is_dir() else "no such file"
             raise InputError.at(Location(source=place), reason)
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -100,7 +100,7 @@ def _read(path: Path, place: str) -> bytes:
 
 
 def _download_in_time(url: str) -> bytes:
-    """Download a file, or give up after `TIMEOUT`: no limit of the client's own covers an answer that trickles in."""
+    """Download a file within `TIMEOUT`: the HTTP client's own timeouts do not cover a slow, steady response."""
     done: Queue[bytes | InputError] = Queue()
 
     def work() -> None:

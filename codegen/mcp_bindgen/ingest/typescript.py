@@ -116,7 +116,7 @@ class _Reader:
                 not_read(self.file, node)
 
     def check_names(self) -> None:
-        """Note every name that is used and not declared."""
+        """Report every name that is used but not declared."""
         for name, node in self._types.unknown_names(self.declarations):
             self.file.error(node, f"type '{name}' is not declared in this file")
         for name, node in self._types.constants_used:
@@ -193,7 +193,7 @@ class _Reader:
             written = child.child_by_field_name("value") if child.type == "enum_assignment" else None
             if written is not None:
                 value = read_literal(self.file, written)
-            # One value that is computed may be any: the enum is no closed set then.
+            # A computed value may be anything: then the enum is not a closed set.
             members.append(TsOpaque(opaque=self._types.opaque(child)) if value is None else TsLiteral(value=value))
             following = value + 1 if isinstance(value, int) and not isinstance(value, bool) else None
         return members[0] if len(members) == 1 else TsUnion(members=tuple(members))
@@ -207,9 +207,7 @@ class _Reader:
             self.declarations[declaration.name] = self._merged(first, declaration, name)
             return
         if (first.body, first.extends) != (declaration.body, declaration.extends):
-            self.file.warning(
-                name, f"'{declaration.name}' is declared again and differs; {first.where} is not followed"
-            )
+            self.file.warning(name, f"'{declaration.name}' is declared again and differs; {first.where} is ignored")
         self.declarations[declaration.name] = declaration
 
     def _merged(self, first: TsDeclaration, second: TsDeclaration, name: Node) -> TsDeclaration:
@@ -221,7 +219,7 @@ class _Reader:
             same = members.setdefault(member.name, member)
             if (same.type, same.optional) != (member.type, member.optional):
                 where = same.where
-                self.file.warning(name, f"'{member.name}' is declared again and differs; {where} is not followed")
+                self.file.warning(name, f"'{member.name}' is declared again and differs; {where} is ignored")
                 members[member.name] = member
         body = replace(
             theirs,

@@ -1,7 +1,7 @@
 """The structure of a schema.ts without its prose, as kept in schema/REVISION/typescript.json.
 
-Facts are read by writing them back as TypeScript, so there is one reader and no second grammar. They come from a file
-that anyone may have edited: what was read must give the same facts again, so nothing can hide in a type's text.
+Facts are read by writing them back as TypeScript, so there is one reader and no second grammar. They come from an
+untrusted file: the parsed result must produce the same facts again, so nothing can hide in a type's text.
 """
 
 import json
@@ -80,12 +80,12 @@ def _tag_facts(tags: Tags) -> dict[str, object]:
 
 
 def _spelling(span: Span, data: bytes) -> str:
-    """Return what stands in a span, without comments, in one line."""
+    """Return the text of a span on one line, without comments."""
     return one_line(data[slice(*span)].decode())
 
 
 def render_typescript(facts: object) -> str:
-    """Write facts as TypeScript; what has the wrong shape is left out (`document_from_facts` says what)."""
+    """Write facts as TypeScript; malformed parts are skipped (`document_from_facts` reports them)."""
     return _Renderer("", Diagnostics()).render(facts)
 
 
@@ -105,7 +105,7 @@ def document_from_facts(facts: object, source: str, diagnostics: Diagnostics) ->
 
 
 def _compare(read: Mapping[str, object], facts: object, where: Location, diagnostics: Diagnostics) -> None:
-    """Note every part of the facts that was not read as it was written."""
+    """Report every part of the facts that does not survive the round trip."""
     given = facts if _is_object(facts) else {}
     if read["revision"] != given["revision"]:
         diagnostics.error(where.child("revision"), "not the value of the constant LATEST_PROTOCOL_VERSION")

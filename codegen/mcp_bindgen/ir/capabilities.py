@@ -1,4 +1,4 @@
-"""Which capability a message needs: the rows of schema/capabilities.toml that a revision has a place for."""
+"""Which capability a message needs: the rows of schema/capabilities.toml that apply to a revision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ _DECLARERS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapabilityBook:
-    """Paths of capabilities (``server.tools.listChanged``), by method, and by member (``SomeParams.task``)."""
+    """Paths of capabilities (``server.tools.listChanged``), by method, and by property (``SomeParams.task``)."""
 
     methods: Mapping[str, str]
     members: Mapping[str, str]
 
 
 def add_capabilities(protocol: Protocol, book: CapabilityBook) -> Protocol:
-    """Return the protocol with the capabilities that its methods and the members of its params need."""
+    """Return the protocol with the capabilities that its methods and the properties of its params need."""
     methods = tuple(
         replace(method, capability=_if_declared(book.methods, method, protocol)) for method in protocol.methods
     )
@@ -44,7 +44,7 @@ def _has_member(member: str, definitions: Mapping[str, Definition]) -> bool:
 
 
 def is_declarable(path: str, protocol: Protocol) -> bool:
-    """Whether the capabilities of a revision have a place for a path; an object of any members has none by itself."""
+    """Whether the capabilities of a revision include a path; an object with arbitrary properties includes none."""
     declarer, _, rest = path.partition(".")
     return all(_leads(Ref(name=name), rest.split("."), protocol) for name in _DECLARERS[declarer])
 

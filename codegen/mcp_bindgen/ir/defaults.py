@@ -1,4 +1,4 @@
-"""What stands for required properties of results that are absent: the rows of schema/defaults.toml that apply."""
+"""Defaults for absent required properties of results: the rows of schema/defaults.toml that apply."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

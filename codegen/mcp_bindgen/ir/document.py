@@ -9,9 +9,9 @@ from mcp_bindgen.ir.nodes import Definition, Field, Protocol, Struct
 
 
 def document(protocol: Protocol, book: DocBook) -> tuple[Protocol, tuple[str, ...]]:
-    """Return the protocol with its docs filled in, and the names of what nobody describes.
+    """Return the protocol with its docs filled in, and the names of undescribed things.
 
-    What the input file itself says goes first: the book only speaks where the file is silent.
+    Descriptions in the input file take precedence over the book.
     """
     missing: list[str] = []
     definitions = {name: _documented(d, protocol, book, missing) for name, d in protocol.definitions.items()}
@@ -79,7 +79,7 @@ def used_keys(protocol: Protocol, book: DocBook) -> Iterator[Key]:
 
 
 def _holder_doc(struct: Struct, definitions: dict[str, Definition]) -> str:
-    """An inline object is described by the member that holds it."""
+    """An inline object has the description of its property."""
     for definition in definitions.values():
         if isinstance(definition, Struct):
             path = definition.holder or definition.name

@@ -1,6 +1,6 @@
-"""What follows from the types of a protocol: which admit null, what tells the members of a union apart, what is paged.
+"""Facts that follow from the types of a protocol: nullability, discriminators of unions, pagination.
 
-Every generator and the diff ask here; nothing of it is stated by the schema itself.
+All generators and the diff use these functions; the schema itself does not state the facts.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -54,7 +54,7 @@ def admits(protocol: Protocol, type_: TypeRef, value: Scalar) -> bool:
 
 
 def leaves(protocol: Protocol, members: Iterable[TypeRef]) -> Iterator[TypeRef | Struct]:
-    """Iterate over what a union comes down to, through references and unions inside it."""
+    """Iterate over the members of a union, through references and nested unions."""
     for member in members:
         target = protocol.resolve(member)
         if isinstance(target, Union):
@@ -79,7 +79,7 @@ def discriminators(protocol: Protocol, members: Iterable[TypeRef]) -> Iterator[s
 
 
 def are_distinct(protocol: Protocol, members: Iterable[TypeRef]) -> bool:
-    """Whether no two objects of a union demand the same, so that the first that takes a value is the one meant."""
+    """Whether the requirements of any two objects in a union differ, so that the first match is the right one."""
     structs = [leaf for leaf in leaves(protocol, members) if isinstance(leaf, Struct)]
     return len({_demands(struct) for struct in structs}) == len(structs)
 
@@ -126,7 +126,7 @@ def page_items(protocol: Protocol, method: Method) -> tuple[Field, ListOf] | Non
 
 
 def result_tag(protocol: Protocol) -> str:
-    """Return the property that tells the results of a request apart; empty if the revision has none.
+    """Return the discriminator of a request's results; empty if the revision has none.
 
     Where a request may get several results, each of them has a default of its own for it.
     """
@@ -141,7 +141,7 @@ def result_tag(protocol: Protocol) -> str:
 
 
 def result_tags(protocol: Protocol, method: Method) -> tuple[str, ...]:
-    """Return what each result of a request says that it is, the usual one first; empty if they say nothing."""
+    """Return the discriminator value of each result of a request, the usual one first; empty if there is none."""
     tag = result_tag(protocol)
     results = [name for name in (method.result, *method.alternatives) if name]
     found = [protocol.defaults.get(f"{name}.{tag}") for name in results]
@@ -150,7 +150,7 @@ def result_tags(protocol: Protocol, method: Method) -> tuple[str, ...]:
 
 
 def _demands(struct: Struct) -> frozenset[tuple[str, object]]:
-    """What a struct asks of a value: the names of the properties it requires, and their types where constant."""
+    """The requirements of a struct: the names of its required properties, and the types of constant ones."""
     required = [field for field in struct.fields if field.required]
     return frozenset((f.wire_name, f.type if isinstance(f.type, Literal) else None) for f in required)
 
@@ -160,7 +160,7 @@ def _tag(struct: Struct, wire_name: str) -> str | None:
     if field is None or not is_constant(field) or not isinstance(field.type, Literal):
         return None
     value = field.type.values[0]
-    # Numbers and booleans are told apart by the members themselves: pydantic takes 1 and true for the same tag.
+    # Not numbers and booleans: pydantic treats 1 and true as the same tag.
     return value if isinstance(value, str) else None
 
 

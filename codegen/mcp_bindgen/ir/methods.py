@@ -35,7 +35,7 @@ _ROOTS = (*_UNIONS, "ClientResult", "ServerResult")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """A result that the schema states in prose alone; `reason` says where."""
+    """A result that the schema states only in prose; `reason` says where."""
 
     result: str
     if_params_have: str
@@ -65,7 +65,7 @@ One that no released revision has fails a test.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Senders:
-    """Who sends the messages that no root union names.
+    """The senders of the messages that no root union names.
 
     `rows` are those of schema/directions.toml; `elsewhere` returns the direction that a method has in another revision,
     or None.
@@ -128,7 +128,7 @@ class _Derivation:
         if len(values) > 1 and self._kind(struct) and not struct.holder:
             methods = ", ".join(str(value) for value in values[:3])
             self._diagnostics.loose(
-                self._where(struct.name), f"{struct.name} has more than one method ({methods}); it is no message"
+                self._where(struct.name), f"{struct.name} has more than one method ({methods}); it is not a message"
             )
 
     def _kind(self, struct: Struct) -> str:
@@ -150,7 +150,7 @@ class _Derivation:
         chosen, *others = sorted(structs, key=rank)
         for other in others:
             self._diagnostics.note(
-                self._where(other.name), f"{method} is the method of {chosen.name}, too, which is used"
+                self._where(other.name), f"{method} is also the method of {chosen.name}, which is used"
             )
         return chosen
 
@@ -171,7 +171,7 @@ class _Derivation:
                 pending += fresh
 
     def method(self, name: str, message: Struct) -> Method | None:
-        """Derive the record of a method; None if nothing could answer it."""
+        """Derive the record of a method; None if it has no possible result."""
         is_request = self._kind(message) == "Request"
         params = message.field("params")
         params_name = self._params(message, params)
@@ -216,7 +216,8 @@ class _Derivation:
             )
             return known
         self._diagnostics.loose(
-            where, f"{message.name} is in none of {unions}, so nothing says who sends {method}: both sides may"
+            where,
+            f"{message.name} is in none of {unions}, so the sender of {method} is unknown: both may send it",
         )
         return Direction.BOTH
 
@@ -262,7 +263,7 @@ class _Derivation:
             if name in self._definitions:
                 self._diagnostics.loose(self._where(message.name), f"a result is an object; {name} is not used")
         where = self._where(message.name)
-        self._diagnostics.loose(where, f"neither {own} nor EmptyResult is defined, so nothing answers it: left out")
+        self._diagnostics.loose(where, f"neither {own} nor EmptyResult is defined, so it has no result: skipped")
         return None
 
     def _alternatives(self, message: Struct, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
@@ -277,12 +278,12 @@ class _Derivation:
         return (*named, *prose)
 
     def _is_payload(self, result: str) -> bool:
-        """Whether the result stands for that of another request: it extends a result and declares nothing itself."""
+        """Whether the result is a placeholder for that of another request: it extends a result and adds nothing."""
         definition = self._definitions.get(result)
         return isinstance(definition, Struct) and not definition.own and len(definition.bases) == 1
 
     def _fields(self, type_: TypeRef) -> dict[str, Field]:
-        """The members of a struct, or of all structs of a union."""
+        """The properties of a struct, or of all structs of a union."""
         match type_:
             case Ref(name=name):
                 definition = self._definitions.get(name)

@@ -9,13 +9,13 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 def inline_name(holder: str, wire_name: str) -> str:
-    """Name the object type that stands inline in a member: ``Tool`` and ``inputSchema`` give ``ToolInputSchema``."""
+    """Name the inline object type of a property: ``Tool`` and ``inputSchema`` give ``ToolInputSchema``."""
     words = _WORD.findall(wire_name)
     return holder + ("".join(word[0].upper() + word[1:] for word in words) or "Member")
 
 
 def method_constant(definition: Definition | None) -> str | None:
-    """Return the method of a message, or None for a definition that is no message of one method."""
+    """Return the method of a message, or None if a definition is not a message of one method."""
     if not isinstance(definition, Struct):
         return None
     field = definition.field("method")
@@ -26,7 +26,7 @@ def method_constant(definition: Definition | None) -> str | None:
 
 
 def reference(type_: TypeRef) -> str | None:
-    """Return the name that a type refers to, or None if it is no reference."""
+    """Return the name that a type refers to, or None if it is not a reference."""
     return type_.name if isinstance(type_, Ref) else None
 
 

@@ -68,7 +68,7 @@ class ListOf(Type):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapOf(Type):
-    """An object without declared members: every value is of one type."""
+    """An object without declared properties: all values have the same type."""
 
     value: "TypeRef"
     bounds: Bounds = UNBOUNDED
@@ -83,9 +83,9 @@ class Union(Type):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One declared member of an object.
+    """One declared property of an object.
 
-    `default` is what stands for it where it is left out, as JSON; empty if the schema does not say.
+    `default` is its default, as JSON; empty if the schema has none.
     """
 
     wire_name: str
@@ -101,12 +101,12 @@ TypeRef: TypeAlias = Primitive | Literal | Ref | ListOf | MapOf | Union  # close
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Struct(Type):
-    """An object type with a name: every member it has, those of its bases included.
+    """An object type with a name: all its properties, including inherited ones.
 
-    `own` names the members that it declares itself. `holder` is the path of the member it was declared in, when the
-    schema has it inline (``Tool.inputSchema``), else empty. `extra` is the type of the members that are not declared;
-    None closes the object. `indexed` is true if the schema says so itself, by an index signature or
-    `additionalProperties`, and is not open by silence: the same messages.
+    `own` names the properties that it declares itself. `holder` is the path of the property it was declared in, if it
+    is inline in the schema (``Tool.inputSchema``), else empty. `extra` is the type of undeclared properties; None
+    closes the object. `indexed` is true if the schema says so itself, by an index signature or `additionalProperties`,
+    and is not open by silence: the same messages.
     """
 
     name: str
@@ -122,13 +122,13 @@ class Struct(Type):
     holder: str = ""
 
     def field(self, wire_name: str) -> Field | None:
-        """Return the member of that name, or None."""
+        """Return the property of that name, or None."""
         return next((f for f in self.fields if f.wire_name == wire_name), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
-    """Another name for a type that is not an object with declared members."""
+    """A name for a type other than an object with declared properties."""
 
     name: str
     type: TypeRef
@@ -158,7 +158,7 @@ class Era(StrEnum):
 
 
 class Direction(StrEnum):
-    """Who sends a message; an embedded request travels inside the result of another one."""
+    """The sender of a message; an embedded request is part of the result of another one."""
 
     CLIENT_TO_SERVER = "client_to_server"
     SERVER_TO_CLIENT = "server_to_client"
@@ -249,7 +249,7 @@ class Protocol:
         return (d for d in self.definitions.values() if isinstance(d, Struct))
 
     def resolve(self, type_: TypeRef) -> TypeRef | Struct:
-        """Follow references through aliases to a struct or to a type that is no reference."""
+        """Follow references through aliases to a struct or to a type other than a reference."""
         while isinstance(type_, Ref):
             definition = self.definitions[type_.name]
             if isinstance(definition, Struct):
@@ -259,5 +259,5 @@ class Protocol:
 
 
 def protocol_of(definitions: Mapping[str, Definition]) -> Protocol:
-    """Return definitions alone as a protocol: one that has no messages."""
+    """Return a protocol that consists of definitions only, without messages."""
     return Protocol(revision="", era=Era.LEGACY, definitions=definitions, methods=(), constants=(), sources=())

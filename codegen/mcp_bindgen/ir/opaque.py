@@ -32,7 +32,7 @@ def opaque_facts(protocol: Protocol) -> Iterator[OpaqueFact]:
 
 
 def opaque_text(type_: TypeRef | Struct) -> str:
-    """Return all that the schema says of a value beyond its type, empty if nothing."""
+    """Return everything that the schema says about a value beyond its type, empty if nothing."""
     own = [type_.opaque.text] if type_.opaque else []
     if isinstance(type_, Struct):
         extra = opaque_text(type_.extra) if type_.extra is not None else ""

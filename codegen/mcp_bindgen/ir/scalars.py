@@ -45,7 +45,7 @@ def _matches(value: str, pattern: str | None) -> bool:
 
 @cache
 def matcher(pattern: str) -> Callable[[str], bool] | None:
-    """Return what searches a text for a pattern in linear time, which `re` does not; None if nothing can."""
+    """Return a linear-time matcher for a pattern, which `re` is not; None if there is none."""
     try:
         validator = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except SchemaError:

@@ -1,1 +1,1 @@
-"""Commands that talk to a server or judge messages: the one part of the generator that uses the runtime, lazily."""
+"""Commands that talk to a server or validate messages: the only part of the generator that uses the runtime, lazily."""

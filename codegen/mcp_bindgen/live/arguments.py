@@ -21,7 +21,7 @@ def parse_arguments(tool: Mapping[str, Any], pairs: Sequence[str]) -> dict[str, 
         pairs: the arguments, each as ``key=value``.
 
     Raises:
-        InputError: they are not what the tool's schema asks for.
+        InputError: they do not match the tool's schema.
     """
     schema = _object(tool.get("inputSchema"))
     properties = _object(schema.get("properties"))
@@ -56,7 +56,7 @@ def prompt_arguments(prompt: Mapping[str, Any], pairs: Sequence[str]) -> dict[st
 
 
 def spell_arguments(schema: object) -> str:
-    """Spell what a tool takes: ``a: number, b?: string``, where ``?`` may be left out."""
+    """Spell the arguments of a tool: ``a: number, b?: string``, where ``?`` means optional."""
     known = _object(schema)
     required = set(map(str, _list(known.get("required"))))
     shown = list(_object(known.get("properties")).items())[: MAX_SHOWN * 5]
@@ -79,7 +79,7 @@ def _split(pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not name or not equals:
-            raise InputError.at(Location(source=pair), "must be key=value; the server stands behind -- or is a URL")
+            raise InputError.at(Location(source=pair), "must be key=value; give the server after -- or as a URL")
         if name in seen:
             raise InputError.at(Location(source=name), "is given twice")
         seen.add(name)
@@ -155,7 +155,7 @@ def _is(value: Any, type_: str) -> bool:
 
 
 def _check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that the schema refuses, as far as a stranger's schema can be evaluated.
+    """Refuse arguments that violate the schema, as far as an untrusted schema can be evaluated.
 
     Raises:
         InputError: there is one.
@@ -174,8 +174,8 @@ def _check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
 def _unknown(holder: str, name: str, names: list[str]) -> InputError:
     close = get_close_matches(name, names[:1000], 1)
     known = ", ".join(names[:MAX_SHOWN]) + (", ..." if len(names) > MAX_SHOWN else "")
-    hint = f"; is {close[0]} meant?" if close else f"; there are {known}" if names else "; it takes none"
-    return InputError.at(Location(source=name), f"{holder} has no argument of this name{hint}")
+    hint = f"; did you mean {close[0]}?" if close else f"; there are {known}" if names else "; it takes none"
+    return InputError.at(Location(source=name), f"{holder} has no argument of that name{hint}")
 
 
 def _shown(text: str) -> str:

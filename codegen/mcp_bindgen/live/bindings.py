@@ -23,7 +23,7 @@ def revisions(only: str | None = None) -> tuple[str, ...]:
     if only is None:
         return tuple(released())
     if only not in released():
-        message = f"{only!r} is not a released revision; there are {', '.join(released())}"
+        message = f"{only!r} is not a released revision; these are {', '.join(released())}"
         raise InputError.at(Location(source="--revision"), message)
     return (only,)
 

@@ -1,4 +1,4 @@
-"""Ask a live server, which is a program or has a URL, for its tools."""
+"""List the tools of a live server, given as a program or a URL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from mcp_bindgen.live.target import CAPABILITIES, Said, Target, connect, probe_t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What a server says: who it is, and its tools as plain JSON.
+    """A server's name and its tools as plain JSON.
 
     `gated` names the tools that it shows only to clients which declare capabilities.
     """
@@ -25,13 +25,13 @@ class Listing:
 def list_live(target: Target, *, timeout: float, find_gated: bool = False) -> Listing:
     """Start or reach a server, ask for all its tools in the newest revision that it speaks, and leave it.
 
-    All client capabilities are declared, so that no tool is hidden. What the server asks meanwhile is refused:
+    All client capabilities are declared, so that no tool is hidden. Requests of the server in the meantime are refused:
     elicitation is declined, sampling is an error, and there are no roots.
 
     Args:
         target: how to start it, or where it is.
         timeout: seconds for all of it.
-        find_gated: start it once more and declare nothing, to find the tools that it hides then.
+        find_gated: start it again without capabilities, to find the tools that it hides then.
 
     Raises:
         InputError: the program cannot be run, or the URL not be reached; or the server does not speak the protocol, or

@@ -1,6 +1,6 @@
 """Find the messages in a log: alone on a line, behind a prefix, or inside JSON objects of whatever wrote the log.
 
-Nothing here trusts the log: lines and searches are bounded, and nothing is kept.
+The log is untrusted: lines and searches are bounded, and nothing is kept.
 """
 
 import json
@@ -44,8 +44,8 @@ class Logged:
 def read_log(stream: BinaryIO) -> Iterator[Logged]:
     """Iterate over the lines of a log; a text that is one JSON value on several lines counts as one.
 
-    A line without a message in it has no `messages`. One that looks like a message, but cannot be read, is taken for
-    one, so that its fault is told.
+    A line without a message in it has no `messages`. One that looks like a message, but cannot be read, counts as one,
+    so that its error is reported.
     """
     from mcp_runtime.observe.observer import is_too_much
 

@@ -1,4 +1,4 @@
-"""Stand between a client and a server over stdio: pass every byte on, and judge each message."""
+"""Relay every byte between a client and a server over stdio, and validate each message."""
 
 import asyncio
 import os
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from mcp_runtime.transports.process import Child
 
 GRACE: Final = 2.0
-"""Seconds in which a server may end by itself when its client has left, and then once more when it is told to."""
+"""The grace period, in seconds: for a server to exit after its client has left, and again after it was terminated."""
 POLL: Final = 0.2
-"""Seconds between looks whether the client is still there, once it has closed its end."""
+"""The interval, in seconds, of checks whether the client still exists after it closed its end."""
 PATIENCE: Final = 5.0
-"""Seconds in which at least one message is judged, unless the report is stuck."""
+"""The time, in seconds, in which at least one message is validated unless the report is stuck."""
 SWITCH: Final = 0.0001
 """Seconds after which the thread that judges lets the others go on."""
 
@@ -38,7 +38,7 @@ class Passed:
         broken: how many of them break the protocol.
         unjudged: how many of them were not judged.
         server: how the server ended, in words.
-        is_stuck: whether nobody takes the report any more.
+        is_stuck: whether the report is no longer being read.
     """
 
     messages: int
@@ -49,7 +49,7 @@ class Passed:
 
 
 Tell = Callable[[bytes, "Sequence[Finding]"], None]
-"""Is told of each message that breaks the protocol: its text, and what is wrong with it."""
+"""Called for each message that violates the protocol, with its text and the findings."""
 
 
 class Watcher(threading.Thread):
@@ -92,7 +92,7 @@ class Watcher(threading.Thread):
             for sender, data in taken if self.defect is None else ():
                 try:
                     self._take(sender, data)
-                except Exception as error:  # a mistake of ours must not keep messages from passing
+                except Exception as error:  # a bug of ours must not block messages
                     self.defect = error
                     break
 
@@ -116,9 +116,9 @@ class Watcher(threading.Thread):
 
 
 def run_proxy(words: Sequence[str], tell: Tell) -> Passed:
-    """Start a server and stand between it and the client at standard input and output, until one of them ends.
+    """Start a server and relay between it and the client on standard input and output, until one of them ends.
 
-    What fails in here fails when all has passed.
+    Errors are raised after everything has been relayed.
 
     Raises:
         InputError: the server cannot be started.
@@ -143,7 +143,7 @@ async def _run(words: tuple[str, ...], tell: Tell) -> Passed:
     def server_left(_: bool) -> None:
         loop.call_soon_threadsafe(over.set)
 
-    # Before there is a server that could be left behind.
+    # Before starting a server that could be left running.
     with on_signals(loop, over.set, lambda: None):
         try:
             child = Child(words, env=dict(os.environ), cwd=None, capture=False)
@@ -181,7 +181,7 @@ def _detached(child: "Child") -> tuple[int, int]:
 
 
 async def _gone(left: asyncio.Event, over: asyncio.Event) -> None:
-    """Wait until the client is gone, not only done with asking: it may still read answers."""
+    """Wait until the client has exited, not only closed its output: it may still read responses."""
     await left.wait()
     while not _is_unread(1):
         await asyncio.sleep(POLL)
@@ -190,7 +190,7 @@ async def _gone(left: asyncio.Event, over: asyncio.Event) -> None:
 
 
 def _is_unread(fd: int) -> bool:
-    """Whether nobody can read any more what is written to a descriptor, as far as the system tells."""
+    """Whether a descriptor no longer has a reader, as far as the system reports that."""
     if not hasattr(select, "poll"):
         return False
     asked = select.poll()
@@ -201,7 +201,7 @@ def _is_unread(fd: int) -> bool:
 
 
 async def _end(child: "Child") -> None:
-    """End a server that does not do so by itself."""
+    """Terminate a server that does not exit by itself."""
     if child.exited.done() and await child.wait_gone(0.1):
         return
     for stop in (child.terminate, child.kill):

@@ -1,7 +1,7 @@
-"""Pass bytes on from one descriptor to another, and hand a copy to whoever judges them, in order.
+"""Relay bytes from one descriptor to another, and pass a copy to the validator, in order.
 
-Threads and plain reads and writes: a write that blocks holds back its own direction and nothing else, and nothing is
-kept here but the bytes that are not judged yet.
+It uses threads with plain reads and writes: a blocked write only delays its own direction, and only bytes that are not
+yet validated are kept.
 """
 
 import os
@@ -67,11 +67,11 @@ class Pump(threading.Thread, Generic[S]):
         source: the descriptor to read.
         target: the descriptor to write.
         copies: gets a copy.
-        ended: told at the end, in the thread, whether the target was gone.
+        ended: called at the end, in the thread, with whether the target was gone.
     """
 
     def __init__(self, sender: S, source: int, target: int, copies: Copies[S], ended: Callable[[bool], None]) -> None:
-        # A daemon: nothing can end a read that blocks for good, and the program must be able to end.
+        # A daemon: a blocked read cannot be interrupted, and the program must be able to exit.
         super().__init__(name=f"mcp-proxy-{sender}", daemon=True)
         self._sender = sender
         self._source = source

@@ -1,4 +1,4 @@
-"""What each revision takes a message for, and why others refuse it; results are read by the requests before them."""
+"""How each revision reads a message, and why others refuse it; results are read by their requests."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ class Reading:
     """What one message is.
 
     Attributes:
-        kind: request, notification, result, error or batch; ``unreadable`` if it is no message.
+        kind: request, notification, result, error or batch; ``unreadable`` if it is not a message.
         method: its method; of an answer, that of the request if the log has it; None if it is not known.
         id: its id, None if it has none.
         asked_on: the line of the request that it answers, None if the log has none.
-        revision: the revision that it has to be of; None if the log does not say.
+        revision: the revision that it must conform to; None if the log does not say.
         accepted: revision -> what it takes the message for.
         refused: revision -> where it refuses the message, and why.
     """

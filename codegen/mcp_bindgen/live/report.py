@@ -21,7 +21,7 @@ _MAX_MASKED: Final = 65_536
 
 
 class Report:
-    """Where findings go. It never keeps messages from passing: what cannot be written is lost.
+    """Where findings go. It never blocks messages: lines that cannot be written are lost.
 
     Args:
         out: takes the lines, and blocks while nobody reads them.
@@ -97,7 +97,7 @@ class Report:
         return text if self._masker is None else self._masker.mask_text(text)
 
     def _write(self, text: str) -> None:
-        # Whoever started the proxy may not read its standard error any more.
+        # The parent process may no longer read the proxy's standard error.
         left = memoryview(f"{printable(text)}\n".encode("utf-8", "backslashreplace"))
         with suppress(OSError):
             while left:

@@ -1,4 +1,4 @@
-"""`mcp-bindgen run`: serve what a file defines. It needs none of the extra that the other commands need."""
+"""`mcp-bindgen run`: serve what a file defines. It does not need the codegen extra."""
 
 import argparse
 import importlib.util
@@ -16,7 +16,7 @@ BAD_INPUT: Final = 2
 
 
 class _Unusable(Exception):
-    """A file cannot be served; says why."""
+    """A file cannot be served; the message says why."""
 
 
 def serve_file(arguments: Sequence[str]) -> int:
@@ -39,11 +39,9 @@ def serve_file(arguments: Sequence[str]) -> int:
     parser.add_argument("--allowed-host", action="append", metavar="NAME", help=allowed_help)
     given = parser.parse_args(arguments)
     if not given.http and any(option is not None for option in (given.host, given.port, given.allowed_host)):
-        parser.error(
-            "--host, --port and --allowed-host are for --http; without it the server speaks over stdin and stdout"
-        )
+        parser.error("--host, --port and --allowed-host are for --http; without it the server uses stdin and stdout")
     try:
-        # What the file prints must not get between the messages.
+        # The file's output must not mix with the messages.
         with redirect_stdout(sys.stderr):
             server = _find(*_split(given.target))
     except _Unusable as error:
@@ -85,7 +83,7 @@ def _for_all_clients(server: Any) -> Any:
 
 
 def _split(target: str) -> tuple[Path, str]:
-    """Split a file from the name behind it; a drive of Windows is no file."""
+    """Split a path from the name after it; a Windows drive letter is not a path."""
     file, colon, name = target.rpartition(":")
     return (Path(file), name) if colon and name.isidentifier() and len(file) > 1 else (Path(target), "")
 
@@ -99,7 +97,7 @@ def _find(path: Path, name: str) -> Any:
     found: dict[str, Any] = vars(_load(path))
     if name:
         if name not in found:
-            raise _Unusable(f"{path}: there is no {name} in it")
+            raise _Unusable(f"{path}: {name} is not defined in it")
         given = found[name]
         server: Any = given() if _is_class_of_servers(given) else given
         if not _is_server(server):
@@ -134,7 +132,7 @@ def _load(path: Path) -> ModuleType:
     """
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:
-        raise _Unusable(f"{path}: there is no such Python file")
+        raise _Unusable(f"{path}: no such Python file")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[path.stem] = module

@@ -1,4 +1,4 @@
-"""Where a server is, how it is reached, and what becomes of it when that fails."""
+"""How to reach a server, and how to report its failures."""
 
 import asyncio
 import logging
@@ -58,7 +58,7 @@ Target: TypeAlias = Command | Endpoint
 
 
 def name_of(target: Target) -> str:
-    """Return what a server is called in messages: its program, or its URL without what may be secret."""
+    """Return a server's name for messages: its program, or its URL without possible secrets."""
     if isinstance(target, Command):
         return target.words[0]
     parts = urlsplit(target.url)
@@ -66,7 +66,7 @@ def name_of(target: Target) -> str:
 
 
 class Said:
-    """What a server said, to be shown if it fails: its last lines on standard error, and what broke the protocol.
+    """A server's output to show if it fails: its last lines on standard error, and protocol violations.
 
     Attributes:
         lines: its last lines, and what broke the protocol among them.
@@ -91,7 +91,7 @@ class Said:
 
 @contextmanager
 def _heard(said: Said) -> Generator[None]:
-    """Hear what the runtime logs of the server, instead of printing it."""
+    """Collect what the runtime logs about the server, instead of printing it."""
 
     class Hearing(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -115,7 +115,7 @@ def talk(
     late: str = "did not answer",
     failed: str = "the server failed",
 ) -> T:
-    """Run what talks to a server, and return what it returns.
+    """Run a conversation with a server, and return its result.
 
     Args:
         target: the server.
@@ -156,7 +156,7 @@ def talk(
 
 
 def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncContextManager[Any]:
-    """Start or reach a server; its lines on standard error are heard."""
+    """Start or reach a server; `listen` receives its lines on standard error."""
     if isinstance(target, Endpoint):
         from mcp_runtime.transports.http import connect_http
 

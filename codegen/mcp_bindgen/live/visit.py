@@ -1,4 +1,4 @@
-"""Visit a live server: see what it is and offers, or do one thing there."""
+"""Visit a live server: inspect what it offers, or send one request."""
 
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -100,7 +100,7 @@ class Visit:
                     async for item in list_items(client, method, name):
                         left -= len(json.dumps(item))
                         if left < 0:
-                            raise McpError(f"{method}: more than {MAX_BYTES >> 20} MiB; the rest is left out")
+                            raise McpError(f"{method}: more than {MAX_BYTES >> 20} MiB; the rest is skipped")
                         found.append(item)
                 except McpError as error:
                     if name != "resourceTemplates" or found:
@@ -163,7 +163,7 @@ class Visit:
         from mcp_runtime.client import ClientOptions, open_any
         from mcp_runtime.trace import Tracer
 
-        handlers = [refusing(package, "nobody is there to be asked") for package in self._packages]
+        handlers = [refusing(package, "no user is available") for package in self._packages]
         tracer = None
         if self._trace is not None:
             tracer = Tracer(self._trace, keep=0) if self._masked else Tracer(self._trace, masker=None, keep=0)
@@ -187,5 +187,5 @@ def _unknown(kind: str, name: str, names: Sequence[str]) -> InputError:
     from difflib import get_close_matches
 
     close = get_close_matches(name, names[:1000], 3)
-    hint = f"; close to it: {', '.join(close)}" if close else f"; inspect the server alone to see its {kind}s"
-    return InputError.at(Location(source=name), f"the server has no {kind} of this name{hint}")
+    hint = f"; did you mean {' or '.join(close)}?" if close else f"; inspect the server alone to see its {kind}s"
+    return InputError.at(Location(source=name), f"the server has no {kind} of that name{hint}")

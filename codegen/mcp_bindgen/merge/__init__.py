@@ -1,1 +1,1 @@
-"""Two readings of one revision, brought to one: lowering, reconciling, errata, and the definitions of the IR."""
+"""Merge two readings of a revision into one: lowering, reconciling, errata, and the definitions of the IR."""

@@ -90,7 +90,7 @@ class _Builder:
         )
 
     def _named_params(self, shape: AnyOf, wanted: str, path: str, declaration: Declaration) -> Ref:
-        """Name the union that stands inline as the params of a message: a handler takes them as one type."""
+        """Name an inline union of a message's params: handlers need a single type."""
         name = self._free_name(wanted, declaration)
         self._definitions[name] = Alias(name=name, type=ANY)
         self._definitions[name] = Alias(name=name, type=self._lift(shape, name, "Item", path, declaration))
@@ -121,11 +121,11 @@ class _Builder:
             name, number = f"{wanted}{number}", number + 1
         if name != wanted:
             where = Location(source=self._source, pointer=declaration.pointer or f"/{declaration.name}")
-            self._diagnostics.warning(where, f"an inline object is called {name}, because {wanted} is taken")
+            self._diagnostics.warning(where, f"an inline object is named {name}, because {wanted} is taken")
         return name
 
     def flattened(self) -> dict[str, Definition]:
-        """Give every struct the members of its bases, in front of its own."""
+        """Add the properties of its bases to every struct, before its own."""
         done: dict[str, Struct] = {}
         result: dict[str, Definition] = {}
         for name, definition in self._definitions.items():
@@ -159,7 +159,7 @@ class _Builder:
 
 
 def _both(first: Field, second: Field) -> Field:
-    """Join a member that two bases declare: it is required if one of them requires it."""
+    """Join a property that two bases declare: it is required if one of them requires it."""
     return replace(second, required=first.required or second.required)
 
 

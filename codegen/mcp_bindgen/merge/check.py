@@ -1,4 +1,4 @@
-"""Check that declarations make sense: every name leads somewhere, bases are objects, nothing is defined by itself."""
+"""Check declarations: every name has a definition, bases are objects, and no definition is circular."""
 
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -11,7 +11,7 @@ from mcp_bindgen.merge.spell import is_any
 
 
 def check(declarations: Declarations, source: str, diagnostics: Diagnostics) -> None:
-    """Report references that lead nowhere, bases that are not objects, and types that are defined by themselves."""
+    """Report undefined references, bases that are not objects, and circular definitions."""
     checker = _Checker(declarations, source, diagnostics)
     for declaration in declarations.values():
         checker.check(declaration)
@@ -28,19 +28,19 @@ class _Checker:
     def check(self, declaration: Declaration) -> None:
         where = Location(source=self._source, pointer=declaration.pointer or f"/{declaration.name}")
         for name in sorted(set(references(declaration.type)) - self._declarations.keys()):
-            self._diagnostics.error(where, f"no definition is called {name!r}")
+            self._diagnostics.error(where, f"there is no definition {name!r}")
         for base in declaration.type.bases if isinstance(declaration.type, Object) else ():
             if base.name in self._declarations and not self._can_be_base(Ref(name=base.name)):
-                message = f"{declaration.name!r} extends {base.name!r}, which is no object type"
+                message = f"{declaration.name!r} extends {base.name!r}, which is not an object type"
                 self._diagnostics.error(where, message)
         if self._has_circle and declaration.name in self._defining(declaration.name):
-            self._diagnostics.error(where, f"{declaration.name!r} is defined by itself; break the circle")
+            self._diagnostics.error(where, f"{declaration.name!r} is defined in terms of itself; break the cycle")
 
     def _can_be_base(self, base: Ref) -> bool:
         return is_any(resolve(base, self._declarations)) or flatten(base, self._declarations, self._flat) is not None
 
     def _find_circle(self) -> bool:
-        """Whether any type is defined by itself: one look at all of them, so that good input is not walked per name."""
+        """Whether any type is circular: a single pass, so that valid input is not walked once per name."""
         graph = {name: set(_immediate(declaration.type)) for name, declaration in self._declarations.items()}
         try:
             TopologicalSorter(graph).prepare()

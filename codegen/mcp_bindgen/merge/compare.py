@@ -58,14 +58,14 @@ class Comparison:
                 )
 
     def types(self, left: Shape, right: Shape, pointer: str) -> Iterator[Difference]:
-        """Compare two types that stand at the same place."""
+        """Compare two types at the same place."""
         if isinstance(left, Ref) and isinstance(right, Ref) and left.name == right.name:
             return
         if isinstance(left, Ref) != isinstance(right, Ref) or isinstance(left, Ref):
             yield _difference("reference-inlined", pointer, left, right, contradiction=False)
         if isinstance(left, Ref) and isinstance(right, Ref):
             if (left.name, right.name) in self._compared:
-                return  # types that refer to themselves would be compared for ever
+                return  # recursive types would be compared forever
             self._compared.add((left.name, right.name))
         plain_left, plain_right = resolve(left, self._left), resolve(right, self._right)
         leaves_left, leaves_right = self._leaves(plain_left, self._left), self._leaves(plain_right, self._right)
@@ -128,7 +128,7 @@ class Comparison:
             yield _difference("union-member", pointer, left, leaf, contradiction=True)
 
     def _alike(self, left: Shape, right: Shape) -> bool:
-        """Whether two members of unions are two spellings of one thing, so that they are compared with each other."""
+        """Whether two union members correspond, so that they are compared with each other."""
         if isinstance(left, Ref) and isinstance(right, Ref):
             return left.name == right.name
         left, right = resolve(left, self._left), resolve(right, self._right)

@@ -24,15 +24,15 @@ from mcp_bindgen.ingest.typescript_types import (
 from mcp_bindgen.leaves import Opaque
 
 MAX_DEPTH = 60
-"""How many types may lead to each other in one evaluation; what goes on is kept as text."""
+"""The maximum depth of one evaluation; beyond it, a type is kept as text."""
 MAX_STEPS = 100_000
-"""How many evaluations one file may take: more than any real one by a factor of a thousand."""
+"""The maximum number of evaluations for one file: a thousand times more than any real one needs."""
 
 _STRING = TsKeyword(name="string")
 
 
 class Evaluator:
-    """Evaluates types against the declarations of one schema.ts; each method returns None where it finds no answer."""
+    """Evaluates types against the declarations of one schema.ts; methods return None if they cannot."""
 
     def __init__(self, declarations: Iterable[TsDeclaration]) -> None:
         self.declared: Mapping[str, TsDeclaration] = {declaration.name: declaration for declaration in declarations}
@@ -40,7 +40,7 @@ class Evaluator:
         self._steps = 0
 
     def evaluate(self, ts: TsType) -> TsType | None:
-        """Return what a computed type is; a type that is not computed is itself."""
+        """Return the result of a computed type; any other type is returned unchanged."""
         self._steps += 1
         if self._depth > MAX_DEPTH or self._steps > MAX_STEPS:
             return None

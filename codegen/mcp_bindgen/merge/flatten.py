@@ -1,4 +1,4 @@
-"""Follow the references of declarations, and bring object types to the properties that they have in the end."""
+"""Resolve the references of declarations, and flatten object types to all their properties."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Flat:
 
 
 def resolve(type_: Shape, declarations: Declarations) -> Shape:
-    """Follow references to the type they name; a reference that leads nowhere or in a circle stays as it is."""
+    """Follow references to the type they name; an undefined or circular reference stays unchanged."""
     seen: set[str] = set()
     while isinstance(type_, Ref) and type_.name in declarations and type_.name not in seen:
         seen.add(type_.name)
@@ -28,7 +28,7 @@ def resolve(type_: Shape, declarations: Declarations) -> Shape:
 
 
 def canonical(type_: Shape, declarations: Declarations) -> Shape:
-    """Follow references as far as they name another reference: what remains is no alias of an object."""
+    """Follow references as far as they name another reference: the result is not an alias of an object."""
     seen: set[str] = set()
     while isinstance(type_, Ref) and type_.name in declarations and type_.name not in seen:
         seen.add(type_.name)
@@ -40,14 +40,14 @@ def canonical(type_: Shape, declarations: Declarations) -> Shape:
 
 
 def flatten(type_: Shape, declarations: Declarations, known: dict[str, Flat | None] | None = None) -> Flat | None:
-    """Return an object type with everything that it inherits, or None if the type is no object with members.
+    """Return an object type with everything that it inherits, or None if the type is not an object with properties.
 
     `known` keeps what was found for the names of one set of declarations; pass the same one to ask often.
     """
     known = {} if known is None else known
     if isinstance(type_, Ref):
         if type_.name not in known and type_.name in declarations:
-            known[type_.name] = None  # what stands there if the way leads back
+            known[type_.name] = None  # the placeholder if the path is recursive
             known[type_.name] = flatten(declarations[type_.name].type, declarations, known)
         return known.get(type_.name)
     if isinstance(type_, Record):

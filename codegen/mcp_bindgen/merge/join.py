@@ -1,7 +1,8 @@
 """Join intersections: what a value of several types is, as one type.
 
 Object types join into one object, an intersection with a union becomes a union of intersections, and scalars of one
-kind take the assertions of both. Any other intersection is kept as opaque text beside the loosest type that it may be.
+kind take the assertions of both. Any other intersection is kept as opaque text together with the loosest type that it
+may be.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,7 +58,7 @@ class Joiner:
         return self.shape(declaration.type, declaration)
 
     def shape(self, shape: Shape, declaration: Declaration) -> Shape:
-        """Return a type that stands in a declaration without intersections."""
+        """Return a type inside a declaration without intersections."""
         pointer = declaration.pointer or f"/{declaration.name}"
         where = declaration.where or Location(source=self._source, pointer=pointer)
         return _Place(self._declarations, self._flat, where).shape(shape)
@@ -165,7 +166,7 @@ class _Place:
         return target.members if isinstance(target, AnyOf) else (part,)
 
     def _unjoined(self, parts: Sequence[Shape]) -> Shape:
-        """Make the loosest type that an intersection may be: that of its scalar, if it has just one kind."""
+        """Return the loosest type of an intersection: that of its scalars, if they have just one kind."""
         opaque = Opaque(text=spell(AllOf(members=tuple(parts))), where=self._where)
         kinds = [part.kind for p in parts if isinstance(part := resolve(p, self._declarations), Primitive)]
         return Primitive(kind=kinds[0] if len(set(kinds)) == 1 else Kind.ANY, opaque=opaque)
@@ -210,7 +211,7 @@ def _has_bounds(shape: Shape) -> bool:
 
 
 def _meet(first: Shape, second: Shape, where: Location) -> Shape | None:
-    """Return what is of both types, or None if no type says that."""
+    """Return the intersection of both types, or None if no type expresses it."""
     match first, second:
         case Primitive(kind=Kind.ANY), Primitive() | Array():
             return _bounded(second, first.bounds)

@@ -1,9 +1,9 @@
 """Lower TypeScript declarations to the types of the IR, with the JSON Schema as a hint where TypeScript is silent.
 
 TypeScript has one type for numbers. A `number` tagged ``@TJS-type number`` is a number; one in a union that also has
-`boolean` belongs to a JSON value and takes any number; every other one is what the JSON Schema says, and an integer,
-the default of the official converter, where there is none. Assertions on the members of inline objects may be known
-to the JSON Schema alone, so they come from there where no tag states them.
+`boolean` belongs to a JSON value and takes any number; every other one has the type in the JSON Schema, or without one
+is an integer, the default of the official converter. Assertions on the members of inline objects may be known to the
+JSON Schema alone, so they come from there where no tag states them.
 """
 
 import re
@@ -65,9 +65,9 @@ _BOUND_TAGS: Mapping[str, str] = {
 
 
 MAX_DEPTH = 40
-"""How many computed types may lead to each other before the rest is kept as text."""
+"""The maximum depth of computed types; the rest is kept as text."""
 MAX_INSTANCES = 300
-"""How many types one file may make of its generic ones; the rest is kept as text."""
+"""The maximum number of instances of generic types in one file; the rest is kept as text."""
 
 _UNDEFINED = TsKeyword(name="undefined")
 _WORD = re.compile(r"[A-Za-z0-9]+")

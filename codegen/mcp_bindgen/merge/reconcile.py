@@ -1,6 +1,6 @@
-"""Merge schema.ts, which is the source of truth, with schema.json, which is derived from it and says less.
+"""Merge schema.ts, the source of truth, with schema.json, which is derived from it and contains less.
 
-There is one rule for each kind of loss and none for a definition of a certain name. Every place where the two
+There is one rule for each kind of loss, and none for specific definitions. Every place where the two
 differ becomes an erratum with both readings and the rule that settled it.
 """
 
@@ -17,7 +17,7 @@ from mcp_bindgen.merge.join import join
 from mcp_bindgen.merge.lower import lower
 
 RULES: Mapping[str, str] = {
-    "number-in-value-union": "a number beside a boolean belongs to a JSON value and takes any number",
+    "number-in-value-union": "a number next to a boolean belongs to a JSON value and admits any number",
     "null-in-value-union": "null in a union of JSON values is a value like the others",
     "number": "a number tagged as such takes fractions",
     "reference-inlined": "a copy of a named type is that type",
@@ -25,7 +25,7 @@ RULES: Mapping[str, str] = {
     "union-order": "the order of schema.ts is the author's",
     "enum-order": "the order of schema.ts is the author's (severity, for log levels)",
     "open-literals": "the values that schema.ts names for an open string are kept as known values",
-    "params-meta": "inline params that replace those of their base take `_meta` as the base declares it",
+    "params-meta": "inline params that replace those of their base have its `_meta`",
 }
 """The kinds of difference that are expected of the official converter, and how each is settled."""
 

@@ -25,7 +25,7 @@ from mcp_bindgen.migrate.methods import capabilities_table, methods_table
 from mcp_bindgen.migrate.topics import NOTES, by_topic
 
 MAX_MESSAGE = 400
-"""How many characters of a message the guide shows."""
+"""The number of characters of a message that the guide shows."""
 MAX_EXAMPLES = 1
 """How many causes of one rule and topic the guide shows messages for."""
 MAX_METHODS = 8
@@ -47,7 +47,7 @@ NEWS = {
     properties.CAPABILITY_ADDED: "Capabilities",
     properties.PROPERTY_ADDED_OPTIONAL: "Optional properties",
 }
-"""Rule -> what the guide calls what it finds, where it says what is new."""
+"""Rule -> the heading of its findings in the section on what is new."""
 
 
 class Guide:
@@ -106,7 +106,7 @@ class Guide:
             command = f"mcp-bindgen impact src --from {self._report.old.name} --to {self._report.new.name}"
             yield f"- [ ] Run {code(command)}: it lists the lines."
         else:
-            yield "- [x] nothing: all that it may use is still there"
+            yield "- [x] nothing: everything that it may use still exists"
 
     def _advice(self, rule: Rule, found: Sequence[Cause], pair: Pair) -> str:
         """Return what a role has to do; some advice is for the sender, and has a counterpart for the receiver."""
@@ -115,7 +115,7 @@ class Guide:
         return rule.to_receivers or rule.advice if receives else rule.advice
 
     def _topics(self) -> Iterator[str]:
-        """Tell what changes in messages, topic by topic: what breaks whom first, then what else to know."""
+        """Describe the changes in messages, topic by topic: breaks first, then other changes."""
         told = [j for j in self._report.findings if j.rule.view is View.WIRE and j.severity is not Severity.INFO]
         told += [j for j in self._report.findings if j.rule is DEPRECATED_ADDED]
         yield from ("", "## Topic by topic")
@@ -143,7 +143,7 @@ class Guide:
                     yield from self._messages(cause, pair)
 
     def _whys(self, found: Sequence[Cause], pair: Pair, ours: str, theirs: str) -> Iterator[str]:
-        """Say who refuses what: what we send, or what comes to us."""
+        """Explain which messages are refused: those that we send, or those that we receive."""
         travels = _travels(found, pair)
         to_them = Travel.TO_SERVER if ours == "client" else Travel.TO_CLIENT
         if to_them in travels:
@@ -184,7 +184,7 @@ class Guide:
         yield from ("", "## For code that uses the bindings")
         rules = list(self._python_rules())
         if not rules:
-            yield from ("", "All that it may use is still there.")
+            yield from ("", "Everything that it may use still exists.")
         for rule, found in rules:
             yield from ("", f"### {prose(rule.purpose.rstrip('.'))}", "", f"**{prose(rule.advice)}**", "")
             plain = list(dict.fromkeys(_plain(finding, name) for finding, name in found if not name.member))
@@ -221,7 +221,7 @@ class Guide:
 
 
 def _properties(protocol: Protocol, type_: TypeRef, depth: int) -> Iterator[str]:
-    """Iterate over the properties of an object; those of an object in it stand for it."""
+    """Iterate over the properties of an object; nested objects are replaced by their properties."""
     struct = protocol.resolve(type_)
     for field in struct.fields if isinstance(struct, Struct) else ():
         if field.wire_name != "_meta":
@@ -232,7 +232,7 @@ def _properties(protocol: Protocol, type_: TypeRef, depth: int) -> Iterator[str]
 
 
 def _names(cause: Cause) -> list[str]:
-    """Name what a cause is about, as short as can be: methods, a member of several definitions, a place."""
+    """Name the subject of a cause briefly: methods, a property of several definitions, a place."""
     finding = cause.first.finding
     owner, dot, member = finding.place.rpartition(".")
     if not dot:
@@ -241,14 +241,14 @@ def _names(cause: Cause) -> list[str]:
 
 
 def _subjects(found: Sequence[Cause]) -> str:
-    """List what some causes are about."""
+    """List the subjects of some causes."""
     names = list(dict.fromkeys(name for cause in found for name in _names(cause)))
     shown = ", ".join(code(name) for name in names[:MAX_SUBJECTS])
     return shown if len(names) <= MAX_SUBJECTS else f"{shown} and {len(names) - MAX_SUBJECTS} more"
 
 
 def _travels(found: Sequence[Cause], pair: Pair) -> set[Travel]:
-    """The ways on which causes break a pair of peers."""
+    """The directions in which causes break a pair of peers."""
     return {
         carrier.travel
         for cause in found
@@ -264,7 +264,7 @@ def _plain(finding: Finding, name: PythonName) -> str:
 
 
 def _member(rule: Rule, name: PythonName) -> str:
-    """Spell what code does with a member: look it up, pass it, call it, read it."""
+    """Spell how code uses a name: look it up, pass it, call it, read it."""
     if name.owner == RECORDS:
         return f'"{name.member}"'
     if UseKind.BUILD in TOUCHES[rule]:

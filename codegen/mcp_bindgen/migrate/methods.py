@@ -7,7 +7,7 @@ from mcp_bindgen.diff.wire.compare import renamed_methods
 from mcp_bindgen.ir.nodes import Direction, Method, Protocol, Struct
 
 MAX_CAPABILITIES = 1000
-"""How many groups of capabilities are looked into."""
+"""The depth to which groups of capabilities are listed."""
 
 _WAYS = {
     Direction.CLIENT_TO_SERVER: "client to server",
@@ -18,7 +18,7 @@ _WAYS = {
 
 
 def methods_table(old: Protocol, new: Protocol, labels: tuple[str, str]) -> Iterator[str]:
-    """Iterate over the lines of the table; nothing if every method stays what it was."""
+    """Iterate over the lines of the table; empty if no method changed."""
     names = renamed_methods(old, new)
     before, after = ({method.name: method for method in side.methods} for side in (old, new))
     rows: list[tuple[str, str]] = []
@@ -33,7 +33,7 @@ def methods_table(old: Protocol, new: Protocol, labels: tuple[str, str]) -> Iter
 
 
 def capabilities_table(old: Protocol, new: Protocol, labels: tuple[str, str]) -> Iterator[str]:
-    """Iterate over the lines of the table; nothing if the same capabilities can be declared."""
+    """Iterate over the lines of the table; empty if the capabilities are the same."""
     before, after = (set(_capabilities(side)) for side in (old, new))
     changed = sorted(before ^ after)
     if not changed:

@@ -55,12 +55,12 @@ TOPICS = (
     Topic(title="Content", about=r"Content|Annotations|Icon|^BaseMetadata"),
 )
 OTHER = Topic(title="Everything else", about=r"")
-"""What belongs to none of the topics."""
+"""The topic of everything that belongs to no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """A sentence that a guide adds where some rule finds something at a place; `reason` says where that is written."""
+    """A sentence that a guide adds if a rule finds something at a place; `reason` gives the source."""
 
     topic: str
     rule: Rule
@@ -80,7 +80,7 @@ NOTES = (
         topic="Results and messages",
         rule=PROPERTY_ADDED_REQUIRED,
         place=r"\.resultType$",
-        text="A client takes a result without `resultType`, as servers of older revisions send it, as `complete`.",
+        text="A client treats a result without `resultType`, as sent by servers of older revisions, as `complete`.",
         reason="2026-07-28 schema, Result.resultType",
     ),
     Note(
@@ -99,7 +99,7 @@ NOTES = (
         reason="2026-07-28 server/resources, Error Handling",
     ),
 )
-"""Sentences that no finding says. One that applies to no pair of released revisions fails a test."""
+"""Sentences that do not follow from findings. One that applies to no pair of released revisions fails a test."""
 
 
 def by_topic(findings: Iterable[Judged]) -> Iterator[tuple[Topic, list[Judged]]]:

@@ -23,9 +23,9 @@ from mcp_bindgen.tool_clients.plan import UNTYPED, Half, Plan, Planned
 
 MODULE = "tools"
 MAX_DEFAULT = 200
-"""How long a default may be that is filled in, in characters; a longer one is left to the server."""
+"""The maximum length of a default that is filled in, in characters; the server fills in longer ones."""
 WRAPS = "x-fastmcp-wrap-result"
-"""The keyword by which FastMCP says that it wrapped an output that is not an object, and in which property."""
+"""The keyword by which FastMCP marks an output that it wrapped because it is not an object."""
 _WRAPPED = "result"
 _MODEL = expression(Symbol("mcp_runtime.tools"), ".ToolModel")
 _RESULT = Symbol("mcp_runtime.tools.ToolResult")
@@ -61,7 +61,7 @@ class _Views:
         )
 
     def _defaults(self, view: views.Class) -> dict[str, Scalar]:
-        """Return what the constructor of a model fills in, by field."""
+        """Return the values that a model's constructor fills in, by field."""
         definition = self._plan.types.definitions[view.definition]
         fields = definition.fields if isinstance(definition, Struct) else ()
         stated = {field.wire_name: _scalar(field.default) for field in fields}
@@ -69,7 +69,7 @@ class _Views:
         return {field.name: value for field, value in given.items() if self._is_default(field.schema_type, value)}
 
     def _is_default(self, type_: TypeRef, value: Any) -> bool:
-        """Whether a default is a scalar that a type allows; others are left to the server, and so are long ones."""
+        """Whether a default is a short scalar that a type allows; the server fills in others."""
         if value is None:
             return admits_null(self._plan.types, type_)
         is_short = isinstance(value, str | int | float) and len(str(value)) <= MAX_DEFAULT
@@ -131,7 +131,7 @@ class _Views:
 
 
 def _of_tools(view: views.Class | views.Alias) -> views.Class | views.Alias:
-    """Return a model as those of tools are: on their base, without a page that specifies it."""
+    """Return a model as one of a tool: with the base for tools, and without a link to the specification."""
     if isinstance(view, views.Alias):
         return replace(view, link="")
     return replace(view, bases=(_MODEL,), link="")
@@ -140,7 +140,7 @@ def _of_tools(view: views.Class | views.Alias) -> views.Class | views.Alias:
 def _parameter(field: views.Field, defaults: Mapping[str, Scalar]) -> views.Parameter:
     type_, default = field.plain, field.default
     if not field.is_required:
-        # With a default that the schema states there is no need to spell absence where null is a value.
+        # If the schema states a default, ABSENT is not needed even if null is a valid value.
         has_own = field.name in defaults
         type_ = type_ if field.is_nullable and has_own else either(type_, ABSENT_TYPE if field.is_nullable else NONE)
         default = constant(defaults[field.name]) if has_own else default
@@ -155,7 +155,7 @@ def _parameter(field: views.Field, defaults: Mapping[str, Scalar]) -> views.Para
 
 
 def _scalar(default: str) -> Any:
-    """Return a default as Python has it, an empty list if there is none; to JSON Schema 1.0 is an integer."""
+    """Return a list with the default as a Python value, empty if there is none; in JSON Schema, 1.0 is an integer."""
     value: Any = json.loads(default or "[]")
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

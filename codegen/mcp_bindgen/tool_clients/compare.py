@@ -13,9 +13,9 @@ from mcp_bindgen.tool_clients.narrowing import Gap, gaps, meaning, smallest
 
 METHOD = "tools/call"
 MAX_TEXT = 200
-"""How much of a schema a reading shows, in characters."""
+"""The number of characters of a schema that a reading shows."""
 _CALLER = Pair.OLD_CLIENT
-"""Whom a change breaks: who calls the tools as the contract has them."""
+"""The pair that changes break: callers that use the tools according to the contract."""
 _CARRIERS = {
     "inputSchema": Carrier(METHOD, "params", Travel.TO_SERVER),
     "outputSchema": Carrier(METHOD, "result", Travel.TO_CLIENT),
@@ -73,7 +73,7 @@ def _gap(member: str, tool: Tool, gap: Gap, *, is_output: bool) -> Finding:
     call: dict[str, Any] = {"method": METHOD, "params": {"name": tool.name, within: gap.witness}}
     answer: dict[str, Any] = {"result": {"content": [], within: gap.witness}}
     old, new = (gap.taken, gap.sent) if is_output else (gap.sent, gap.taken)
-    if NOTHING in (old, new):  # What is on one side only says too little without what became of it.
+    if NOTHING in (old, new):  # A reading that exists on one side only is not clear without the rule.
         became = f" ({gap.rule.mirror if is_output else gap.rule.id})"
         old, new = (text if text == NOTHING else f"{text}{became}" for text in (old, new))
     path = "".join(str(step) for step in gap.way if step.kind != "member")
@@ -89,7 +89,7 @@ def _gap(member: str, tool: Tool, gap: Gap, *, is_output: bool) -> Finding:
 
 
 def _task(old: Tool, new: Tool) -> Finding:
-    """Return the finding on a tool that runs as a task otherwise than before; what became optional breaks nobody."""
+    """Return the finding on a changed task support; a change to optional breaks no caller."""
     readings = (old.task or "forbidden", new.task or "forbidden")
     if new.task == "optional":
         return _finding("tool-changed", old, "execution", *readings)

@@ -1,7 +1,7 @@
-"""A contract: the tools of one server, as a client is generated from them. It is kept in a lock file.
+"""A contract: the tools of one server from which a client is generated. It is stored in a lock file.
 
 The lock file is JSON: ``format``, ``server`` (``name``, ``version``) and ``tools``, sorted by name, each as the server
-listed it, but only the members that a caller relies on.
+listed it, but only the properties that callers rely on.
 """
 
 import hashlib
@@ -16,20 +16,20 @@ from mcp_bindgen.ingest.json_text import is_nested_deeper, parse_json
 from mcp_bindgen.tool_clients.kinds import is_list, is_object
 
 FORMAT = 1
-"""The number of the lock file's shape: one more whenever a program that reads it would have to change."""
+"""The version of the lock file's format: incremented whenever programs that read it must change."""
 MAX_BYTES = 128 * 1024 * 1024
-"""The largest file that is read, in bytes."""
+"""The maximum file size, in bytes."""
 MAX_NAME = 256
-"""How long the name of a tool may be, in characters."""
+"""The maximum length of a tool's name, in characters."""
 MAX_DEPTH = 128
-"""How deep a schema may be nested, as any message."""
+"""The maximum nesting depth of a schema, the same as for messages."""
 MAX_TOOLS = 10_000
-"""How many tools a contract may have."""
+"""The maximum number of tools in a contract."""
 MEMBERS = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution")
 GATED = "x-needs-capabilities"
 """Marks, in a lock file, a tool that its server shows only to clients which declare capabilities."""
 DIGESTED = ("inputSchema", "outputSchema", "annotations", "execution")
-"""The members that callers rely on; the runtime compares their digests."""
+"""The properties that callers rely on; the runtime compares their digests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """What the server says of it, empty if nothing."""
+        """The server's description, empty if there is none."""
         return next((text for key in ("description", "title") if isinstance(text := self.raw.get(key), str)), "")
 
     @property
@@ -68,7 +68,7 @@ class Tool:
         return str(support) if support in ("required", "optional") else ""
 
     def hint(self, name: str) -> bool | None:
-        """Return one of its annotations, None if it states nothing."""
+        """Return one of its annotations, None if it is absent."""
         annotations = self.raw.get("annotations")
         value = annotations.get(name) if is_object(annotations) else None
         return value if isinstance(value, bool) else None
@@ -76,7 +76,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """The tools of one server, sorted by name; `repeated` are those of a name that was listed before."""
+    """The tools of one server, sorted by name; `repeated` are those whose name was already listed."""
 
     server: str
     version: str
@@ -99,7 +99,7 @@ def make_contract(
     diagnostics: Diagnostics,
     gated: Collection[object] = (),
 ) -> Contract:
-    """Make a contract of what a server listed; what is not a tool is left out, and reported.
+    """Create a contract from a server's list; entries that are not tools are skipped and reported.
 
     `gated` names the tools that the server shows only to clients which declare capabilities.
     """
@@ -108,20 +108,20 @@ def make_contract(
     for number, value in enumerate(tools):
         place = where.child(number)
         if number >= MAX_TOOLS:
-            diagnostics.warning(where, f"more than {MAX_TOOLS} tools; the rest is left out")
+            diagnostics.warning(where, f"more than {MAX_TOOLS} tools; the rest is skipped")
             break
         if not is_object(value):
-            diagnostics.warning(place, "is no tool, which is an object; it is left out")
+            diagnostics.warning(place, "is not a tool, since it is not an object; skipped")
             continue
         raw = value
         name = raw.get("name")
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
-            diagnostics.warning(place, f"has no name of up to {MAX_NAME} characters; the tool is left out")
+            diagnostics.warning(place, f"has no name of up to {MAX_NAME} characters; the tool is skipped")
         elif name in found:
-            diagnostics.warning(place, f"{name!r} is listed twice; the first one counts")
+            diagnostics.warning(place, f"{name!r} is listed twice; the first one is used")
             repeated[name] = found[name]
         elif _has_surrogates(raw):
-            diagnostics.warning(place, "is nested too deep, or holds text that is no Unicode; the tool is left out")
+            diagnostics.warning(place, "is nested too deeply, or contains invalid Unicode; the tool is skipped")
         else:
             marked = {**raw, GATED: True} if name in gated else raw
             found[name] = Tool(name=name, raw=_shallow(marked, place, diagnostics), where=place)
@@ -130,7 +130,7 @@ def make_contract(
 
 
 def read_contract(path: Path, diagnostics: Diagnostics) -> Contract:
-    """Read a lock file, a saved result of tools/list (or the whole answer), or a list of tools.
+    """Read a lock file, a saved result of tools/list (or the whole response), or a list of tools.
 
     Raises:
         InputError: it cannot be read, or is none of these.
@@ -149,7 +149,7 @@ def read_contract(path: Path, diagnostics: Diagnostics) -> Contract:
             document, where = document["result"], where.child("result")
         value, where = document.get("tools"), where.child("tools")
     if not is_list(value):
-        raise InputError.at(where, "holds no tools: give a result of tools/list, a list of tools, or a lock file")
+        raise InputError.at(where, "contains no tools: give a result of tools/list, a list of tools, or a lock file")
     known = server if is_object(server) else {}
     name, version = known.get("name"), known.get("version")
     return make_contract(
@@ -162,7 +162,7 @@ def read_contract(path: Path, diagnostics: Diagnostics) -> Contract:
 
 
 def dump(value: Any, *, indent: int | None = None) -> str:
-    """Return a JSON value as text, in ASCII, members in the order they have."""
+    """Return a JSON value as text, in ASCII, with properties in their order."""
     separators = (",", ":") if indent is None else None
     return json.dumps(value, indent=indent, separators=separators)
 
@@ -176,19 +176,19 @@ def digest(value: Any) -> str:
 def _read(path: Path, where: Location) -> bytes:
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise InputError.at(where, f"larger than {MAX_BYTES // 1024**2} MiB; no list of tools is")
+            raise InputError.at(where, f"larger than {MAX_BYTES // 1024**2} MiB, the maximum size of a list of tools")
         return path.read_bytes()
     except OSError as error:
         raise InputError.at(where, f"cannot be read: {error.strerror}") from None
 
 
 def _shallow(raw: Mapping[str, Any], where: Location, diagnostics: Diagnostics) -> Mapping[str, Any]:
-    """Return a tool without members that are nested deeper than a message may be; for a schema, anything goes then."""
+    """Return a tool without properties that are nested too deeply; a missing schema accepts any value."""
     found: dict[str, Any] = {}
     for name, value in raw.items():
         deep = is_nested_deeper(value, MAX_DEPTH)
         if deep:
-            diagnostics.warning(where.child(name), f"nested deeper than {MAX_DEPTH}; left out")
+            diagnostics.warning(where.child(name), f"nested deeper than {MAX_DEPTH}; skipped")
         found[name] = True if deep else value
     return found
 

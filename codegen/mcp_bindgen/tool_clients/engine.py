@@ -1,8 +1,8 @@
 """Shapes -> definitions of the intermediate representation, by the parser of datamodel-code-generator.
 
-The parser returns models and types; no text is made of them, so nothing that comes from a schema can become code. A
-type of a form that is not known here makes the shape one that cannot be typed. Shapes are given to it in batches, since
-a call has a price; a batch that fails is halved until the one shape is found that it cannot do.
+The parser returns models and types, which are never rendered as text, so nothing from a schema can become code. A shape
+with an unknown form of type cannot be typed. Shapes are passed in batches, since calls are expensive; a batch that
+fails is halved until the failing shape is found.
 """
 
 import json
@@ -34,9 +34,9 @@ from mcp_bindgen.tool_clients.names import class_word, unique
 from mcp_bindgen.tool_clients.shape import ORIGIN, Shape
 
 BATCH = 50
-"""How many shapes the engine is given at a time."""
+"""The maximum number of shapes in a batch."""
 MAX_BATCH_NODES = 4_000
-"""How many definitions a batch may have at most."""
+"""The maximum number of definitions in a batch."""
 _PREFIX = "#/$defs/"
 _KINDS: Mapping[str, Kind] = {
     "str": Kind.STRING,
@@ -57,7 +57,7 @@ _SIZES: Mapping[str, str] = {"min_length": "min_items", "max_length": "max_items
 
 
 class Unknown(Exception):
-    """The engine returned something of a form that is not known here."""
+    """The engine returned an unknown form of type."""
 
 
 Types: TypeAlias = Mapping[str, Definition]
@@ -69,7 +69,7 @@ def types_of(shapes: Sequence[Shape], taken: set[str]) -> dict[str, Types]:
 
     `taken` are the class names in use, to which it adds those of nested objects.
     """
-    _options()  # An engine that is missing, or that has other options, is not the fault of a schema.
+    _options()  # A missing engine, or one with different options, is not a problem of the schema.
     found: dict[str, Types] = {}
     for batch in _batches(shapes):
         found |= _solve(batch, taken)
@@ -94,7 +94,7 @@ def _solve(batch: list[Shape], taken: set[str]) -> dict[str, Types]:
     names = set(taken)
     try:
         found = _Reader(_models(batch), batch, names).read()
-    except Exception:  # Whatever the engine raises on a stranger's schema, the other tools must not suffer from it.
+    except Exception:  # An exception of the engine for an untrusted schema must not affect the other tools.
         if len(batch) == 1:
             return {}
         middle = len(batch) // 2
@@ -104,7 +104,7 @@ def _solve(batch: list[Shape], taken: set[str]) -> dict[str, Types]:
 
 
 def _models(batch: list[Shape]) -> list[Any]:
-    """Return what the parser of the engine makes of shapes."""
+    """Return the models that the engine's parser creates from shapes."""
     from datamodel_code_generator.parser.jsonschema import JsonSchemaParser
 
     schemas = {name: schema for shape in batch for name, schema in shape.definitions.items()}
@@ -146,7 +146,7 @@ def _options() -> dict[str, Any]:
 class _Reader:
     """Reads the models of a batch: those of definitions, and those of objects nested in them.
 
-    What is neither an object nor a definition (the engine makes a model of a bounded item, say) goes where it is used.
+    Models that are neither objects nor definitions (such as bounded items) are inlined where they are used.
     """
 
     def __init__(self, models: Sequence[Any], batch: Sequence[Shape], taken: set[str]) -> None:
@@ -171,13 +171,13 @@ class _Reader:
         return found
 
     def _define(self, path: str, shape: Shape) -> Ref:
-        """Define what a model is, and return a reference to it."""
+        """Add the definition of a model, and return a reference to it."""
         model = self._models[path]
         name = self._names.get(path)
         if name is None:
             name = self._names[path] = unique(class_word(str(model.class_name)), self._taken)
         if name not in self._definitions:
-            # The definition takes its place first: it may refer to itself.
+            # Reserve the place of the definition first: it may refer to itself.
             self._definitions[name] = Alias(name=name, type=ANY)
             self._definitions[name] = self._definition(name, model, shape)
         return Ref(name=name)
@@ -251,7 +251,7 @@ class _Reader:
 
 
 def _is_alias(model: Any) -> bool:
-    """Whether a model only stands for a type: it has one field, which has no name."""
+    """Whether a model is just an alias of a type: it has a single unnamed field."""
     return len(model.fields) == 1 and not model.fields[0].name
 
 

@@ -14,7 +14,7 @@ class Hint:
     Attributes:
         name: its name on the wire.
         python: its name in Python.
-        default: what a caller has to assume where the server states nothing: the worst.
+        default: what a caller has to assume if the annotation is absent: the worst case.
         yes: what it says if it is true.
         no: what it says if it is false.
     """
@@ -39,7 +39,7 @@ HINTS = (
     Hint("openWorldHint", "open_world", True, "may reach external systems", "stays within a closed domain"),
 )
 _OF_CHANGES = ("destructiveHint", "idempotentHint")
-"""What means something only for tools that modify something."""
+"""Hints that only apply to tools that modify something."""
 
 
 def describe(tool: "Tool") -> str:

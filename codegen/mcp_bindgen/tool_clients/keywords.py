@@ -6,11 +6,11 @@ from typing import Any
 from mcp_bindgen.tool_clients.kinds import is_list
 
 MAX_DEPTH = 48
-"""How deep a schema may be nested to become types."""
+"""The maximum nesting depth of a schema that becomes types."""
 MAX_NODES = 5_000
-"""How many schemas a schema may consist of to become types."""
+"""The maximum number of subschemas of a schema that becomes types."""
 MAX_CHOICES = 500
-"""How many values an enum may have to become a Literal."""
+"""The maximum number of values of an enum that becomes a Literal."""
 MAX_TEXT = 1_000
 """How long a name or a value may be to become part of a type, in characters."""
 MAX_INTEGER = 2**53
@@ -32,12 +32,12 @@ STRUCTURE = frozenset("type properties required items additionalProperties enum 
 
 
 def texts(value: Any) -> list[str]:
-    """Return the strings of a list, each once; nothing if it is no list."""
+    """Return the distinct strings of a list; empty if it is not a list."""
     return list(dict.fromkeys(item for item in value if isinstance(item, str))) if is_list(value) else []
 
 
 def are_of(values: Any, type_: Any) -> bool:
-    """Whether a type beside a list of values says nothing more than the list."""
+    """Whether a type next to a list of values adds nothing to the list."""
     if type_ is None:
         return True
     return type_ == "string" and is_list(values) and all(isinstance(v, str) for v in values)

@@ -23,11 +23,11 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def default(schema: object) -> str:
-    """Return what stands for a property that is left out, as JSON; empty if its schema does not say."""
+    """Return the default of a property, as JSON; empty if its schema has none."""
     return json.dumps(schema["default"]) if is_object(schema) and "default" in schema else ""
 
 
 def description(schema: object) -> str:
-    """Return how a schema describes itself, empty if it does not."""
+    """Return the description in a schema, empty if it has none."""
     found = schema.get("description") if is_object(schema) else None
     return found.strip()[:MAX_DESCRIPTION] if isinstance(found, str) else ""

@@ -1,4 +1,4 @@
-"""Python names for tools, their arguments and their classes: deterministic, and never those of something else."""
+"""Python names for tools, their arguments and their classes: deterministic and unique."""
 
 import keyword
 import re
@@ -21,7 +21,7 @@ MAX_WORD = 80
 _NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]+")
 _NOISE = {"mcp", "server"}
-"""Words in the name of a server that say nothing of it."""
+"""Words in the name of a server that carry no information."""
 
 
 def unique(name: str, taken: set[str]) -> str:
@@ -40,10 +40,10 @@ def class_word(text: str) -> str:
 
 
 def alternative_words(members: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what tells alternatives apart, as part of their class names.
+    """Return words that distinguish alternatives, for their class names.
 
-    That is their titles, the constants of a property that all of them have, or a property that no other one has, best
-    a required one; alternatives that nothing tells apart are numbered.
+    These are their titles, the constants of a property that all of them have, or a property that no other one has,
+    preferably a required one; otherwise alternatives are numbered.
     """
     properties = [member["properties"] for member in members]
     words = [[class_word(str(member["title"])) if member.get("title") else "" for member in members]]
@@ -75,7 +75,7 @@ def client_name(server: str) -> str:
 
 
 def method_names(tools: Iterable[str]) -> dict[str, str]:
-    """Name the Python method of each tool; of two that would be the same, the one that needs no change keeps it."""
+    """Name the Python method of each tool; if two collide, the one that needs no change keeps its name."""
     return numbered({tool: _method(tool) for tool in sorted(tools)})
 
 
@@ -95,7 +95,7 @@ def _method(tool: str) -> str:
 
 
 def _attributes(classes: Collection[str], wire_names: Iterable[str]) -> dict[str, str]:
-    """Name the fields of a model: constructors take the wire name too, so no field may have that of another."""
+    """Name the fields of a model: constructors accept wire names too, so no field may have another's wire name."""
     wanted = {wire_name: _attribute(wire_name, classes) for wire_name in wire_names}
     return numbered(wanted, avoided=wanted)
 

@@ -1,9 +1,9 @@
-"""Whether all that one JSON Schema lets a sender send is valid for another, decided conservatively.
+"""Decide conservatively whether everything that one JSON Schema allows a sender to send is valid for another.
 
 Both schemas are read as those of the protocol are, and compared by the same rules. Each place where the receiver may
-refuse something is a gap. Either it breaks: a value proves it, which jsonschema finds valid for the sender and invalid
-for the receiver. Or nobody knows. A sender does not send properties that its schema does not declare, unless the schema
-says in so many words that it may.
+refuse something is a gap. A gap is either
+proven by a value that jsonschema finds valid for the sender and invalid for the receiver, or undecided. A sender does
+not send properties that its schema does not declare, unless the schema explicitly allows them.
 """
 
 import json
@@ -32,9 +32,9 @@ from mcp_bindgen.tool_clients.kinds import is_list, is_object
 from mcp_bindgen.tool_clients.validity import Undecidable, Validity
 
 MAX_SIZE = 200_000
-"""How long a schema may be to be compared in detail, in characters."""
+"""The maximum length of a schema that is compared in detail, in characters."""
 MAX_PAIRS = 2_000
-"""How many pairs of types one comparison looks at."""
+"""The maximum number of pairs of types in one comparison."""
 
 _ROOT = Ref(name="Value")
 _START = Spot(before=root(_ROOT.name), after=root(_ROOT.name), carrier=Carrier("", "", Travel.TO_SERVER))
@@ -58,7 +58,7 @@ class Gap:
         rule: what changed from the sender to the receiver.
         sent: what the sender's schema says there, as text.
         taken: what the receiver's schema says there.
-        is_proven: whether `witness` proves it; otherwise `why` says what stands in the way of a proof.
+        is_proven: whether `witness` proves it; otherwise `why` says why there is no proof.
         witness: a value that is valid for the sender and invalid for the receiver.
     """
 
@@ -82,7 +82,7 @@ def gaps(sender: Any, receiver: Any) -> list[Gap]:
     except InputError as error:
         return [_unknown(f"a schema cannot be read: {error.diagnostics.errors[0].message}")]
     except RecursionError:
-        return [_unknown("the schemas are nested too deep to be compared")]
+        return [_unknown("the schemas are nested too deeply to be compared")]
     except _TooLarge:
         return [_unknown("there is too much to compare")]
 
@@ -96,12 +96,12 @@ def smallest(schema: Any) -> Any:
 
 
 def meaning(schema: Any) -> str:
-    """Return what a schema says on validity, as text; schemas with equal ones accept the same.
+    """Return the assertions of a schema as text; schemas with equal texts accept the same values.
 
     Raises:
-        RecursionError: it is nested too deep.
+        RecursionError: it is nested too deeply.
     """
-    return json.dumps(_meaning(schema), sort_keys=True)  # as text, since to Python true is 1
+    return json.dumps(_meaning(schema), sort_keys=True)  # as text, since true equals 1 in Python
 
 
 def _meaning(schema: Any) -> Any:
@@ -122,7 +122,7 @@ def read(schema: Any) -> Protocol:
     """Read a schema that stands alone as the definitions of a protocol.
 
     Raises:
-        InputError: it is no valid schema.
+        InputError: it is not a valid schema.
     """
     diagnostics = Diagnostics()
     declarations = read_type(schema, _ROOT.name, "the schema", diagnostics)
@@ -133,11 +133,11 @@ def read(schema: Any) -> Protocol:
 
 
 class _TooLarge(Exception):
-    """A comparison has looked at too much."""
+    """A comparison exceeded its limit."""
 
 
 class _BoundedSides(Sides):
-    """Two schemas, compared as long as there is not too much to compare."""
+    """Two schemas, compared up to a limit."""
 
     def __init__(self, old: Protocol, new: Protocol) -> None:
         super().__init__(old, new)
@@ -164,11 +164,11 @@ class _Comparison:
             self._found.setdefault((_way(pointer), NOTHING, text), OPAQUE_CHANGED)
         for (way, sent, taken), rule in sorted(self._found.items(), key=lambda item: str(item[0])):
             proven, witness = self._proof(way, sent, taken) if rule not in _NOT_CHECKED else (False, None)
-            why = "" if proven else "no value was found that shows it"
+            why = "" if proven else "no value was found that demonstrates it"
             yield Gap(way=way, rule=rule, sent=sent, taken=taken, is_proven=proven, witness=witness, why=why)
 
     def _see(self, site: object, spot: Spot) -> None:
-        """Keep what the rules find that may make a receiver refuse something."""
+        """Keep the findings that may make a receiver refuse something."""
         for rule, (old, new) in judge(site):
             change = rule.change_at(site) if rule.change_at else rule.change
             if Change.NARROWS in change or rule in _NOT_CHECKED:
@@ -195,7 +195,7 @@ class _Comparison:
 
 
 def closed(schema: Any) -> Any:
-    """Return a schema as its sender keeps to it: without properties that it neither declares nor says may come."""
+    """Return a schema as its sender follows it: closed, unless it explicitly allows undeclared properties."""
     if not is_object(schema):
         return [closed(part) for part in schema] if is_list(schema) else schema
     found: dict[str, Any] = {}
@@ -239,7 +239,7 @@ def _nodes(node: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _is_rerouted(sender: Any, receiver: Any) -> bool:
-    """Whether a place of both refers to something else, so that pointers do not lead to the same values."""
+    """Whether the references at a place differ, so that pointers do not lead to the same values."""
     old, new = (dict(_nodes(schema, "")) for schema in (sender, receiver))
     return any(old[pointer].get("$ref") != new[pointer].get("$ref") for pointer in old.keys() & new.keys())
 

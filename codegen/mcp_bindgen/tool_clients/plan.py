@@ -11,11 +11,11 @@ from mcp_bindgen.tool_clients.names import class_word, method_names, unique
 from mcp_bindgen.tool_clients.shape import Shape, Untypable, shape_of
 
 MAX_SCHEMA = 100_000
-"""How long the schema of a tool may be to be carried by the module, in characters."""
+"""The maximum length of a tool's schema that the module contains, in characters."""
 UNTYPED = MapOf(value=ANY)
 """The type of what cannot be typed: an object."""
 _MEMBERS = {"inputSchema": ("Input", "arguments"), "outputSchema": ("Output", "structured content")}
-"""The halves of a tool: what their types are called, and what they are."""
+"""The halves of a tool: the suffix of their types, and their description."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +68,8 @@ class _Planner:
         methods = method_names(tool.name for tool in tools)
         for tool in tools:
             if methods[tool.name] != tool.name:
-                self._diagnostics.note(tool.where, f"{tool.name!r} is called {methods[tool.name]} in Python")
-            # Named after the method, so that tools which Python cannot tell apart still have models of their own.
+                self._diagnostics.note(tool.where, f"{tool.name!r} is named {methods[tool.name]} in Python")
+            # Named after the method, so that tools with colliding names have separate models.
             for member, (suffix, _) in _MEMBERS.items():
                 self._shape(tool, member, f"{class_word(methods[tool.name])}{suffix}")
         types = types_of(list(self._shapes.values()), self._taken)
@@ -89,7 +89,7 @@ class _Planner:
         return Plan(tools=tuple(planned), types=protocol_of(self._definitions))
 
     def _shape(self, tool: Tool, member: str, wanted: str) -> None:
-        """Find the shape of a half, or what it is without one."""
+        """Find the shape of a half, or its fallback."""
         schema = tool.raw.get(member)
         where = tool.where.child(member)
         if schema is None:
@@ -99,10 +99,10 @@ class _Planner:
         try:
             shape = shape_of(schema, unique(wanted, self._taken), self._taken)
         except (Untypable, RecursionError) as error:
-            self._untyped(tool, member, str(error) if isinstance(error, Untypable) else "it is nested too deep")
+            self._untyped(tool, member, str(error) if isinstance(error, Untypable) else "it is nested too deeply")
             return
         for reference in shape.outside:
-            self._diagnostics.warning(where, f"{tool.name!r}: $ref {reference[:80]!r} leads nowhere in the schema")
+            self._diagnostics.warning(where, f"{tool.name!r}: $ref {reference[:80]!r} has no target in the schema")
         if shape.why:
             reasons = ", ".join(sorted(shape.why))
             self._diagnostics.note(where, f"{tool.name!r}: the types do not express {reasons}; jsonschema checks")
@@ -111,7 +111,7 @@ class _Planner:
     def _read(self, tool: Tool, member: str, shape: Shape, found: Types | None) -> None:
         """Take over what the engine found for a half."""
         if found is None:
-            self._untyped(tool, member, "datamodel-code-generator has no types for it")
+            self._untyped(tool, member, "datamodel-code-generator cannot type it")
             return
         half = self._halves[tool.name, member]
         schema = half.schema if shape.why else ""
@@ -132,7 +132,7 @@ class _Planner:
         self._definitions[definition.name] = replace(definition, doc=doc)
 
     def _carried(self, tool: Tool, member: str) -> str:
-        """Return the schema as the module carries it, empty if it is of no use."""
+        """Return the schema for the module, empty if it is not needed."""
         schema = tool.raw.get(member)
         where = tool.where.child(member)
         if not is_object(schema):
@@ -142,6 +142,6 @@ class _Planner:
         except RecursionError:
             text = "." * (MAX_SCHEMA + 1)
         if len(text) > MAX_SCHEMA:
-            self._diagnostics.warning(where, f"{tool.name!r}: too large for a module; the server alone checks it")
+            self._diagnostics.warning(where, f"{tool.name!r}: too large for a module; only the server checks it")
             return ""
         return text

@@ -1,4 +1,4 @@
-"""The report on a contract and what a server offers now, in the model of `mcp-bindgen diff`."""
+"""The report on a contract and the server's current tools, in the model of `mcp-bindgen diff`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from mcp_bindgen.tool_clients.contract import Contract
 
 
 def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, baseline: Baseline) -> Report:
-    """Return the report for those who call a server by its contract."""
+    """Return the report for callers that rely on the contract."""
     findings = tuple(compare(old, new))
     options = Options(view=View.WIRE, role=Role.CLIENT, fail_on=fail_on, severities=baseline.severities)
     breaking = tuple(finding for finding in findings if finding.proven)
@@ -38,8 +38,8 @@ def make(old: Contract, new: Contract, *, lock: Path, fail_on: Severity | None, 
 
 def _sentence(breaking: int, doubtful: int) -> str:
     if breaking:
-        return f"The server does not keep it ({breaking} finding{'' if breaking == 1 else 's'})."
-    return "Nothing proves that the server breaks it, nor that it keeps it." if doubtful else "The contract is kept."
+        return f"The server violates it ({breaking} finding{'' if breaking == 1 else 's'})."
+    return "It is undecided whether the server keeps it." if doubtful else "The contract is kept."
 
 
 def _side(contract: Contract, name: str, file: SourceFile | None) -> Side:

@@ -12,20 +12,20 @@ from mcp_bindgen.settings import TABLE, Table
 from mcp_bindgen.tool_clients.kinds import is_object
 
 LOCK = "tools.lock.json"
-"""The lock file beside a module, unless another one is named."""
+"""The default lock file, next to the module."""
 _KEYS = ("command", "env", "cwd", "url", "headers", "from", "module", "lock", "class")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One server: where its tools are listed, and what is made of them.
+    """One server: where its tools are listed, and what is generated from them.
 
     Attributes:
-        name: what the project calls it; empty for one that the command line describes.
+        name: its name in the project; empty for one given on the command line.
         command: the program that is the server, and its arguments; empty if there is a `url` or a `source`.
         env: environment variables to set for it.
         cwd: its working directory; None for the current one.
-        url: where it is reached over HTTP; empty if it is not.
+        url: its URL, if it uses HTTP; otherwise empty.
         headers: headers of every request to it.
         source: a file with its tools.
         module: the module to write; None if the command needs none.
@@ -46,7 +46,7 @@ class Server:
 
 
 def is_url(text: str) -> bool:
-    """Whether a text says where a server is reached over HTTP."""
+    """Whether a text is the URL of a server."""
     return text.lower().startswith(("http://", "https://"))
 
 
@@ -54,7 +54,7 @@ def module_path(out: Path, where: Location) -> Path:
     """Return the file of a module: itself, or ``__init__.py`` in the folder of a package.
 
     Raises:
-        InputError: Python cannot import it by its name.
+        InputError: its name is not a valid module name.
     """
     name = out.stem if out.suffix == ".py" else out.name
     if not name.isidentifier() or keyword.iskeyword(name):
@@ -66,14 +66,14 @@ def read_servers(table: Mapping[str, Any], path: Path) -> tuple[Server, ...]:
     """Read the servers of a project from its table; `path` is the file that holds it.
 
     Raises:
-        InputError: a table has an unknown key, a value of a wrong type, or says too much or too little.
+        InputError: a table has an unknown key, a value of a wrong type, or sets too many or too few of them.
     """
     found = tuple(_Server(name, values, path).server() for name, values in table.items())
     locks: dict[Path, str] = {}
     for server in found:
         if locks.setdefault(server.lock, server.name) != server.name:
             where = Location(source=str(path))
-            raise InputError.at(where, f"{locks[server.lock]} and {server.name} have the same lock file; name another")
+            raise InputError.at(where, f"{locks[server.lock]} and {server.name} share a lock file; choose another")
     return found
 
 
@@ -85,7 +85,7 @@ class _Server(Table):
     def server(self) -> Server:
         command, url, source = self._command(), self.text("url") or "", self.file("from")
         if [bool(command), bool(url), bool(source)].count(True) != 1:
-            raise self.error("", "needs a command, a url or a file (from), one of the three")
+            raise self.error("", "needs exactly one of a command, a url and a file (from)")
         if url and not is_url(url):
             raise self.error("url", "must begin with http:// or https://")
         out = self.file("module")
@@ -113,6 +113,6 @@ class _Server(Table):
         env = self.values.get(key, {})
         if not is_object(env) or not all(isinstance(value, str) for value in env.values()):
             raise self.error(key, "must be a table of strings")
-        # What is not set here is not set there.
+        # The server gets only these variables.
         own = {name: os.environ.get(value[1:]) if value.startswith("$") else value for name, value in env.items()}
         return {name: value for name, value in own.items() if value is not None}

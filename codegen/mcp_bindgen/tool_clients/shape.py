@@ -1,7 +1,7 @@
-"""The part of a JSON Schema that becomes types: what the engine is shown, and whether that is the whole truth.
+"""The part of a JSON Schema that becomes types: the engine's input, and whether it is complete.
 
-Nothing but structure leaves this module: no descriptions, defaults, patterns or titles, no reference that leads out of
-the schema. What is left out means nothing (annotations), or makes the shape inexact: then jsonschema decides.
+Only structure leaves this module: no descriptions, defaults, patterns or titles, and no references out of the schema.
+What is omitted either has no effect (annotations) or makes the shape inexact: then jsonschema validates.
 """
 
 from dataclasses import dataclass, field
@@ -33,17 +33,17 @@ ORIGIN = "x-origin"
 
 
 class Untypable(Exception):
-    """A schema cannot become types; the text says why."""
+    """A schema cannot become types; the message says why."""
 
 
 @dataclass(slots=True)
 class Shape:
-    """What the engine is shown of one schema.
+    """The engine's input for one schema.
 
     Attributes:
         name: what the schema itself becomes.
         definitions: the schema and what it refers to, by the class or alias that each becomes.
-        sources: the same as the server wrote it.
+        sources: the same, as the server wrote them.
         properties: the property that each field stands for, by the value of `ORIGIN`: its name and its schema.
         why: the keywords that the types do not express; if there are none, they accept exactly what the schema does.
         outside: references that lead out of the schema, and are never followed.
@@ -70,7 +70,7 @@ class _Shaper:
     def __init__(self, root: Any, name: str, taken: set[str]) -> None:
         self._root = root
         self._taken = taken
-        self._is_old = is_object(root) and "draft-0" in str(root.get("$schema"))  # Then `prefixItems` means nothing.
+        self._is_old = is_object(root) and "draft-0" in str(root.get("$schema"))  # Then `prefixItems` has no effect.
         self._names: dict[str, str] = {"#": name}
         self._at = name
         self._waiting: list[str] = []
@@ -96,7 +96,7 @@ class _Shaper:
         self._shape.sources[name] = source
 
     def _whole(self, schema: Schema) -> Schema:
-        """Return what the engine is shown of the root, which describes objects."""
+        """Return the engine's input for the root, which describes objects."""
         self._note_unread(schema)
         if schema.get("type", "object") != "object":
             raise Untypable("it does not describe an object")
@@ -119,7 +119,7 @@ class _Shaper:
         return shown.get("type") == "object" or ("anyOf" in shown and all(map(self._is_of_objects, shown["anyOf"])))
 
     def _any(self, node: Any, depth: int) -> Schema:
-        """Return what the engine is shown of a schema."""
+        """Return the engine's input for a schema."""
         self._count(depth)
         if node is True:
             return {}
@@ -142,7 +142,7 @@ class _Shaper:
     def _count(self, depth: int) -> None:
         self._nodes += 1
         if depth > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise Untypable("it is too large, or nested too deep")
+            raise Untypable("it is too large, or nested too deeply")
 
     def _because(self, keyword: str) -> None:
         self._shape.why.add(keyword)
@@ -174,7 +174,7 @@ class _Shaper:
         return {"$ref": f"#/$defs/{self._names[reference]}"}
 
     def _target(self, reference: object) -> Any:
-        """Return the schema that a reference leads to, None if it leads nowhere or out of the schema."""
+        """Return the schema that a reference leads to, None if it has no target or is external."""
         is_inside = isinstance(reference, str) and reference[:2] in ("#", "#/") and len(reference) <= MAX_TEXT
         return find(self._root, str(reference)[1:]) if is_inside else None
 
@@ -221,7 +221,7 @@ class _Shaper:
         return found[0] if len(found) == 1 else {"anyOf": found}
 
     def _alternatives(self, members: list[Any], depth: int) -> list[Schema]:
-        """Return what the engine is shown of alternatives; of several objects, each gets a name that tells it apart."""
+        """Return the engine's input for alternatives; if there are several objects, each gets a distinct name."""
         objects = [one for one in members if is_object(one) and "$ref" not in one and is_object(one.get("properties"))]
         words = alternative_words(objects) if len(objects) > 1 else []
         named = {id(member): f"{self._at}{word}" for member, word in zip(objects, words, strict=False)}
@@ -281,7 +281,7 @@ class _Shaper:
 
     def _tuple(self, prefix: Any, schema: Schema, depth: int) -> Schema:
         """Return an array whose first items have types of their own: a tuple if these are all of its items."""
-        self._because("prefixItems")  # As far as the types say it, jsonschema agrees.
+        self._because("prefixItems")  # The types agree with jsonschema.
         rest = schema.get("additionalItems" if is_list(schema.get("items")) else "items", True)
         ends = rest is False or schema.get("maxItems") == (len(prefix) if is_list(prefix) else None)
         if not is_list(prefix) or not 0 < len(prefix) <= MAX_CHOICES or not ends:
@@ -368,7 +368,7 @@ class _Shaper:
         return {**merged, "properties": properties, "required": list(dict.fromkeys(required))}
 
     def _refuse_explosions(self) -> None:
-        """Refuse what comes down to too many alternatives, or to itself: what follows looks at each of them."""
+        """Refuse schemas that expand to too many alternatives, or to themselves: later steps visit each of them."""
         widths: dict[str, int] = {}
 
         def width(shown: Schema) -> int:
@@ -376,9 +376,9 @@ class _Shaper:
                 return sum(map(width, shown["anyOf"]))
             name = str(shown.get("$ref", "")).rpartition("/")[2]
             if name and name not in widths:
-                widths[name] = MAX_CHOICES + 1  # what stands there if the way leads back
+                widths[name] = MAX_CHOICES + 1  # the placeholder if the path is recursive
                 widths[name] = width(self._shape.definitions[name])
             return widths.get(name, 1)
 
         if any(width(shown) > MAX_CHOICES for shown in self._shape.definitions.values()):
-            raise Untypable("its alternatives are too many, or it refers to itself in a way that has no type")
+            raise Untypable("it has too many alternatives, or is recursive in a way that has no type")

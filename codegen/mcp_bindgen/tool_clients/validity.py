@@ -1,4 +1,4 @@
-"""Whether a JSON value is valid for a schema of a stranger: bounded, and without the network."""
+"""Validate JSON values against untrusted schemas: bounded, and without network access."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -13,22 +13,22 @@ from mcp_bindgen.ir.scalars import matcher
 from mcp_bindgen.tool_clients.kinds import is_object
 
 MAX_STEPS = 20_000
-"""How many keywords one validation evaluates."""
+"""The maximum number of keywords that one validation evaluates."""
 MAX_ALL_STEPS = 2_000_000
-"""How many keywords all validations by one schema evaluate, a few seconds' worth; what comes later is undecided."""
+"""The maximum number of keywords in all validations by one schema, about a few seconds; later ones are undecided."""
 MAX_ERRORS = 50
 _UNBOUNDED = frozenset(("patternProperties", "unevaluatedItems", "unevaluatedProperties"))
 
 
 class Undecidable(Exception):
-    """Nobody can say whether a value is valid for a schema, or not in reasonable time."""
+    """The validity of a value cannot be decided, or not in reasonable time."""
 
 
 class Validity:
     """Judges values by one schema, in the dialect that it names, 2020-12 if it names none.
 
     Raises:
-        Undecidable: it is no schema, or in a dialect that is not known.
+        Undecidable: it is not a valid schema, or its dialect is unknown.
     """
 
     def __init__(self, schema: Any) -> None:
@@ -46,21 +46,21 @@ class Validity:
             )
             self._validator: Any = bounded(plain, registry=_load("jsonschema_specifications").REGISTRY)
         except (SchemaError, RecursionError) as error:
-            raise Undecidable(f"no valid schema: {type(error).__name__}") from None
+            raise Undecidable(f"not a valid schema: {type(error).__name__}") from None
 
     def accepts(self, value: Any) -> bool:
         """Whether a value is certainly valid."""
         return self._errors(value, 1) == []
 
     def errors(self, value: Any) -> list[ValidationError]:
-        """Return why a value is certainly invalid; nothing if that cannot be said."""
+        """Return why a value is certainly invalid; empty if that is not certain."""
         return self._errors(value, MAX_ERRORS) or []
 
     def _errors(self, value: Any, limit: int) -> list[ValidationError] | None:
         self._steps = 0
         try:
             return list(islice(self._validator.iter_errors(value), limit))
-        except Exception:  # Too many steps, a reference that leads nowhere, bounds that are no numbers, and so on.
+        except Exception:  # Too many steps, a dangling reference, bounds other than numbers, and so on.
             return None
 
     def _counted(self, keyword: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,7 +75,7 @@ class Validity:
 
 
 def _load(name: str) -> Any:
-    """Import a part of the library that has no complete types."""
+    """Import a part of the library without complete types."""
     return import_module(name)
 
 
