@@ -114,7 +114,7 @@ class TestVerify:
         found = cli("verify", "2025-06-18", "--against", "edited.json", "--format", "json", expect=1).json
         assert [difference["rule"] for difference in found["differences"]] == [rule]
 
-    def test_an_edited_description_is_no_difference(self, cli: Cli) -> None:
+    def test_an_edited_description_is_not_a_difference(self, cli: Cli) -> None:
         text = official_schema("2025-06-18").read_text("utf-8")
         Path("edited.json").write_text(text.replace('"description": "', '"description": "Edited. '), "utf-8")
         assert "is equivalent" in cli("verify", "2025-06-18", "--against", "edited.json").out

@@ -41,7 +41,7 @@ def test_all_shows_the_messages(cli: Cli) -> None:
 
 @pytest.mark.parametrize(("old", "new"), PAIRS)
 def test_every_break_is_proven_by_a_message(cli: Cli, old: str, new: str) -> None:
-    """The witness is valid for its sender and refused by its receiver: checked anew, with validators of our own."""
+    """The witness is valid for its sender and refused by its receiver: checked again with separate validators."""
     found = cli("diff", old, new, "--format", "json", "--fail-on", "never").json
     sides = {"old": load_released(old), "new": load_released(new)}
     proven = 0

@@ -24,7 +24,11 @@ def ref(name: str) -> dict[str, str]:
 
 CASES: Mapping[str, tuple[str, bytes, str]] = {
     "a circle of aliases": ("s.json", schema(A=ref("B"), B=ref("A")), "'A' is defined in terms of itself"),
-    "a circle of bases": ("s.ts", f"{HANDSHAKE_TS} interface A extends A {{ }}".encode(), "is defined in terms of itself"),
+    "a circle of bases": (
+        "s.ts",
+        f"{HANDSHAKE_TS} interface A extends A {{ }}".encode(),
+        "is defined in terms of itself",
+    ),
     "a definition that is not there": ("s.json", schema(A=ref("Nowhere")), "has no target in this file"),
     "not an MCP schema": ("s.json", b'{"$defs": {"A": {"type": "string"}}}', "not an MCP schema"),
     "no schema at all": ("s.json", b"[1, 2]", "a schema is a JSON object"),
@@ -37,9 +41,7 @@ CASES: Mapping[str, tuple[str, bytes, str]] = {
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_a_file_that_is_no_side(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, turned: bool
-) -> None:
+def test_an_unusable_file(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, turned: bool) -> None:
     monkeypatch.chdir(tmp_path)
     name, data, said = CASES[case]
     Path(name).write_bytes(data)
@@ -78,7 +80,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 @pytest.mark.usefixtures("repository")
-def test_what_git_does_not_show(cli: Cli, side: str, said: str) -> None:
+def test_what_git_cannot_show(cli: Cli, side: str, said: str) -> None:
     refused(cli("diff", side, "HEAD:schema.json", expect=2), said)
 
 

@@ -189,7 +189,7 @@ class TestCheck:
         assert done.out == ""
         assert "up to date" in done.err
 
-    def test_byte_code_is_no_drift(self, cli: Cli, schema: str) -> None:
+    def test_byte_code_is_not_drift(self, cli: Cli, schema: str) -> None:
         cli("generate", "2099-01-01", "--schema", schema)
         (USUAL / "v2099_01_01" / "__pycache__").mkdir()
         (USUAL / "v2099_01_01" / "__pycache__" / "client.pyc").write_bytes(b"\0")

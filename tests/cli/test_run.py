@@ -95,7 +95,7 @@ def test_a_defect_is_one_message_and_a_status_of_its_own(cli: Cli, monkeypatch: 
     assert "Traceback" in cli("list", expect=70).err
 
 
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     process = start("errata", "--all", cwd=tmp_path)
     assert process.stdout is not None
     process.stdout.close()
@@ -204,7 +204,7 @@ class TestUrls:
             ("empty.ts", "export interface Cat { name: string }", "not one message was found in it (an object that"),
         ],
     )
-    def test_what_is_no_schema_of_mcp(self, name: str, text: str, reason: str, cli: Cli, server: str) -> None:
+    def test_other_schemas_are_refused(self, name: str, text: str, reason: str, cli: Cli, server: str) -> None:
         Path(name).write_text(text, "utf-8")
         done = cli("generate", "2099-01-01", "--schema", f"{server}/{name}", expect=2)
         assert done.err.startswith(f"error: {server}/{name}")

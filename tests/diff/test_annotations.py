@@ -1,4 +1,4 @@
-"""What schemas say beside their types: descriptions, deprecations, constants, the file itself and its date."""
+"""Annotations in schemas: descriptions, deprecations, constants, the file itself and its date."""
 
 import json
 from collections import Counter
@@ -136,7 +136,7 @@ class TestRules:
         assert rule in {f.rule.id for f in compare_definitions(new, old)}
 
     def test_every_rule_of_the_source_view_says_whether_code_breaks(self) -> None:
-        """Nothing breaks a peer here, and what breaks code is no mere note, with one exception."""
+        """Nothing breaks a peer here, and changes that break code are warnings, with one exception."""
         rules = [rule for rule in CATALOGUE if rule.view is View.SOURCE]
         assert not any(rule.change for rule in rules)
         quiet = {rule.id for rule in rules if rule.breaks_source and rule.severity is Severity.INFO}
@@ -153,7 +153,7 @@ class TestDescriptions:
         texts = ("Since 2025-06-18.", "Since 2025-11-25.")
         assert [f.rule.id for f in compare_definitions(*map(read, map(described, texts)))] == ["description-changed"]
 
-    def test_line_breaks_are_no_change(self) -> None:
+    def test_line_breaks_are_not_a_change(self) -> None:
         assert found(compare_definitions(read(described("A name.")), read(described("A\n * name.")))) == []
 
     def test_words_in_small_letters_ask_for_nothing(self) -> None:
@@ -180,7 +180,7 @@ class TestDescriptions:
         )
         assert [f.rule.id for f in compare_definitions(old, new)] == ["type-named"]
 
-    def test_our_own_words_are_no_change(self) -> None:
+    def test_our_own_descriptions_are_not_compared(self) -> None:
         """The shipped structure is described in docs.toml, partly by revision; the official files by their authors."""
         for older, newer in pairwise(REVISIONS):
             findings = compare_definitions(load_released(older), load_released(newer))
@@ -319,7 +319,7 @@ class TestRewrites:
         sides = alone(shipped_json("2025-11-25"), "2099-01-01"), alone(tree, "2099-01-01")
         assert [f.rule.id for f in compare_definitions(*sides)] == ["same-revision-changed"]
 
-    def test_what_no_message_carries_is_no_change_of_messages(self) -> None:
+    def test_definitions_outside_messages_do_not_change_messages(self) -> None:
         """Wrappers of results, kinds of errors and abstract bases are in no root union."""
         for name in ("CompleteResultResponse", "InternalError", "Notification"):
             tree = shipped_json("2026-07-28")

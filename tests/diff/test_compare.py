@@ -58,7 +58,7 @@ def broken(pair: tuple[str, str], holds: Callable[[Finding], bool]) -> list[str]
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_1_another_dialect_is_no_change(pair: tuple[str, str]) -> None:
+def test_1_a_changed_dialect_does_not_change_messages(pair: tuple[str, str]) -> None:
     """2025-11-25 went from draft-07 and `definitions` to 2020-12 and `$defs`."""
     assert len(wire(pair)) < 110
     assert not [f for f in between(pair) if "definitions" in f.place or "$defs" in f.place]
@@ -73,7 +73,7 @@ def test_1_another_dialect_is_no_change(pair: tuple[str, str]) -> None:
         (MODERN, "MetaObject JSONObject JSONValue JSONArray"),
     ],
 )
-def test_2_a_type_that_got_a_name_is_no_change(pair: tuple[str, str], names: str) -> None:
+def test_2_naming_a_type_is_not_a_change(pair: tuple[str, str], names: str) -> None:
     assert about(pair, *names.split()) == []
 
 
@@ -83,7 +83,7 @@ def test_2_a_named_type_is_looked_into_all_the_same() -> None:
     assert {f.rule.id for f in found} == {"property-added-optional", "property-added-required"}
 
 
-def test_3_an_envelope_that_is_declared_is_no_change() -> None:
+def test_3_declaring_the_envelope_is_not_a_change() -> None:
     """2025-11-25 declares `jsonrpc` and `id` in each message, which travelled in an envelope before."""
     assert not [f for f in wire(NOVEMBER) if f.place.endswith((".jsonrpc", ".id")) and "Request" in f.place]
     assert not [f for pair in PAIRS for f in wire(pair) if f.place.endswith(".jsonrpc")]
@@ -92,7 +92,7 @@ def test_3_an_envelope_that_is_declared_is_no_change() -> None:
     assert not [f for f in declared if f.breaks or f.severity is Severity.ERROR]
 
 
-def test_4_open_objects_spelled_otherwise_are_no_change() -> None:
+def test_4_the_notation_of_open_objects_does_not_matter() -> None:
     """`ClientCapabilities.sampling` declares members since 2025-11-25 and is as open as it was."""
     assert broken(NOVEMBER, lambda f: f.place.startswith("ClientCapabilities")) == []
     rules = {f.rule.id for pair in PAIRS for f in between(pair)}
@@ -107,17 +107,17 @@ def test_5_a_new_optional_member_breaks_nobody(pair: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_6_a_description_beside_a_reference_is_no_change(pair: tuple[str, str]) -> None:
+def test_6_a_description_next_to_a_reference_is_not_a_change(pair: tuple[str, str]) -> None:
     assert only(pair, "type-changed") == {}
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_7_the_order_and_spelling_of_sets_is_no_change(pair: tuple[str, str]) -> None:
+def test_7_the_order_and_notation_of_sets_do_not_matter(pair: tuple[str, str]) -> None:
     rules = {f.rule.id for f in between(pair)}
     assert not rules & {"enum-value-added", "enum-value-removed", "enum-opened", "enum-closed", "const-changed"}
 
 
-def test_8_inlined_aliases_are_no_change() -> None:
+def test_8_inlined_aliases_are_not_a_change() -> None:
     """2026-07-28 has a copy of CancelledNotification for ClientNotification, and JSONValue with JSONArray in it."""
     assert about(MODERN, "CancelledNotification", "ClientNotification", "EnumSchema") == []
     assert {f.rule.id for f in wire(MODERN) if f.place == "ClientResult"} == {"result-type-removed"}
@@ -125,7 +125,7 @@ def test_8_inlined_aliases_are_no_change() -> None:
     assert not [place for place, _, _ in gone if place == "CancelledNotification"]
 
 
-def test_9_intersections_are_no_change() -> None:
+def test_9_intersections_are_not_a_change() -> None:
     """`Result & Task` is what GetTaskResult and CancelTaskResult are; between 2025-11-25 and itself nothing is lost."""
     assert about(NOVEMBER, "GetTaskResult", "CancelTaskResult", "Result") == []
 
@@ -148,7 +148,7 @@ def test_10_an_enum_schema_got_alternatives_and_lost_nothing() -> None:
     ]
 
 
-def test_11_another_description_is_no_change() -> None:
+def test_11_a_changed_description_does_not_change_messages() -> None:
     """Links in descriptions move with the revision that they point to."""
     text = '"description": "See https://example.org/{}/schema.", "type": "string"'
     before, after = (_described(text.format(date)) for date in ("2025-06-18", "2025-11-25"))
@@ -162,7 +162,7 @@ def _described(member: str) -> Protocol:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_12_what_no_message_reaches_is_no_change(pair: tuple[str, str]) -> None:
+def test_12_definitions_outside_messages_do_not_matter(pair: tuple[str, str]) -> None:
     """The wrappers of results, the errors as definitions, and the abstract messages are in no message."""
     unreached = ("Request", "Notification", "PaginatedRequest", "ParseError", "InternalError", "InvalidParamsError")
     assert about(pair, *unreached) == []

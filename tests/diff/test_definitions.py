@@ -237,7 +237,7 @@ def container(tree: Json) -> str:
 
 
 def objects(tree: Json) -> list[str]:
-    """The objects that are no message: renaming one of those is another thing."""
+    """The objects other than messages: renaming a message is a different change."""
     every = tree[container(tree)].items()
     return [n for n, d in every if "properties" in d and not n.endswith(("Request", "Notification", "Result"))]
 

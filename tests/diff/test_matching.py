@@ -76,7 +76,7 @@ class TestMatching:
         assert rules == ["definition-added", "definition-added", "definition-removed"]
 
     def test_another_type_that_does_not_say_the_same(self) -> None:
-        """That is no other name for the same thing, but another type of the member."""
+        """That is not a rename, but a changed type of the property."""
         types = "export interface A { a: string; } export interface B { a?: string; } "
         old, new = (read(f"{types} export interface Holder {{ x: {name}; }}") for name in "AB")
         assert found(compare_definitions(old, new)) == [("member-type-changed", "Holder.x", "A", "B")]

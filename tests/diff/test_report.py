@@ -1,4 +1,4 @@
-"""What a report makes of findings: whom they break, how much they count, and how they are grouped."""
+"""How a report evaluates findings: which programs break, severities, and grouping."""
 
 from dataclasses import replace
 from datetime import date

@@ -113,7 +113,7 @@ class TestDirections:
         assert finding.breaks == finding.unproven
         assert set(finding.why_unproven.values()) == {"no root union on either side says which side sends dance/start"}
 
-    def test_a_row_that_says_both_is_no_guess(self) -> None:
+    def test_a_row_for_both_directions_is_not_a_guess(self) -> None:
         text = "interface DanceRequest { method: 'dance' } interface DanceResult {}"
         old, new = (load(typescript_source(HANDSHAKE_TS + more))[0] for more in ("", text))
         assert settle(old, new).guessed == {"dance"}

@@ -175,7 +175,7 @@ def test_what_is_unproven_between_released_revisions(old: str, new: str) -> None
     unproven = {(f.rule.id, f.new): set(f.why_unproven.values()) for f in found if f.unproven}
     reasons = {key: why for key, why in unproven.items() if not key[0].startswith("error-code")}
     if (old, new) == ("2025-06-18", "2025-11-25"):
-        # An enum with titles for its values is a string as well, to who knows no titles.
+        # To a peer without support for titles, an enum with titles is a string.
         (why,) = {reason for whys in reasons.values() for reason in whys}
         assert why.startswith("the receiver accepts both messages")
         assert why.endswith("as another form that it supports")

@@ -221,7 +221,7 @@ def test_an_alias_that_two_members_share_is_found_at_both() -> None:
     ]
 
 
-def test_a_keyword_that_stays_open_is_no_constraint() -> None:
+def test_a_keyword_of_an_open_object_is_not_a_constraint() -> None:
     """Objects that are open for anybody's members, such as `_meta`, take a new optional one without a break."""
     was = "x: { known?: string; [key: string]: unknown };"
     is_ = "x: { known?: string; more?: string; [key: string]: unknown };"
@@ -277,7 +277,7 @@ def test_aliases_that_refer_to_each_other_at_length() -> None:
         ({"pattern": "^a"}, {"pattern": "a$"}, OLD_CLIENT | NEW_CLIENT),
     ],
 )
-def test_a_bound_that_moved_breaks_whom_it_excludes(was: Any, is_: Any, broken: set[Pair]) -> None:
+def test_a_moved_bound_breaks_the_peers_that_it_excludes(was: Any, is_: Any, broken: set[Pair]) -> None:
     string = {"type": "string"}
     (finding,) = compare_messages(read(schema({**string, **was})), read(schema({**string, **is_})))
     assert finding.rule.id == "constraint-changed"

@@ -161,7 +161,7 @@ class Instances:
         return self.rng.choice((least, least + 1, min(most, least + 3), most if fuel > 2 else least))
 
     def _mutate(self, holder: dict[str, Json]) -> None:
-        """Change one place of the value that stands in the holder."""
+        """Change one place of the value inside the holder."""
         paths = places(holder)[1:]
         path = self.rng.choice(paths)
         parent, key = at(holder, path[:-1]), path[-1]

@@ -1,4 +1,4 @@
-"""Handlers of any shape do the same whether they wait for their client, or begin anew with each of its answers."""
+"""Handlers of any shape behave the same whether they wait for their client or restart with each of its answers."""
 
 import asyncio
 import random

@@ -60,7 +60,7 @@ def test_a_folder_or_a_link_in_the_place_of_a_file_is_a_change(tmp_path: Path) -
     assert (drift.changed, drift.missing) == (("link.py",), ("folder.py",))
 
 
-def test_byte_code_and_what_is_being_staged_is_no_part_of_a_folder(tmp_path: Path) -> None:
+def test_byte_code_and_staged_files_are_not_part_of_a_folder(tmp_path: Path) -> None:
     put(tmp_path, {"a": OURS, "__pycache__/a": "", f".v1{STAGING}new/a": "", "sub/__pycache__/b": ""})
     assert list(files_in(tmp_path)) == ["a.py"]
 

@@ -222,7 +222,7 @@ def test_what_is_not_i_json_is_refused(text: str) -> None:
 
 
 class TestJsonSchema:
-    def test_properties_are_described_and_absence_is_no_default(self) -> None:
+    def test_properties_are_described_and_absence_is_not_a_default(self) -> None:
         schema = Tool.model_json_schema()
         assert schema["properties"]["name"]["description"] and schema["description"]
         assert not any("default" in stated for stated in schema["properties"].values())

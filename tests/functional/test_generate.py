@@ -1,6 +1,6 @@
 """What is generated: golden trees, hostile text that stays text, templates of the user, the same bytes every time.
 
-`UPDATE_GOLDEN=1 pytest tests/functional/test_generate.py` writes the golden trees anew.
+`UPDATE_GOLDEN=1 pytest tests/functional/test_generate.py` rewrites the golden trees.
 """
 
 import hashlib
@@ -81,7 +81,7 @@ class TestTemplates:
             generate(json_source(HANDSHAKE), templates=tmp_path)
         assert str(tmp_path / "binding.py.j2") in str(caught.value)
 
-    def test_one_that_is_no_text_is_named(self, tmp_path: Path) -> None:
+    def test_one_that_is_not_text_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "binding.py.j2").write_bytes(b"\xff\xfe")
         with pytest.raises(InputError, match=r"binding\.py\.j2: UnicodeDecodeError"):
             generate(json_source(HANDSHAKE), templates=tmp_path)

@@ -177,7 +177,7 @@ def _harmless(make: Callable[[str], Mapping[str, Any]]) -> Counter[str]:
 
 
 def _kinds(files: Mapping[str, str]) -> Counter[str]:
-    """Count the kinds of nodes that the code is made of; where it says something is no matter, nor how long it is."""
+    """Count the kinds of nodes in the code; their positions and lengths do not matter."""
     return Counter(type(node).__name__ for text in files.values() for node in ast.walk(ast.parse(text)))
 
 

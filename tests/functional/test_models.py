@@ -121,7 +121,7 @@ class TestUnknownMembers:
             data = full(revision, name)
             assert wire(model.model_validate_json(json.dumps(data))) == data, name
 
-    def test_python_names_are_no_wire_names(self) -> None:
+    def test_python_names_are_not_wire_names(self) -> None:
         result = CallToolResult.model_validate_json('{"content": [], "is_error": 5}')
         assert result.is_error is None
         assert wire(result) == {"content": [], "is_error": 5}

@@ -2,7 +2,7 @@
 
 The states are folders of $MCP_UPSTREAM/history, each named after its commit, with a schema.json and a schema.ts.
 states.json lists what is known of each: for both files and for each alone, the number of opaque facts, or "malformed".
-`UPDATE_GOLDEN=1` writes the file anew.
+`UPDATE_GOLDEN=1` rewrites the file.
 """
 
 import json

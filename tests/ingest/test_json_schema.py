@@ -451,7 +451,7 @@ class TestPropertyNames:
     def test_a_definition_named_like_a_keyword_is_a_definition(self) -> None:
         assert type_of({"$ref": "#/$defs/not"}, **{"not": {"type": "string"}}) == Ref(name="not")
 
-    def test_literal_values_are_no_schemas(self) -> None:
+    def test_literal_values_are_not_schemas(self) -> None:
         assert type_of({"enum": ["not", "$ref", "properties"]}) == Literal(values=("not", "$ref", "properties"))
 
 

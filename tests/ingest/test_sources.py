@@ -44,7 +44,7 @@ class TestFiles:
         assert (source.name, source.kind, source.data) == (str(path), kind, data)
         assert source.sha256 == hashlib.sha256(data).hexdigest()
 
-    def test_what_is_no_file(self, tmp_path: Path) -> None:
+    def test_missing_files_and_folders(self, tmp_path: Path) -> None:
         assert refusal(str(tmp_path / "missing.json")) == "error: PLACE: no such file"
         assert refusal(str(tmp_path)) == "error: PLACE: this is a folder; give a file in it"
         assert "PLACE" in refusal("x" * 5000)
@@ -130,7 +130,7 @@ class TestDownloads:
         source = read_source(server + path)
         assert (source.name, source.kind, source.data) == (server + path, SourceKind.JSON_SCHEMA, b'{"$defs": {}}')
 
-    def test_an_answer_that_is_no_file(self, server: str) -> None:
+    def test_an_http_error(self, server: str) -> None:
         assert refusal(server + "/missing") == "error: PLACE: the server answered 404"
 
     def test_a_download_is_stopped_when_it_is_too_large(self, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ class TestDownloads:
         assert refusal(f"http://127.0.0.1:{port}/x").startswith("error: PLACE: cannot be downloaded: ")
 
     @pytest.mark.parametrize("url", ["http://", "http://[", "https://exa mple.org/x", "http://127.0.0.1:99999/"])
-    def test_what_is_no_address(self, url: str) -> None:
+    def test_invalid_urls(self, url: str) -> None:
         assert refusal(url).startswith("error: PLACE: cannot be downloaded: ")
 
 

@@ -113,7 +113,7 @@ class TestOfficialFile:
         assert tool.field("extra")
         assert protocol.errata == ()
 
-    def test_an_edited_description_is_no_difference(self) -> None:
+    def test_an_edited_description_is_not_a_difference(self) -> None:
         source = edited("2025-06-18", "definitions", "Tool", "description", value="My words.")
         protocol, found = load(source, revision="2025-06-18")
         assert found == []
@@ -181,7 +181,7 @@ class TestRevisionNames:
 
 
 class TestRefusals:
-    def test_what_is_no_schema_of_mcp(self) -> None:
+    def test_other_schemas_are_refused(self) -> None:
         expected = [
             "error: : not an MCP schema: no message was found in it (an object that requires a constant `method`"
             " and whose name, or that of a base, ends in Request or Notification)"

@@ -354,7 +354,7 @@ class TestRules:
             "warning: #/EventRequest: EventRequest has more than one method (events/one, events/two); it is not a message"
         ]
 
-    def test_a_copy_of_a_message_in_a_root_union_is_no_second_message(self) -> None:
+    def test_a_copy_of_a_message_in_a_root_union_is_not_a_second_message(self) -> None:
         gone = {"type": "object", "properties": {"method": {"const": "notifications/gone"}}, "required": ["method"]}
         protocol, found = load(json_source({**HANDSHAKE, "GoneNotification": gone, "ClientNotification": gone}))
         assert found == []

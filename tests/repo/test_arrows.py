@@ -68,7 +68,7 @@ def test_no_two_folders_need_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", FRONT)
-def test_the_front_half_knows_nothing_of_what_comes_later(name: str) -> None:
+def test_the_front_half_does_not_import_later_stages(name: str) -> None:
     found = folders()
     inner = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert found[name] & inner <= FRONT[name]

@@ -171,7 +171,7 @@ class TestImports:
             at_once = ast.Module([node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)], [])
             assert "mcp_runtime" not in ast.unparse(at_once) and "mcp_bindings" not in ast.unparse(at_once), shown(path)
 
-    def test_the_runtime_knows_no_generated_module(self) -> None:
+    def test_the_runtime_imports_no_generated_module(self) -> None:
         for path in python_files("runtime"):
             assert not imported(path) & {"mcp_bindgen", "mcp_bindings"}, shown(path)
 

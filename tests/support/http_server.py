@@ -62,7 +62,7 @@ class Chatty(ServerHandlers):
         return "waited"
 
     async def tool_stubborn(self, ctx: Any) -> str:
-        """Go on for ever, cancelled or not."""
+        """Run forever, cancelled or not."""
         self.begun.set()
         while True:
             with suppress(asyncio.CancelledError):

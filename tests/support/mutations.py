@@ -1,4 +1,4 @@
-"""Single changes of a schema.json, each with the rule that must find it, where, and whom it breaks."""
+"""Single changes of a schema.json, each with the rule that must find it, the place, and the pairs that it breaks."""
 
 import json
 import random

@@ -30,7 +30,7 @@ class Row:
         must: the revisions in which it is a MUST.
         should: the revisions in which it is a SHOULD.
         page: where it stands: the page of the specification, and the section there.
-        who: whom it binds: client, server or both.
+        who: the sides that it binds: client, server or both.
         text: what it asks for, in words of our own.
         example: the program in examples/ that shows it, empty for none.
         reason: why nothing of ours shows it, empty if something does.
@@ -177,7 +177,7 @@ def render() -> str:
         f"{sum(bool(row.reason) for row in every)} are not shown, with the reason.",
         "",
         "*Page* is that of the specification, and the section there; cancellation and progress moved from",
-        "basic/utilities to basic/patterns with 2026-07-28. Where it says *schema*, the words stand in a",
+        "basic/utilities to basic/patterns with 2026-07-28. Where it says *schema*, the words are in a",
         "comment of the schema.",
         "",
     ]

@@ -102,7 +102,7 @@ def scalars_named(tree: Json) -> Json:
 
 
 def aliases_inlined(tree: Json) -> Json:
-    """Write what is no object where something refers to it; unions of messages stay, they say who sends them."""
+    """Inline types other than objects at their references; unions of messages stay, since they name the senders."""
     all_ = definitions(tree)
     kinds = ("Request", "Notification", "Result", "Message", "Params")
     aliases = {n: d for n, d in all_.items() if "properties" not in d and "$ref" not in json.dumps(d)}

@@ -1,4 +1,4 @@
-"""A server whose handlers begin anew when their client comes back, and a client that speaks bytes to it."""
+"""A server whose handlers restart when their client returns, and a client that sends it raw bytes."""
 
 import asyncio
 import secrets

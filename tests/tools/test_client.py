@@ -170,7 +170,7 @@ class TestAnswers:
         assert str(caught.value) == r"forecast: no such\x1b city"
 
     @pytest.mark.parametrize("structured", [{"structuredContent": {"temperature": "warm"}}, {}])
-    async def test_what_breaks_the_schema_is_no_answer(self, structured: Any, module: Any) -> None:
+    async def test_content_that_violates_the_schema_is_not_returned(self, structured: Any, module: Any) -> None:
         weather = Weather()
         weather.answer |= structured
         async with connected(weather) as talking:

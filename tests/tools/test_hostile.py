@@ -116,7 +116,7 @@ class TestText:
         cli("tools", "generate", "--from", path, "--out", tmp_path / "made.py", "--quiet")
         load((tmp_path / "made.py").read_text("utf-8"), tmp_path)
 
-    def test_surrogates_and_what_is_no_tool_are_left_out(self) -> None:
+    def test_surrogates_and_entries_that_are_not_tools_are_skipped(self) -> None:
         diagnostics = Diagnostics()
         listed = [
             tool("good", objects({"a": STRING})),

@@ -174,6 +174,6 @@ class TestRules:
             ("x" * 5000, "x" * 200),
         ],
     )
-    def test_categories_that_are_no_names(self, tag: str, home: str) -> None:
+    def test_categories_that_cannot_be_names(self, tag: str, home: str) -> None:
         text = request("GetMoon", "moons/get", "size: Size") + request("GetSun", "suns/get", "size: Size")
         assert modules_of(f"{text}/** @category {tag} */ export interface Size {{ km: number }}")["Size"] == home
