@@ -8,7 +8,7 @@ __all__ = ["CacheHint"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheHint:
-    """How long the results of a method may be cached, and by whom. Values set by the handler take precedence.
+    """How long results of a method may be cached, and by which caches. Values set by the handler take precedence.
 
     Attributes:
         seconds: how long a result stays fresh.

@@ -88,17 +88,35 @@ class Caller(Protocol):
     """Sends requests and notifications to the peer."""
 
     async def request(self, method: RequestMethod[P, R], params: P | None, options: CallOptions | None) -> R:
-        """Send a request and wait for its result."""
+        """Send a request and wait for its result.
+
+        Args:
+            method: the record of the method.
+            params: its params; None if it has none.
+            options: timeouts and progress; None for the defaults.
+        """
         ...
 
     async def request_as(
         self, method: RequestMethod[P, Any], params: P | None, result: type[T], options: CallOptions | None
     ) -> T:
-        """Send a request and wait for a result of a type other than the usual one."""
+        """Send a request and wait for a result of a type other than the usual one.
+
+        Args:
+            method: the record of the method.
+            params: its params; None if it has none.
+            result: the type of the result.
+            options: timeouts and progress; None for the defaults.
+        """
         ...
 
     async def notify(self, method: NotificationMethod[P], params: P | None) -> None:
-        """Send a notification."""
+        """Send a notification.
+
+        Args:
+            method: the record of the method.
+            params: its params; None if it has none.
+        """
         ...
 
     def request_meta(self) -> Mapping[str, Any]:

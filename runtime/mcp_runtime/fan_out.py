@@ -17,10 +17,13 @@ class FanOut(Protocol):
     """
 
     async def publish(self, message: bytes) -> None:
-        """Send a message to everyone who iterates over `messages` now.
+        """Send a message to everything that currently iterates over `messages`.
+
+        Args:
+            message: a short message.
 
         Raises:
-            Exception: it may not have been sent; it is published again later.
+            Exception: the message may not have been sent; it is published again later.
         """
         ...
 
@@ -42,7 +45,7 @@ class MemoryFanOut:
         self._queues: set[asyncio.Queue[bytes | None]] = set()
 
     async def publish(self, message: bytes) -> None:
-        """Send a message to everyone who iterates over `messages` now."""
+        """Send `message` to everything that currently iterates over `messages`."""
         for queue in tuple(self._queues):
             if queue.qsize() < MAX_WAITING:
                 queue.put_nowait(message)

@@ -25,7 +25,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Direction(StrEnum):
-    """Who sends a message. An embedded request travels inside the result of another one."""
+    """The sender of a message. An embedded request travels inside the result of another one."""
 
     CLIENT_TO_SERVER = "client_to_server"
     SERVER_TO_CLIENT = "server_to_client"
@@ -38,6 +38,10 @@ class WireType(Generic[T]):
 
     It reads and writes UTF-8 JSON. The first use of any function below imports the type and replaces the function with
     pydantic's compiled one, so that later calls have no overhead.
+
+    Args:
+        package: the generated package.
+        name: the name of the type in it.
     """
 
     __slots__ = ("_is_compiled", "assumed", "build", "decode", "encode", "name", "package", "validate")
@@ -127,9 +131,16 @@ def _compiled(type_: Any) -> "tuple[SchemaValidator, SchemaSerializer]":
 class Method(Generic[P]):
     """What requests and notifications have in common; `P` is the type of the params.
 
-    `params` is None if the message declares no params. `capability` is the path of a capability that a peer must have
-    declared before the message may be sent (``server.tools``), empty if none; `gated` has the same for properties of
-    the params.
+    Args:
+        name: the method: ``tools/call``.
+        message: the schema's name of the message: ``CallToolRequest``.
+        direction: who sends it.
+        params: the type of its params; None if it declares none.
+        params_required: whether params must be present.
+        deprecated: whether the schema deprecates it.
+        capability: the path of the capability that a peer must have declared before the message may be sent
+            (``server.tools``); empty if there is none.
+        gated: the same for properties of the params, by wire name.
     """
 
     __slots__ = ("capability", "deprecated", "direction", "gated", "message", "name", "params", "params_required")
@@ -162,9 +173,20 @@ class Method(Generic[P]):
 class RequestMethod(Method[P], Generic[P, R]):
     """A method that expects an answer; `R` is the type of its result.
 
-    `alternatives` are other results it may return: a created task, or a request for more input. `results` has all of
-    them, keyed by their result type (``complete``, ``input_required``); it is empty in revisions without one. `writers`
-    caches the serializers of results that handlers have returned, by class.
+    Args:
+        name: see `Method`, as for the parameters that are not listed here.
+        result: the type of the usual result.
+        alternatives: other results it may return: a created task, or a request for more input.
+        tags: the result types of `result` and `alternatives`, as in ``resultType``; empty in revisions without it.
+        paginated: whether results are pages.
+        cacheable: whether results say how long they may be cached.
+        task_augmentable: whether it can become a task.
+        multi_round_trip: whether its result may ask for input.
+        payload: whether its result is that of another request.
+
+    Attributes:
+        results: all result types by tag; empty in revisions without tags.
+        writers: the serializers of results that handlers have returned, by class.
     """
 
     __slots__ = (

@@ -34,7 +34,13 @@ class Drift:
 
 
 class ToolArgumentError(McpError, ValueError):
-    """The arguments do not match the tool's schema; the tool was not called."""
+    """The arguments do not match the tool's schema; the tool was not called.
+
+    Args:
+        tool: the name of the tool.
+        pointer: the location in the value, as a JSON pointer.
+        reason: what is wrong there.
+    """
 
     def __init__(self, tool: str, pointer: str, reason: str) -> None:
         super().__init__(f"{tool}: arguments{pointer and f' at {pointer}'}: {reason}")
@@ -45,7 +51,13 @@ class ToolArgumentError(McpError, ValueError):
 
 
 class ToolOutputError(McpError):
-    """The structured content does not match the tool's schema; the tool did run. `content` has its content blocks."""
+    """The structured content does not match the tool's schema; the tool did run. `content` has its content blocks.
+
+    Args:
+        tool: the name of the tool.
+        pointer: the location in the value, as a JSON pointer.
+        reason: what is wrong there.
+    """
 
     content: tuple[Any, ...] = ()
 
@@ -75,7 +87,13 @@ class ToolError(McpError):
 
 
 class UnknownTool(McpError, LookupError):
-    """The contract has no tool of that name; `known` lists those that it has."""
+    """The contract has no tool of that name.
+
+    Args:
+        client: the name of the client class.
+        tool: the name that was asked for.
+        known: the names of the tools of the contract.
+    """
 
     def __init__(self, client: str, tool: str, known: Iterable[str]) -> None:
         names = tuple(known)
@@ -89,7 +107,11 @@ class UnknownTool(McpError, LookupError):
 
 
 class ToolRefused(McpError):
-    """The program does not allow a tool; it was not called."""
+    """The program does not allow a tool; it was not called.
+
+    Args:
+        tool: the name of the tool.
+    """
 
     def __init__(self, tool: str) -> None:
         super().__init__(f"{tool}: this program does not allow it")
@@ -100,7 +122,12 @@ class ToolRefused(McpError):
 
 
 class ToolDrift(McpError):
-    """A server's tools are no longer those that its client was generated from."""
+    """A server's tools are no longer those that its client was generated from.
+
+    Args:
+        client: the name of the client class.
+        drift: how they differ.
+    """
 
     def __init__(self, client: str, drift: Drift) -> None:
         super().__init__(f"{client}: {drift}; `mcp-bindgen tools check` shows whether callers break")
@@ -111,5 +138,5 @@ class ToolDrift(McpError):
 
 
 def text_of(content: tuple[Any, ...]) -> str:
-    """Return the text of all text blocks, separated by newlines."""
+    """Return the text of all text blocks in `content`, separated by newlines."""
     return "\n".join(block.text for block in content if getattr(block, "type", "") == "text")

@@ -308,7 +308,7 @@ class ToolClient:
 
 
 async def list_tools(client: ClientStub[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Iterate over all tools of a server as plain JSON, so that one invalid tool does not hide the others.
+    """Iterate over all tools of the server of `client` as plain JSON: one invalid tool does not hide the others.
 
     Raises:
         McpError: the list cannot be fetched, or never ends.
@@ -346,7 +346,7 @@ async def list_items(client: ClientStub[Any], name: str, items: str) -> AsyncIte
 
 
 def digest(value: Any) -> str:
-    """Hash a JSON value; the order of properties does not matter."""
+    """Hash `value`, a JSON value; the order of properties does not matter."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

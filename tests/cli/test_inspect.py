@@ -213,7 +213,7 @@ class TestBadInput:
     def test_it_is_explained(self, arguments: tuple[str, ...], told: str, cli: Cli) -> None:
         assert told in cli("inspect", *arguments, expect=2).err
 
-    def test_a_server_that_says_nothing_is_given_up(self, cli: Cli) -> None:
+    def test_a_silent_server_times_out(self, cli: Cli) -> None:
         command = ("--", sys.executable, "-c", "import sys; sys.stdin.read()")
         told = "the server did not answer within 0.5 s"
         assert told in cli("inspect", "--timeout", 0.5, *command, expect=2).err

@@ -1,4 +1,4 @@
-"""What authors pass by mistake: one sentence for them, and nothing for the peer."""
+"""Mistakes of authors: one sentence for them, and nothing sent to the peer."""
 
 from typing import Any
 
@@ -112,7 +112,7 @@ def test_options_of_a_call(arguments: dict[str, Any], said: str) -> None:
         CallOptions(**arguments)
 
 
-async def test_a_call_with_a_dictionary_for_options_leaves_nothing_open() -> None:
+async def test_a_dictionary_for_options_leaves_no_open_request() -> None:
     async with talk(Tools()) as both:
         sent = len(both.sent)
         options: Any = {"timeout": 5}
@@ -127,7 +127,7 @@ def test_a_class_cannot_be_served() -> None:
         serve_stdio(server)
 
 
-async def test_a_command_in_one_text() -> None:
+async def test_a_command_line_in_one_string_is_refused() -> None:
     async with connect_stdio("python server.py") as peer:
         with pytest.raises(
             ConnectionClosed,
@@ -136,7 +136,7 @@ async def test_a_command_in_one_text() -> None:
             await v.Client.open(peer)
 
 
-async def test_an_error_about_revisions_says_how_to_speak_more_of_them() -> None:
+async def test_a_revision_error_says_how_to_support_more_revisions() -> None:
     from mcp_bindings import v2024_11_05, v2025_03_26
 
     advice = r"; pass open_any\(\) a client of each revision that the peer may speak, or use a bridge: .*bridge=True"
@@ -148,7 +148,7 @@ async def test_an_error_about_revisions_says_how_to_speak_more_of_them() -> None
             await open_any(peer, v2024_11_05.Client, v2025_03_26.Client)
 
 
-async def test_what_no_client_can_find_is_said_when_the_server_starts(caplog: pytest.LogCaptureFixture) -> None:
+async def test_handlers_without_a_listing_are_reported_at_start(caplog: pytest.LogCaptureFixture) -> None:
     class Hidden(v.Server):
         async def call_tool(
             self, params: v.CallToolRequestParams, ctx: v.Context
@@ -157,7 +157,7 @@ async def test_what_no_client_can_find_is_said_when_the_server_starts(caplog: py
 
     with caplog.at_level("WARNING", "mcp_runtime"):
         hidden = Hidden()
-        for _ in range(2):  # once for a server, however often it is served
+        for _ in range(2):  # once per server, however often it is served
             async with talk(hidden):
                 assert caplog.messages == ["Hidden answers tools/call, but not tools/list: no client finds them"]
         caplog.clear()

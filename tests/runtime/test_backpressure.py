@@ -1,4 +1,4 @@
-"""A peer that asks and does not read what it gets: it is not listened to until it has read."""
+"""A peer that sends requests and does not read the answers: reading from it pauses until it has read."""
 
 import asyncio
 import json
@@ -11,11 +11,11 @@ from support.talk import Raw
 from support.tools_server import Tools
 
 PINGS = 60_000
-"""Their answers are more than what leaves before this side looks whether the peer reads."""
+"""Their answers are more than what is sent before this side checks whether the peer is reading."""
 
 
 class Watched(MemoryTransport):
-    """An end that counts how often it was told to be quiet, and to go on."""
+    """An end that counts how often it was paused and resumed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A client that keeps results for as long as their server says (2026-07-28, server/utilities/caching)."""
+"""A client that caches results for as long as the server allows (2026-07-28, server/utilities/caching)."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -20,7 +20,7 @@ from support.together import together
 
 
 class Library(v.Server):
-    """Counts what it is asked."""
+    """Counts its requests."""
 
     def __init__(self, seconds: float = 60) -> None:
         hint = CacheHint(seconds=seconds)
@@ -60,7 +60,7 @@ async def reading(server: Library) -> AsyncGenerator[tuple[v.Client, ResultCache
 
 
 @pytest.mark.requirement("alone.cache-key")
-async def test_a_fresh_result_answers_the_same_request_only() -> None:
+async def test_a_fresh_result_answers_only_the_same_request() -> None:
     server = Library()
     async with reading(server) as (client, kept):
         first = await client.list_tools()
@@ -109,7 +109,7 @@ async def test_a_change_ends_it() -> None:
 
 
 @pytest.mark.requirement("alone.cache-key")
-async def test_what_depends_on_input_is_not_kept() -> None:
+async def test_results_that_depend_on_input_are_not_cached() -> None:
     server = Library()
     async with reading(server) as (client, _):
         for _ in range(2):
@@ -126,7 +126,7 @@ async def test_nothing_is_shared_between_connections() -> None:
     assert len(server.asked) == 2 and kept.hits == 0
 
 
-async def test_a_page_that_fails_ends_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_page_drops_the_whole_list(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Library()
     async with reading(server) as (client, kept):
         await client.list_tools()

@@ -1,4 +1,4 @@
-"""Requests and their answers, between a client and a server that really talk."""
+"""Requests and their answers, between a real client and server."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ class Listing(Tools):
 
 class TestHandlers:
     async def test_sampling_inside_a_tool_call(self) -> None:
-        """Other calls, and a cancellation, are on their way meanwhile."""
+        """Other calls, and a cancellation, happen in the meantime."""
         async with talk(Tools(), handlers=Host()) as both:
             others = [asyncio.create_task(both.client.call_tool(name="echo")) for _ in range(20)]
             slow = asyncio.create_task(both.client.call_tool(name="slow"))
@@ -44,7 +44,7 @@ class TestHandlers:
             with pytest.raises(asyncio.CancelledError):
                 await slow
 
-    async def test_an_error_that_was_not_meant_to_be_seen(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_the_text_of_an_unexpected_error_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
         async with talk(Tools()) as both:
             with pytest.raises(PeerError, match="internal error") as caught:
                 await both.client.call_tool(name="secret")
@@ -52,7 +52,7 @@ class TestHandlers:
             assert "hunter2" not in str(both.received)
             assert "hunter2" in caplog.text
 
-    async def test_a_number_that_is_not_finite_does_not_leave(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_a_non_finite_number_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
         """Models refuse such numbers, but a handler may put one into a dictionary that a model holds."""
 
         class Scoring(Tools):
@@ -68,14 +68,14 @@ class TestHandlers:
                 await both.client.call_tool(name="score")
         assert "NaN or Infinity is not a JSON number" in caplog.text
 
-    async def test_an_error_of_its_own(self) -> None:
+    async def test_a_handler_answers_with_its_own_error(self) -> None:
         async with talk(Tools()) as both:
             with pytest.raises(PeerError, match="no more tea") as caught:
                 await both.client.call_tool(name="own error")
             assert (caught.value.code, caught.value.data) == (-7, {"left": 0})
 
-    async def test_what_the_peer_refused_is_not_passed_on(self) -> None:
-        """A tool that could not ask the client has failed; the client's error says nothing on the tool."""
+    async def test_a_peers_error_is_not_forwarded(self) -> None:
+        """A tool that could not ask the client has failed; the client's error reveals nothing about the tool."""
 
         class Rude(Host):
             async def create_message(
@@ -97,7 +97,7 @@ class TestHandlers:
 
 
 class TestValidation:
-    async def test_params_that_are_not_valid(self) -> None:
+    async def test_invalid_params_are_refused(self) -> None:
         async with raw(Tools()) as line:
             await line.shake_hands("2025-11-25")
             answer = await line.ask("tools/call", {"name": 1})
@@ -120,7 +120,7 @@ class TestValidation:
     @pytest.mark.parametrize(
         ("revision", "has_id"), [("2024-11-05", True), ("2025-06-18", True), ("2025-11-25", False)]
     )
-    async def test_what_cannot_be_read_is_answered_in_the_form_of_the_revision(
+    async def test_unreadable_messages_are_answered_as_the_revision_specifies(
         self, revision: str, has_id: bool
     ) -> None:
         async with raw(bindings(revision).Server()) as line:
@@ -131,15 +131,15 @@ class TestValidation:
             assert ("id" in answer) is has_id and answer.get("id") is None
             assert (await line.ask("ping", id_=9))["result"] == {}
 
-    async def test_a_result_that_breaks_the_protocol(self) -> None:
+    async def test_an_invalid_result_is_a_protocol_error(self) -> None:
         async with talk(Listing({"name": 1})) as both:
             with pytest.raises(RemoteProtocolError, match="tools/list of 2025-11-25: /tools/0/name: ") as caught:
                 await both.client.list_tools()
             assert caught.value.pointer == "/tools/0/name" and len(str(caught.value).splitlines()) <= 5
             assert await both.client.call_tool(name="echo") == text_result("None")
 
-    async def test_null_for_absent(self) -> None:
-        """A lenient reader takes it as absent and reports it once; a strict one refuses it."""
+    async def test_null_counts_as_absent_for_a_lenient_reader(self) -> None:
+        """A lenient reader treats it as absent and reports it once; a strict one rejects it."""
         listing = Listing({"name": "t", "inputSchema": {"type": "object"}, "description": None})
         async with talk(listing) as both:
             for _ in range(2):
@@ -156,7 +156,7 @@ class TestValidation:
             with pytest.raises(RemoteProtocolError, match="/tools/0/name"):
                 await both.client.list_tools()
 
-    async def test_what_is_sent_can_be_checked(self) -> None:
+    async def test_sent_messages_can_be_checked(self) -> None:
         async with talk(Tools(), check_sent=True) as both:
             params = v.CallToolRequestParams(name="echo")
             params.name = cast(Any, None)
@@ -164,7 +164,7 @@ class TestValidation:
                 await both.client.connection.request(methods.TOOLS_CALL, params, None)
             assert await both.client.call_tool(name="echo") == text_result("None")
 
-    async def test_capabilities_of_members(self) -> None:
+    async def test_capabilities_of_properties(self) -> None:
         async with talk(Tools()) as both:
             with pytest.raises(MissingCapability, match=r"task of tools/call needs .*server\.tasks\.requests"):
                 await both.client.call_tool(name="echo", task=v.TaskMetadata())
@@ -175,12 +175,12 @@ class TestValidation:
 
 
 class Thing(BaseModel):
-    """A vendor's params."""
+    """Params of a vendor."""
 
     size: int
 
 
-async def test_methods_that_no_schema_has() -> None:
+async def test_vendor_requests_and_notifications() -> None:
     told: list[int] = []
 
     async def grow(params: Thing, ctx: Any) -> Thing:
@@ -202,7 +202,7 @@ async def test_methods_that_no_schema_has() -> None:
         assert told == [5]
 
 
-async def test_middleware_stands_around_everything() -> None:
+async def test_middleware_wraps_everything() -> None:
     seen: list[str] = []
 
     async def audit(exchange: Exchange, proceed: Proceed) -> Any:

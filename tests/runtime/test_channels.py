@@ -1,4 +1,4 @@
-"""Several channels to one peer: what belongs to a request leaves on its own, and a lost one harms no other."""
+"""Several channels to one peer: a request uses its own channel, and losing one affects no other."""
 
 import asyncio
 import gc
@@ -24,7 +24,7 @@ MANY = 64
 
 
 class Busy(v.Server):
-    """Reports, logs and asks, from its handler, from a timer, and from a task of its own."""
+    """Reports, logs and asks, from its handler, from a timer, and from a separate task."""
 
     options = ServerOptions(progress_rate=None, log_rate=None)
 
@@ -71,7 +71,7 @@ class Busy(v.Server):
 
 @asynccontextmanager
 async def serving(server: Any, **capabilities: Any) -> AsyncGenerator[tuple[Streams, Connection]]:
-    """Serve over a transport with a channel for each message, past the handshake."""
+    """Serve over a transport with a channel for each message, after the handshake."""
     streams = Streams()
     connection = await start_server(streams, server)
     await shake_hands(streams, REVISION, **capabilities)
@@ -86,7 +86,7 @@ def call(streams: Streams, id_: Any, name: str, **meta: Any) -> Stream:
     return post(streams, id=id_, method="tools/call", params=params)
 
 
-async def test_everything_that_belongs_to_a_request_leaves_on_its_channel() -> None:
+async def test_everything_that_belongs_to_a_request_is_sent_on_its_channel() -> None:
     async with serving(Busy(), sampling={}) as (streams, connection):
         before = len(streams.got)
 
@@ -95,7 +95,7 @@ async def test_everything_that_belongs_to_a_request_leaves_on_its_channel() -> N
             asked = await until(channel, lambda message: message.get("method") == "sampling/createMessage")
             content = asked["params"]["messages"][0]["content"]
             result = {"role": "assistant", "model": "m", "content": content}
-            # The answer comes over a channel of its own, as each message of a client does.
+            # The answer comes over its own channel, as each message of a client does.
             assert streams.deliver(Stream(), id=asked["id"], result=result).is_accepted
             assert (await answer(channel, number))["result"]["content"] == [{"type": "text", "text": f"call {number}"}]
             return channel
@@ -113,7 +113,7 @@ async def test_everything_that_belongs_to_a_request_leaves_on_its_channel() -> N
         assert connection.open_requests == 0
 
 
-async def test_a_worker_that_was_running_before_sends_on_the_channel_of_its_order() -> None:
+async def test_an_earlier_worker_sends_on_the_channel_of_its_request() -> None:
     orders: asyncio.Queue[tuple[v.Context, asyncio.Future[str]]] = asyncio.Queue()
 
     async def work() -> None:
@@ -145,7 +145,7 @@ async def test_a_worker_that_was_running_before_sends_on_the_channel_of_its_orde
     worker.cancel()
 
 
-async def test_what_a_task_says_after_the_answer_leaves_on_the_common_channel() -> None:
+async def test_messages_after_the_answer_use_the_common_channel() -> None:
     class Late(v.Server):
         async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
             ctx.connection.spawn(self.later(ctx))
@@ -161,7 +161,7 @@ async def test_what_a_task_says_after_the_answer_leaves_on_the_common_channel() 
         assert [message.get("id") for message in channel.got] == [1]
 
 
-async def test_a_refusal_leaves_on_the_channel_of_what_is_refused() -> None:
+async def test_a_refusal_is_sent_on_the_channel_of_the_request() -> None:
     async with serving(Busy()) as (streams, _):
         unknown, wrong = post(streams, id=1, method="prompts/list"), post(streams, id=2, method="tools/call", params={})
         assert (await answer(unknown, 1))["error"]["code"] == -32601
@@ -174,7 +174,7 @@ async def test_a_refusal_leaves_on_the_channel_of_what_is_refused() -> None:
         assert large.got[0]["error"]["message"] == "too large"
 
 
-async def test_work_of_a_lost_channel_goes_on_in_the_legacy_era() -> None:
+async def test_legacy_work_survives_its_channel() -> None:
     server = Busy()
     async with serving(server) as (streams, connection):
         channel = call(streams, 1, "wait")
@@ -207,7 +207,7 @@ class Stuck(Stream):
         await self.drained.wait()
 
 
-async def test_a_channel_that_is_not_read_slows_down_only_itself() -> None:
+async def test_an_unread_channel_slows_down_only_itself() -> None:
     async with serving(Busy()) as (streams, _):
         stuck, other = Stuck(), Stream()
         name = "x" * 60_000
@@ -222,7 +222,7 @@ async def test_a_channel_that_is_not_read_slows_down_only_itself() -> None:
                 await asyncio.sleep(0)
 
 
-async def test_channels_that_are_over_are_not_kept() -> None:
+async def test_finished_channels_are_released() -> None:
     async with serving(Busy()) as (streams, _):
         gone = weakref.WeakSet[Stream]()
 
@@ -337,7 +337,7 @@ async def test_a_stream_that_can_be_resumed_is_closed_early_and_work_goes_on() -
         assert kept.is_closed
 
 
-async def test_elsewhere_closing_early_raises() -> None:
+async def test_closing_early_needs_a_resumable_channel() -> None:
     raised: list[LocalProtocolError] = []
 
     class Hasty(v.Server):
@@ -353,13 +353,13 @@ async def test_elsewhere_closing_early_raises() -> None:
 
 
 class Named(Stream):
-    """A channel of somebody who is known."""
+    """A channel of an authenticated peer."""
 
     principal = "ada"
     headers: ClassVar[Mapping[str, str]] = {"host": "x"}
 
 
-async def test_who_shook_hands_is_known_and_finds_its_tasks_over_another_connection() -> None:
+async def test_a_principal_finds_its_tasks_over_another_connection() -> None:
     seen: list[Any] = []
     store = MemoryTaskStore()
 

@@ -46,7 +46,7 @@ async def test_a_banner_is_shown_once_and_not_answered(caplog: pytest.LogCapture
 
 
 @pytest.mark.parametrize("text", ["[info] listening", '{"level": "info", "msg": "listening"}', "[1, 2]", "42", "null"])
-async def test_what_a_logger_writes_is_text_too(text: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_logger_output_counts_as_text(text: str, caplog: pytest.LogCaptureFixture) -> None:
     async with connect_stdio(sys.executable, "-c", ANSWER.format(before=f"print({text!r}, flush=True)")) as peer:
         client = await v.Client.open(peer, options=ClientOptions(timeout=10))
         answer = await client.ping()
@@ -89,7 +89,7 @@ async def test_the_traceback_of_a_crashed_server_is_shown_as_lines() -> None:
     assert all(line.isprintable() for line in rest)
 
 
-async def test_a_client_that_probes_is_worth_a_debug_line(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_probing_client_is_logged_at_debug_level(caplog: pytest.LogCaptureFixture) -> None:
     async with raw(make_server("2025-11-25")) as line:
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
         with caplog.at_level(logging.DEBUG, "mcp_runtime"):

@@ -1,4 +1,4 @@
-"""Time limits: many requests share one timer, and each ends in its own time."""
+"""Timeouts: many requests share one timer, and each ends in its own time."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ def _timers() -> int:
     return sum(not timer.cancelled() for timer in scheduled)
 
 
-async def test_many_requests_share_one_timer_and_none_is_left() -> None:
+async def test_many_requests_share_one_timer_which_ends_with_them() -> None:
     before = _timers()
     async with talk(Tools(), timeout=30.0) as conversation:
         calls = [asyncio.ensure_future(conversation.client.call_tool(name="slow")) for _ in range(100)]
@@ -47,7 +47,7 @@ async def test_each_request_ends_in_its_own_time() -> None:
     assert [limits[i] for i in sorted(range(4), key=lambda i: waited[i])][-2:] == [0.15, 0.3]
 
 
-async def test_an_id_that_comes_again_before_its_cancelled_handler_has_ended_is_refused() -> None:
+async def test_an_id_is_refused_while_its_cancelled_handler_runs() -> None:
     class Slow(v.Server):
         ended = 0
 

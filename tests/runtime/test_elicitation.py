@@ -1,4 +1,4 @@
-"""Elicitation: forms, web pages, and who is told that they are done."""
+"""Elicitation: forms, web pages, and notifications that they are complete."""
 
 import asyncio
 from typing import Any
@@ -19,7 +19,7 @@ from support.talk import talk
 
 
 class FormPerson(v.ClientHandlers):
-    """Answers what the test says."""
+    """Answers as the test specifies."""
 
     def __init__(self, action: Any = "accept", content: dict[str, Any] | None = None) -> None:
         self.answer = v.ElicitResult(action=action, content=content)
@@ -35,7 +35,7 @@ class FormPerson(v.ClientHandlers):
 
 
 class Person(FormPerson):
-    """Takes note of visits that are done, by which it declares web pages too."""
+    """Records completed visits, and thereby declares web pages too."""
 
     async def on_elicitation_complete(
         self, params: v.ElicitationCompleteNotificationParams, ctx: v.ClientContext
@@ -58,7 +58,7 @@ class Rude(v.Server):
 class TestAskingInAForm:
     """client/elicitation, "Form Mode Elicitation Requests" and "Response Actions"."""
 
-    async def test_what_a_person_accepts_comes_back(self) -> None:
+    async def test_the_answer_to_an_accepted_form_is_returned(self) -> None:
         person = Person(content={"n": 7})
         async with talk(Idle(), handlers=person) as both:
             answer = await ask_form(both.server.stub, "How many?", SMALL)
@@ -75,18 +75,18 @@ class TestAskingInAForm:
                 await ask_form(both.server.stub, "How many?", schema)
 
     @pytest.mark.parametrize("action", ["decline", "cancel"])
-    async def test_what_comes_with_a_refusal_is_not_looked_at(self, action: str) -> None:
+    async def test_content_of_a_declined_form_is_ignored(self, action: str) -> None:
         async with talk(Idle(), handlers=Person(action, {"n": "secret"})) as both:
             assert await ask_form(both.server.stub, "How many?", SMALL) == FormAnswer(action=Action(action))
 
     @pytest.mark.parametrize("content", [None, {}, {"n": "7"}, {"n": 7.5}, {"n": True}])
-    async def test_what_does_not_fit_is_the_clients_fault(self, content: dict[str, Any] | None) -> None:
+    async def test_an_answer_that_does_not_match_is_a_protocol_error(self, content: dict[str, Any] | None) -> None:
         async with talk(Idle(), handlers=Person(content=content)) as both:
             with pytest.raises(RemoteProtocolError) as raised:
                 await ask_form(both.server.stub, "How many?", SMALL)
             assert raised.value.pointer == "/content/n"
 
-    async def test_forms_of_the_revision_before(self) -> None:
+    async def test_forms_of_the_previous_revision(self) -> None:
         class Older(v2025_06_18.Server):
             pass
 
@@ -99,7 +99,7 @@ class TestAskingInAForm:
         async with talk(Older(), handlers=OlderPerson()) as both:
             assert (await ask_form(both.server.stub, "?", SMALL)).content == {"n": 1}
 
-    async def test_people_take_their_time_but_not_for_ever(self) -> None:
+    async def test_a_form_can_have_a_timeout(self) -> None:
         class Slow(Person):
             async def elicit(
                 self, params: v.ElicitRequestParams, ctx: v.ClientContext
@@ -143,7 +143,7 @@ class TestModes:
                     with pytest.raises(MissingCapability):
                         await idle.elicit(**arguments)
 
-    async def test_what_the_handlers_take_is_declared(self) -> None:
+    async def test_handlers_determine_the_declared_modes(self) -> None:
         class Listener(v.ClientHandlers):
             async def on_elicitation_complete(
                 self, params: v.ElicitationCompleteNotificationParams, ctx: v.ClientContext
@@ -159,7 +159,7 @@ class TestModes:
 class TestWebPages:
     """2025-11-25, client/elicitation, "URL Mode"."""
 
-    async def test_only_the_client_that_was_asked_is_told(self) -> None:
+    async def test_only_the_asked_client_is_notified(self) -> None:
         pages, asked, other = UrlElicitations(), Person(), Person()
         server = Idle()
         async with (
@@ -175,7 +175,7 @@ class TestWebPages:
             assert not await pages.complete(page.id)
             assert len(pages) == 0
 
-    async def test_a_client_ignores_what_it_does_not_know_and_what_is_done(self) -> None:
+    async def test_a_client_ignores_unknown_and_completed_visits(self) -> None:
         person = Person()
         async with talk(Idle(), handlers=person, capabilities=BOTH) as both:
             person.visits.begin("known")
@@ -187,7 +187,7 @@ class TestWebPages:
             assert both.errors == []
 
     @pytest.mark.parametrize("action", ["decline", "cancel"])
-    async def test_who_refuses_is_not_told(self, action: str) -> None:
+    async def test_refusing_client_gets_no_notification(self, action: str) -> None:
         pages, person = UrlElicitations(), Person(action)
         async with talk(Idle(), handlers=person, capabilities=BOTH) as both:
             page = pages.begin(both.server.stub, message="m", url="https://x.org")
@@ -201,7 +201,7 @@ class TestWebPages:
             assert len(pages) == 1
         assert len(pages) == 0 and not await pages.complete(page.id)
 
-    async def test_the_oldest_are_forgotten(self) -> None:
+    async def test_the_oldest_are_dropped(self) -> None:
         pages = UrlElicitations(limit=2)
         async with talk(Idle(), handlers=Person(), capabilities=BOTH) as both:
             made = [pages.begin(both.server.stub, message="m", url="https://x.org") for _ in range(3)]
@@ -222,7 +222,7 @@ class TestWebPages:
             with pytest.raises(MissingCapability, match=r"elicitation\.url"):
                 UrlElicitations().begin(both.server.stub, message="m", url="https://x.org")
 
-    async def test_a_request_that_has_to_wait_says_for_what(self) -> None:
+    async def test_a_waiting_request_names_its_elicitations(self) -> None:
         pages, person = UrlElicitations(), Person()
 
         class Locked(v.Server):
@@ -255,7 +255,7 @@ class TestWebPages:
             {"elicitations": [{"mode": "url", "message": "m", "url": "https://x", "elicitationId": "1"}] * 21},
         ],
     )
-    def test_an_error_that_does_not_say_it_well_is_the_servers_fault(self, data: Any) -> None:
+    def test_a_malformed_error_is_a_protocol_error(self, data: Any) -> None:
         with pytest.raises(RemoteProtocolError, match="/error/data/elicitations"):
             required_elicitations(PeerError(-32042, "m", data))
 
@@ -265,9 +265,9 @@ class TestWebPages:
 
 
 class TestWebPagesOfTheModernEra:
-    """2026-07-28: pages have no ids there, and nobody is told that a visit is done."""
+    """2026-07-28: pages have no ids there, and there are no completion notifications."""
 
-    async def test_a_handler_asks_for_a_visit_and_tells_nobody_that_it_is_done(self) -> None:
+    async def test_a_handler_asks_for_a_visit_without_a_completion_notification(self) -> None:
         pages, told = UrlElicitations(), list[Any]()
 
         async def ask(ctx: Any) -> Action:
@@ -306,7 +306,7 @@ class TestLookingAtAUrl:
             ("https://x.org:8443", "8443"),
         ],
     )
-    def test_what_is_suspicious_is_said(self, url: str, warning: str) -> None:
+    def test_suspicious_urls_have_warnings(self, url: str, warning: str) -> None:
         assert any(warning in each for each in look_at_url(url).warnings)
 
     @pytest.mark.parametrize(
@@ -328,6 +328,6 @@ class TestLookingAtAUrl:
             "https://x.org/" + "a" * 9000,
         ],
     )
-    def test_what_hides_where_it_leads_is_refused(self, url: str) -> None:
+    def test_disguised_urls_are_refused(self, url: str) -> None:
         with pytest.raises(ValueError, match="URL"):
             look_at_url(url)

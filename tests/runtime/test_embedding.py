@@ -1,4 +1,4 @@
-"""A server within the process of its client, and what it does when a client connects."""
+"""A server in the same process as its client, and its hook for new connections."""
 
 import logging
 
@@ -13,7 +13,7 @@ from support.tools_server import Tools, text_result
 
 
 class Welcoming(Tools):
-    """Keeps who connects, or fails to."""
+    """Records connections, or fails."""
 
     def __init__(self, *, fails: bool = False) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ async def test_no_server() -> None:
             pass
 
 
-async def test_what_the_peer_can_do() -> None:
+async def test_capabilities_of_the_peer() -> None:
     async with connect_memory(Tools()) as peer:
         client = await v2025_11_25.Client.open(peer)
         assert client.capabilities == {"tools": {"listChanged": True}, "logging": {}}
@@ -66,7 +66,7 @@ async def test_a_server_that_fails_at_a_new_connection(caplog: pytest.LogCapture
         assert caught.value.code == -32603 and "secret" in caplog.text
 
 
-async def test_the_names_of_what_the_runtime_answers_are_free() -> None:
+async def test_names_of_methods_the_runtime_answers_are_free() -> None:
     class Own(Tools):
         def initialize(self) -> str:
             return "set up"

@@ -1,4 +1,4 @@
-"""How requests end: by time, by cancellation, with the connection."""
+"""How requests end: by timeout, by cancellation, with the connection."""
 
 import asyncio
 from typing import Any
@@ -59,7 +59,7 @@ class TestTime:
             assert server.ended == ["True no answer within 0.05 s"]
             assert both.client.connection.open_requests == both.server.open_requests == 0
 
-    async def test_every_request_has_a_time_limit(self) -> None:
+    async def test_every_request_has_a_timeout(self) -> None:
         async with talk(Tools(), timeout=0.05) as both:
             with pytest.raises(RequestTimeout):
                 await both.client.call_tool(name="slow")
@@ -108,10 +108,10 @@ class TestCancellation:
             assert both.sent[-1]["method"] == "notifications/cancelled"
             await both.client.ping()
             assert server.ended == ["True the user went home"]
-            # Nobody answers a request that was cancelled.
+            # A cancelled request gets no answer.
             assert [message["id"] for message in both.received if "result" in message] == [1, 3]
 
-    async def test_one_that_waits_for_its_turn(self) -> None:
+    async def test_cancelling_a_queued_request(self) -> None:
         server = Narrow()
         async with talk(server) as both:
             first = asyncio.create_task(both.client.call_tool(name="slow"))
@@ -161,7 +161,7 @@ class TestTheEnd:
                 await both.client.call_tool(name="x")
         assert both.server.closed_because == "done"
 
-    async def test_hooks_that_fail_harm_nobody(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_failing_hooks_do_no_harm(self, caplog: pytest.LogCaptureFixture) -> None:
         def fail(*arguments: Any) -> None:
             raise RuntimeError("hook")
 

@@ -1,4 +1,4 @@
-"""How a client of both eras finds out what a server is (2026-07-28, basic/transports/stdio)."""
+"""How a client of both eras detects the era of a server (2026-07-28, basic/transports/stdio)."""
 
 import sys
 import time
@@ -21,7 +21,7 @@ REFUSALS = ["-32000", "-32600", "-32601", "-32602", "-32603", "1"]
 
 
 async def begun(*how: str, era: Any = "auto", minimum: str = "", timeout: float = 5) -> tuple[str, float]:
-    """Open a client of both eras on a program; returns the revision that is spoken, and how long it took."""
+    """Open a client of both eras on a program; return the revision in use, and how long it took."""
     options = ClientOptions(probe_timeout=timeout, era=era, minimum=minimum)
     async with connect_stdio(sys.executable, PROGRAM, *how) as peer:
         start = time.monotonic()
@@ -36,19 +36,19 @@ async def begun(*how: str, era: Any = "auto", minimum: str = "", timeout: float 
 
 @pytest.mark.requirement("modern.any-error-is-legacy")
 @pytest.mark.parametrize("how", [*([code] for code in REFUSALS), ["-32601", "null"], ["garbage"]])
-async def test_whatever_else_is_answered_means_legacy(how: list[str]) -> None:
+async def test_any_other_answer_means_legacy(how: list[str]) -> None:
     revision, took = await begun(*how)
     assert revision == "2025-11-25" and took < 4, "it did not wait for the timeout"
 
 
 @pytest.mark.requirement("modern.any-error-is-legacy")
 @pytest.mark.parametrize("how", ["silent", "late"])
-async def test_silence_means_legacy_and_a_late_answer_nothing(how: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_silence_means_legacy_and_a_late_answer_is_ignored(how: str, caplog: pytest.LogCaptureFixture) -> None:
     assert (await begun(how, timeout=0.2))[0] == "2025-11-25"
     assert "late" not in caplog.text
 
 
-async def test_a_server_that_dies_of_it_is_started_once_more() -> None:
+async def test_a_server_that_crashes_on_the_probe_is_restarted() -> None:
     assert (await begun("crash"))[0] == "2025-11-25"
 
 
@@ -56,8 +56,8 @@ async def test_a_server_that_lists_legacy_revisions_only_gets_one_initialize() -
     assert (await begun("legacy-only"))[0] == "2025-06-18"
 
 
-async def test_nothing_is_asked_where_there_is_no_choice() -> None:
-    """A program that would die of the question lives."""
+async def test_no_probe_without_a_choice_of_eras() -> None:
+    """A program that would crash on the question survives."""
     assert (await begun("crash", era="legacy"))[0] == "2025-11-25"
     async with connect_stdio(sys.executable, PROGRAM, "crash") as peer:
         client = await v2025_11_25.Client.open(peer)
@@ -74,7 +74,7 @@ async def test_a_downgrade_can_be_refused(how: list[str], only: dict[str, Any]) 
 
 
 @pytest.mark.requirement("modern.modern-error-is-modern")
-async def test_a_modern_server_is_not_taken_for_a_legacy_one() -> None:
+async def test_a_modern_server_is_not_mistaken_for_a_legacy_one() -> None:
     async with connect_stdio(sys.executable, PROGRAM, "other") as peer:
         with pytest.raises(UnsupportedRevision, match="speaks 2025-11-25 or 2026-07-28, the peer speaks 2099-01-01"):
             await open_any(peer, v.Client, v2025_11_25.Client)
@@ -83,25 +83,25 @@ async def test_a_modern_server_is_not_taken_for_a_legacy_one() -> None:
             await open_any(peer, v.Client, v2025_11_25.Client)
 
 
-async def test_without_a_legacy_client_a_crash_is_what_it_is() -> None:
+async def test_without_a_legacy_client_a_crash_is_reported() -> None:
     async with connect_stdio(sys.executable, PROGRAM, "crash") as peer:
         with pytest.raises(ConnectionClosed, match="status 3"):
             await v.Client.open(peer)
 
 
-async def test_of_both_eras_the_modern_one_is_spoken() -> None:
+async def test_the_modern_era_is_preferred() -> None:
     async with connect_memory(make_server("2025-11-25"), make_server("2026-07-28")) as peer:
         client = await open_any(peer, v2025_11_25.Client, v.Client)
         assert isinstance(client, v.Client) and client.connection.revision == "2026-07-28"
 
 
-async def test_a_legacy_client_of_a_modern_server_hears_what_is_spoken() -> None:
+async def test_a_legacy_client_learns_the_revisions_of_a_modern_server() -> None:
     async with connect_memory(make_server("2026-07-28")) as peer:
         with pytest.raises(UnsupportedRevision, match="this side speaks 2025-11-25, the peer speaks 2026-07-28"):
             await v2025_11_25.Client.open(peer)
 
 
-async def test_options_that_leave_nothing_are_a_mistake() -> None:
+async def test_options_that_leave_no_revision_are_refused() -> None:
     async with connect_memory(make_server("2026-07-28")) as peer:
         with pytest.raises(ValueError, match=r"the options .era='legacy'.* leave no revision of 2026-07-28"):
             await v.Client.open(peer, options=ClientOptions(era="legacy"))

@@ -1,4 +1,4 @@
-"""Two eras on one transport, message by message: a handshake and what follows it, and requests that stand alone."""
+"""Two eras on one transport, message by message: a handshake and what follows it, and stateless requests."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -24,7 +24,7 @@ PREFIX = "io.modelcontextprotocol/"
 
 
 class Old(v2025_11_25.Server):
-    """Waits in a call until it is let go."""
+    """Waits in a call until it is released."""
 
     def __init__(self) -> None:
         self.seen: list[Requester] = []
@@ -82,7 +82,7 @@ async def hold(server: Old | New, ctx: Any) -> None:
 
 
 def meta(revision: Any = MODERN, **more: Any) -> dict[str, Any]:
-    """Return what every modern request says."""
+    """Return the metadata of every modern request."""
     said: dict[str, Any] = {"protocolVersion": revision, "clientCapabilities": {}, **more}
     return {f"{PREFIX}{name}": value for name, value in said.items() if value is not None}
 
@@ -125,7 +125,7 @@ async def test_a_request_needs_no_handshake_and_both_eras_share_a_stream() -> No
 
 
 @pytest.mark.requirement("alone.channel-lost")
-async def test_losing_a_channel_cancels_modern_work_and_no_other() -> None:
+async def test_losing_a_channel_cancels_only_modern_work() -> None:
     old, new = Old(), New()
     async with serving(old, new) as (streams, connection):
         await shake_hands(streams, "2025-11-25")
@@ -165,7 +165,7 @@ async def test_ids_belong_to_their_channel() -> None:
 
 
 @pytest.mark.requirement("alone.progress-asked", "alone.logs-asked")
-async def test_reports_and_logs_leave_before_the_answer_and_never_after_it() -> None:
+async def test_reports_and_logs_are_sent_before_the_answer_only() -> None:
     async with serving(New()) as (streams, _):
         wanting = post(streams, id=1, **call("report", {**meta(logLevel="debug"), "progressToken": "t"}))
         silent = post(streams, id=2, **call("report"))
@@ -186,7 +186,7 @@ async def test_reports_and_logs_leave_before_the_answer_and_never_after_it() -> 
         (meta(logLevel="loud"), -32602, "logLevel: must be one of debug"),
     ],
 )
-async def test_what_a_request_says_of_its_sender_is_checked(said: Any, code: int, reason: str) -> None:
+async def test_the_sender_information_is_checked(said: Any, code: int, reason: str) -> None:
     async with serving(New()) as (streams, connection):
         channel = Stream()
         outcome = streams.deliver(channel, id=1, **call("wait", said))
@@ -216,13 +216,13 @@ async def test_a_server_sends_no_requests_in_the_modern_era() -> None:
         assert streams.got == [] and connection.open_requests == 0
 
 
-async def test_an_answer_is_of_no_use_to_a_modern_server() -> None:
+async def test_a_modern_server_ignores_answers() -> None:
     async with serving(New()) as (streams, _):
         assert streams.deliver(Stream(), id=1, result={}).verdict is Verdict.REJECTED
 
 
 class Known(Stream):
-    """A channel whose transport knows who is there."""
+    """A channel whose transport authenticates its peer."""
 
     def __init__(self, principal: str, **headers: str) -> None:
         super().__init__()
@@ -230,7 +230,7 @@ class Known(Stream):
         self.headers = headers
 
 
-async def test_a_sender_that_says_much_of_itself_is_not_remembered() -> None:
+async def test_senders_with_long_information_are_not_remembered() -> None:
     new = New()
     new.gate.set()
     async with serving(new) as (streams, _):
@@ -243,7 +243,7 @@ async def test_a_sender_that_says_much_of_itself_is_not_remembered() -> None:
 
 
 @pytest.mark.requirement("modern.stateless")
-async def test_requests_that_say_the_same_share_a_requester(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_of_the_same_sender_share_a_requester(monkeypatch: pytest.MonkeyPatch) -> None:
     new = New()
     new.gate.set()
     async with serving(new) as (streams, _):
@@ -289,7 +289,7 @@ async def test_a_rate_limit_is_that_of_a_principal() -> None:
 
 
 async def test_ids_of_both_eras_share_one_table() -> None:
-    """On one stream an answer is told by its id alone, so that an id that is open in one era is none of the other."""
+    """On one stream the id alone matches an answer, so an id open in one era cannot be used in the other."""
     old, new = Old(), New()
     async with serving(old, new) as (streams, _):
         await shake_hands(streams, "2025-11-25")
@@ -308,7 +308,7 @@ async def test_ids_of_both_eras_share_one_table() -> None:
 
 
 @pytest.mark.requirement("modern.meta-required")
-async def test_a_request_that_is_of_no_era_is_told_how_to_begin() -> None:
+async def test_a_request_of_neither_era_is_told_how_to_begin() -> None:
     async with serving(Old(), New()) as (streams, _):
         streams.deliver(streams, id=1, method="tools/call", params={"name": "wait"})
         error = (await answer(streams, 1))["error"]
@@ -343,7 +343,7 @@ async def shake_hands_in_vain(streams: Streams) -> None:
 
 
 @pytest.mark.requirement("modern.unsupported-version", "modern.discover")
-async def test_a_modern_request_in_a_legacy_revision_is_told_what_is_spoken() -> None:
+async def test_a_modern_request_in_a_legacy_revision_gets_the_supported_revisions() -> None:
     async with serving(Old(), New()) as (streams, _):
         error = (await answer(post(streams, id=1, **call("wait", meta("2025-11-25"))), 1))["error"]
         assert (error["code"], error["data"]) == (

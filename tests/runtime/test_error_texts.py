@@ -1,4 +1,4 @@
-"""The texts of errors can be shown: what a peer wrote in them obeys nobody's terminal."""
+"""The texts of errors are safe to show: a peer cannot send control characters to a terminal."""
 
 import pickle
 from typing import Any
@@ -59,7 +59,7 @@ def test_the_end_of_a_connection_keeps_its_lines() -> None:
     assert str(ConnectionClosed("it crashed:\n    \x1b[31m\r")) == "it crashed:\n    \\x1b[31m\\r"
 
 
-async def test_an_error_that_a_peer_answered_can_be_shown() -> None:
+async def test_a_peers_error_is_safe_to_show() -> None:
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
         raise PeerError(5, EVIL, {"more": EVIL})
 

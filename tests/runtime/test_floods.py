@@ -1,4 +1,4 @@
-"""What a peer makes this side hold is bounded, in number and in bytes."""
+"""The memory that a peer can occupy is bounded, in number of messages and in bytes."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ LIMIT = 1_000_000
 
 
 class Held(v.Server):
-    """Works on calls and notifications until `gate` is opened; counts them."""
+    """Holds calls and notifications until `gate` is opened; counts them."""
 
     options = ServerOptions(name="held", max_in_flight=4, max_queued=100, max_bytes=LIMIT, max_unread_bytes=LIMIT)
 
@@ -92,7 +92,7 @@ async def test_large_requests_are_refused_beyond_the_limit() -> None:
         assert "result" in await peer.answer("last")
 
 
-async def test_one_request_is_taken_however_large_it_is() -> None:
+async def test_a_single_request_may_exceed_the_limit() -> None:
     server = Held()
     server.gate.set()
     async with opened(server) as peer:
@@ -100,7 +100,7 @@ async def test_one_request_is_taken_however_large_it_is() -> None:
         assert "result" in answer
 
 
-async def test_what_was_cancelled_or_refused_while_it_waited_makes_room() -> None:
+async def test_cancelled_and_refused_requests_make_room() -> None:
     server = Held()
     async with opened(server) as peer:
         for _ in range(10):
@@ -155,7 +155,7 @@ async def test_a_stream_of_notifications_is_bounded_in_bytes() -> None:
         assert sum(len(item.data) for item in stream._items if item is not None) <= LIMIT
 
 
-async def test_results_that_nobody_reads_stop_the_work() -> None:
+async def test_unread_results_stop_the_work() -> None:
     server = Held()
     server.options = ServerOptions(name="held")
     async with opened(server) as peer:
@@ -163,7 +163,7 @@ async def test_results_that_nobody_reads_stop_the_work() -> None:
         for number in range(100):
             peer.tell(id=number, method="tools/call", params={"name": "echo"})
         await asyncio.sleep(0.1)
-        # 1 MB waits in the transport and 1 MB in its senders; the other results are not even made.
+        # 1 MB waits in the transport and 1 MB in its senders; the other results are not even built.
         assert 20 <= server.calls < 30
         peer.transport.resume_reading()
         for number in range(100):
@@ -171,7 +171,7 @@ async def test_results_that_nobody_reads_stop_the_work() -> None:
         assert server.calls == 100
 
 
-async def test_results_that_are_ready_at_once_and_not_read_become_errors() -> None:
+async def test_unread_immediate_results_become_errors() -> None:
     class Wide(Held):
         options = ServerOptions(name="wide", max_unread_bytes=LIMIT)
 
@@ -193,7 +193,7 @@ async def test_results_that_are_ready_at_once_and_not_read_become_errors() -> No
         assert 80 < len(dropped) < 100
 
 
-async def test_log_messages_that_nobody_reads_are_dropped() -> None:
+async def test_unread_log_messages_are_dropped() -> None:
     server = Held()
     async with opened(server) as peer:
         peer.transport.pause_reading()
@@ -257,7 +257,7 @@ async def test_params_of_running_tasks_count() -> None:
 MAX_WAITING = 100
 
 
-async def test_waiting_for_results_of_tasks_keeps_nobody_from_cancelling_them() -> None:
+async def test_tasks_can_be_cancelled_while_results_are_awaited() -> None:
     server = Worker()
     server.options = ServerOptions(name="worker", tasks=MemoryTaskStore(), max_in_flight=8, max_waiting=MAX_WAITING)
     async with opened(server) as peer:
@@ -270,7 +270,7 @@ async def test_waiting_for_results_of_tasks_keeps_nobody_from_cancelling_them() 
         assert cancelled["result"]["status"] == "cancelled"
         assert (await peer.answer(0))["error"]["message"] == "the task was cancelled"
         await peer.answer(MAX_WAITING - 1)
-        # All that waited has gone, and others may wait.
+        # All waiting calls have gone, and others may wait.
         assert "may wait" not in str(await peer.ask("tasks/result", {"taskId": task_id}, "later"))
 
 
@@ -295,7 +295,7 @@ async def test_answers_to_a_batch_are_bounded_in_bytes(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("traced")
-async def test_what_is_remembered_of_lists_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_remembered_lists_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "MAX_BYTES", LIMIT)
     known = catalogue.Catalogue("tools", lambda tool: tool)
 

@@ -1,4 +1,4 @@
-"""What fits the schema of a form, and what does not."""
+"""Which answers match the schema of a form."""
 
 import subprocess
 import sys
@@ -53,7 +53,7 @@ class TestForms:
             {"name": "Ada", "at": "2025-11-25t10:00:00+01:30", "home": "urn:isbn:1", "code": "abc", "more": 1},
         ],
     )
-    def test_what_fits(self, content: dict[str, Any]) -> None:
+    def test_valid_answers(self, content: dict[str, Any]) -> None:
         assert problems(CONTACT, content) == []
 
     @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ class TestForms:
             ("code", "ABC", "match"),
         ],
     )
-    def test_what_does_not(self, field: str, value: Any, what: str) -> None:
+    def test_invalid_answers(self, field: str, value: Any, what: str) -> None:
         [problem] = problems(CONTACT, {"name": "Ada", field.partition("/")[0]: value})
         assert problem.startswith(f"/{field}: ") and what in problem
 
-    def test_what_is_missing(self) -> None:
+    def test_missing_fields(self) -> None:
         assert problems(CONTACT, {}) == ["/name: is required"]
 
-    def test_an_expression_of_the_peers_freezes_nothing(self) -> None:
+    def test_a_peers_pattern_cannot_freeze_the_program(self) -> None:
         evil = {"properties": {"x": {"type": "string", "pattern": "(a+)+$"}}}
         assert "does not match" in problems(evil, {"x": "a" * 60_000 + "!"})[0]
         cunning = {"properties": {"x": {"type": "string", "pattern": "(?=a)"}}}
@@ -105,14 +105,14 @@ class TestForms:
         assert Form(cunning, is_trusted=True).problems({"x": "a"}) == []
 
     @pytest.mark.parametrize("schema", [{}, {"properties": 1}, {"properties": {"x": 1}, "required": 7}])
-    def test_a_schema_that_is_none_asks_for_nothing(self, schema: dict[str, Any]) -> None:
+    def test_an_invalid_schema_has_no_fields(self, schema: dict[str, Any]) -> None:
         assert problems(schema, {"x": 1}) == []
 
     def test_a_schema_that_cannot_be_used_says_why(self) -> None:
         [problem] = problems({"properties": {"x": {"type": "text"}}}, {"x": 1})
         assert problem.startswith("the form cannot be checked: not a valid JSON Schema: /type: 'text' is not valid")
 
-    def test_what_a_form_starts_with_and_offers(self) -> None:
+    def test_defaults_and_choices_of_a_form(self) -> None:
         assert defaults(CONTACT) == {"name": "Ada", "agreed": False}
         fields = CONTACT["properties"]
         assert choices(fields["color"]) == {"r": "Red", "g": "Green"}
@@ -121,8 +121,8 @@ class TestForms:
         assert choices(fields["tags"]) == {"a": "A"}
         assert choices(fields["name"]) == {}
 
-    def test_without_the_library_nobody_is_asked(self) -> None:
-        """A client that was asked would answer in vain, so there is none here."""
+    def test_without_the_library_the_user_is_not_asked(self) -> None:
+        """A client would answer for nothing, so there is none here."""
         program = (
             "import asyncio, sys; sys.modules['jsonschema'] = None\n"
             "from mcp_runtime.elicitation import ask_form\n"

@@ -1,4 +1,4 @@
-"""Lines out of bytes, however the bytes arrive."""
+"""Splits bytes into lines, however the bytes arrive."""
 
 import random
 import tracemalloc
@@ -32,7 +32,7 @@ def test_a_message_may_come_in_pieces() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"\r\n \t\r\n"])
-def test_empty_lines_are_no_messages(text: bytes) -> None:
+def test_empty_lines_are_ignored(text: bytes) -> None:
     assert LineFramer(100).feed(text + b"1\n") == [b"1"]
 
 
@@ -41,7 +41,7 @@ def test_windows_line_ends_are_not_part_of_a_message() -> None:
     assert feed(framer, [b"1\r\n2\r", b"\n3\r\n"]) == [b"1", b"2", b"3"]
 
 
-def test_bytes_that_are_no_text_are_not_judged_here() -> None:
+def test_invalid_utf_8_passes_framing() -> None:
     assert LineFramer(100).feed(b"\xff\xfe\x00\n") == [b"\xff\xfe\x00"]
 
 
@@ -79,7 +79,7 @@ def test_a_message_over_the_limit_is_skipped(chunks: list[bytes]) -> None:
     assert feed(LineFramer(5), chunks) == [TooLong(5), b"7"]
 
 
-def test_a_message_over_the_limit_is_told_before_it_ends() -> None:
+def test_a_message_over_the_limit_is_reported_before_it_ends() -> None:
     framer = LineFramer(5)
     assert framer.feed(b"123456") == [TooLong(5)]
     assert framer.feed(b"789") == []
@@ -94,7 +94,7 @@ def test_a_limit_is_positive() -> None:
 @pytest.mark.parametrize(
     ("data", "unfinished"), [(b"", False), (b"1\n", False), (b"1\n2", True), (b"1\n\r", False), (b"x" * 50, True)]
 )
-def test_it_knows_whether_a_message_is_unfinished(data: bytes, unfinished: bool) -> None:
+def test_unfinished_messages_are_detected(data: bytes, unfinished: bool) -> None:
     framer = LineFramer(40)
     framer.feed(data)
     assert framer.unfinished is unfinished
@@ -117,7 +117,7 @@ def test_a_large_message_costs_memory_in_proportion() -> None:
     assert after < MEGA
 
 
-def test_what_is_skipped_is_not_kept() -> None:
+def test_skipped_bytes_are_not_kept() -> None:
     framer = LineFramer(MEGA)
     piece = b"x" * 65536
     tracemalloc.start()
@@ -130,7 +130,7 @@ def test_what_is_skipped_is_not_kept() -> None:
     assert peak < 2 * MEGA
 
 
-def test_a_message_over_the_limit_is_told_at_its_end_if_its_id_may_come_there() -> None:
+def test_a_message_over_the_limit_is_reported_at_its_end_if_its_id_may_be_there() -> None:
     text = b'{"result":{"t":"' + b"x" * 9000 + b'"},"jsonrpc":"2.0","id":1}'
     for step in (1, 7, 4096, 5000, len(text)):
         framer = LineFramer(100)

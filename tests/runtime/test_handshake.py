@@ -1,4 +1,4 @@
-"""How a conversation begins: revisions, capabilities, who is there."""
+"""How a conversation begins: revisions, capabilities, identities."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ async def test_a_server_of_several_revisions(asked: str, offered: str) -> None:
 
 
 @pytest.mark.parametrize("served", ["2025-06-18", "2025-11-25"])
-async def test_the_newest_that_both_speak(served: str) -> None:
+async def test_the_newest_common_revision(served: str) -> None:
     here, there = memory_pair()
     await start_server(there, bindings(served).Server(), bindings("2024-11-05").Server())
     clients = (bindings(revision).Client for revision in ("2024-11-05", "2025-11-25", "2025-06-18"))
@@ -80,7 +80,7 @@ async def test_the_newest_that_both_speak(served: str) -> None:
     await client.connection.aclose()
 
 
-async def test_none_that_both_speak() -> None:
+async def test_no_common_revision() -> None:
     here, there = memory_pair()
     await start_server(there, bindings("2025-03-26").Server())
     with pytest.raises(UnsupportedRevision, match="the peer speaks 2025-03-26"):
@@ -110,8 +110,8 @@ class Asked(v.ClientHandlers):
         return v.ElicitResult(action="decline")
 
 
-async def test_what_is_declared_beside_the_handlers() -> None:
-    """To name web pages as well takes nothing away: an empty `elicitation` alone stands for forms."""
+async def test_capabilities_beyond_the_handlers() -> None:
+    """Declaring web pages as well must not remove forms: an empty `elicitation` means forms."""
     async with talk(Tools(), handlers=Asked()) as both:
         assert both.server.declared[Side.CLIENT] == {"elicitation": {}}
     more: dict[str, Any] = {"elicitation": {"url": {}}, "acme": True}

@@ -1,4 +1,4 @@
-"""What a server asks of its client by `ctx.client`: a request in the legacy era, part of a result in the modern one."""
+"""Questions of a server with `ctx.client`: requests in the legacy era, parts of results in the modern one."""
 
 import logging
 from typing import Any
@@ -23,7 +23,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 
 async def ask_everything(self: Any, params: Any, ctx: Any) -> Any:
-    """Ask the client for all that it can answer."""
+    """Ask the client everything that it can answer."""
     revision = self.__binding__.revision
     question = made(revision, "SamplingMessage", role="user", content=TEXT)
     found = [
@@ -41,7 +41,7 @@ def complete(revision: str) -> dict[str, Any]:
 
 
 class Modern:
-    """Sends single requests to a modern server, and returns what it answers."""
+    """Sends single requests to a modern server, and returns its answers."""
 
     def __init__(self, **capabilities: Any) -> None:
         self.meta = {f"{PREFIX}protocolVersion": MODERN, f"{PREFIX}clientCapabilities": capabilities}
@@ -56,7 +56,7 @@ class Modern:
 
 
 @pytest.mark.parametrize("revision", LEGACY)
-async def test_in_the_legacy_era_they_are_requests_of_their_own(revision: str) -> None:
+async def test_in_the_legacy_era_they_are_separate_requests(revision: str) -> None:
     asked = {
         "list_roots": returns("ListRootsResult", **ANSWERS["roots/list"]),
         "create_message": returns("CreateMessageResult", **ANSWERS["sampling/createMessage"]),
@@ -90,7 +90,7 @@ async def test_a_server_may_leave_it_to_its_handlers(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.requirement("input.declared")
-async def test_a_client_that_cannot_answer_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_client_that_cannot_answer_gets_an_error(caplog: pytest.LogCaptureFixture) -> None:
     response = await Modern().ask(make_server(MODERN, call_tool=ask_everything), "tools/call", name="x")
     assert response["error"]["code"] == -32021
     assert response["error"]["data"] == {"requiredCapabilities": {"roots": {}}}
@@ -98,7 +98,7 @@ async def test_a_client_that_cannot_answer_is_told_so(caplog: pytest.LogCaptureF
 
 
 @pytest.mark.requirement("input.three-methods")
-async def test_most_results_can_carry_nothing() -> None:
+async def test_most_results_cannot_carry_questions() -> None:
     raised: list[LocalProtocolError] = []
 
     async def ask(self: Any, params: Any, ctx: Any) -> Any:
@@ -129,7 +129,7 @@ async def test_outside_of_a_request_there_is_no_result_to_carry_anything() -> No
 
 
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-async def test_recorded_work_is_simply_done_where_no_handler_begins_anew(revision: str) -> None:
+async def test_recorded_work_runs_once_without_replay(revision: str) -> None:
     keys: list[str] = []
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A peer fills neither the disk nor the hooks: what goes wrong is said so often, then summarised."""
+"""A peer can flood neither the log nor the hooks: errors are reported up to a limit, then summarised."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from support.talk import Raw, raw, talk
 from support.tools_server import Tools
 
 SECONDS = 5
-"""How long a flood takes here at most."""
+"""The maximum duration of a flood here."""
 
 
 async def test_junk_is_summarised_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -40,7 +40,7 @@ async def test_failing_handlers_are_summarised(caplog: pytest.LogCaptureFixture)
     assert BURST <= len(failed) <= BURST + RATE * SECONDS
 
 
-async def test_hooks_are_called_as_often_and_told_of_the_rest() -> None:
+async def test_hooks_have_the_same_limit_and_a_summary() -> None:
     async with raw(Tools()) as peer:
         for _ in range(1_000):
             peer.send(b"?")

@@ -1,4 +1,4 @@
-"""One text in, one message out; what is no I-JSON or no message is refused with the code it deserves."""
+"""One text in, one message out; invalid I-JSON and invalid messages are refused with the right code."""
 
 import json
 import random
@@ -40,7 +40,7 @@ NOT_I_JSON = {
 
 
 @pytest.mark.parametrize("text", NOT_I_JSON)
-def test_what_is_no_i_json_is_a_parse_error(text: bytes) -> None:
+def test_invalid_i_json_is_a_parse_error(text: bytes) -> None:
     with pytest.raises(MalformedMessage, match=NOT_I_JSON[text]) as caught:
         parse(text)
     assert caught.value.code == -32700
@@ -59,7 +59,7 @@ I_JSON: list[tuple[bytes, Any]] = [
 
 
 @pytest.mark.parametrize(("text", "value"), I_JSON)
-def test_what_is(text: bytes, value: Any) -> None:
+def test_valid_i_json(text: bytes, value: Any) -> None:
     assert parse(text) == value
 
 
@@ -86,8 +86,8 @@ NO_MESSAGE: list[tuple[Any, str, Any, bool]] = [
 
 
 @pytest.mark.parametrize(("value", "reason", "id_", "is_answer"), NO_MESSAGE)
-def test_what_is_no_message_is_an_invalid_request(value: Any, reason: str, id_: Any, is_answer: bool) -> None:
-    """Nobody answers an answer, so whether it was meant as one is known."""
+def test_invalid_messages_are_invalid_requests(value: Any, reason: str, id_: Any, is_answer: bool) -> None:
+    """Answers are not answered, so it matters whether a message was meant as one."""
     with pytest.raises(MalformedMessage, match=reason) as caught:
         classify(value)
     assert (caught.value.code, caught.value.id, caught.value.is_answer) == (-32600, id_, is_answer)
@@ -107,7 +107,7 @@ def test_the_four_kinds_of_messages() -> None:
     assert (failure.id, failure.code, failure.message, failure.data) == (None, -1, 'no "way"', {"a": None})
 
 
-def test_null_params_are_none() -> None:
+def test_null_params_count_as_absent() -> None:
     request = classify({"jsonrpc": "2.0", "id": 1, "method": "x", "params": None})
     assert isinstance(request, Request) and request.params is None
 
@@ -134,8 +134,8 @@ def test_any_bytes_give_a_value_or_a_reason(seed: int = 7) -> None:
             assert error.code in (-32700, -32600) and error.reason
 
 
-def test_one_reading_whatever_the_form() -> None:
-    """Texts that take the quick way and texts that cannot are read alike, and as the standard library reads them."""
+def test_all_readers_agree() -> None:
+    """Texts for the fast path and for the slow one are read alike, and as the standard library reads them."""
     chance = random.Random(11)
 
     def value(depth: int) -> Any:

@@ -1,4 +1,4 @@
-"""A peer that is gone without a word is found out, and one that is merely quiet is left in peace."""
+"""A vanished peer is detected, and a quiet one is not disconnected."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ class Patient(Idle):
 
 
 class Clogged:
-    """A transport whose peer has stopped to read: what is sent waits for ever."""
+    """A transport whose peer has stopped reading: what is sent waits forever."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -86,14 +86,14 @@ class Clogged:
 
 
 async def closed(connection: Connection) -> tuple[str, float]:
-    """Wait for the end of a connection; returns why it ended and how long that took."""
+    """Wait for the end of a connection; return the reason and how long it took."""
     begun = time.perf_counter()
     async with asyncio.timeout(15):
         return await connection.wait_closed(), time.perf_counter() - begun
 
 
 class TestClient:
-    async def test_a_server_that_stopped_to_read_is_found_out(self) -> None:
+    async def test_a_server_that_stops_reading_is_detected(self) -> None:
         here, there = memory_pair()
         server = await start_server(there, Idle())
         client = await v.Client.open(Peer(here), options=WATCHFUL)
@@ -109,7 +109,7 @@ class TestClient:
             await client.list_tools()
         await server.wait_closed()
 
-    async def test_a_transport_that_takes_nothing_any_more_is_found_out(self) -> None:
+    async def test_a_stuck_transport_is_detected(self) -> None:
         here, there = memory_pair()
         server = await start_server(there, Idle())
         transport = Clogged(here)
@@ -119,7 +119,7 @@ class TestClient:
         assert reason == SILENT
         await server.wait_closed()
 
-    async def test_a_request_ends_in_time_all_the_same(self) -> None:
+    async def test_a_request_still_times_out(self) -> None:
         here, there = memory_pair()
         server = await start_server(there, Idle())
         transport = Clogged(here)
@@ -131,7 +131,7 @@ class TestClient:
         await client.connection.aclose()
         await server.wait_closed()
 
-    async def test_a_process_that_hangs_is_found_out(self, tmp_path: Path) -> None:
+    async def test_a_hanging_process_is_detected(self, tmp_path: Path) -> None:
         program = tmp_path / "stalled.py"
         program.write_text(STALLED, "utf-8")
         async with connect_stdio(sys.executable, program) as peer:
@@ -139,7 +139,7 @@ class TestClient:
             reason, _ = await closed(client.connection)
             assert reason == SILENT
 
-    async def test_a_server_that_answers_is_left_in_peace(self) -> None:
+    async def test_a_responsive_server_is_not_disconnected(self) -> None:
         seen: list[str] = []
         options = ClientOptions(
             ping_interval=0.05, ping_timeout=0.1, trace=lambda way, message: seen.append(f"{way} {message.decode()}")
@@ -160,7 +160,7 @@ class TestClient:
                 await asyncio.sleep(0.05)
             assert [json.loads(message).get("id") for message in seen if b'"ping"' in message] == [*range(2, 12)]
 
-    async def test_a_ping_that_could_not_leave_says_nothing_about_the_server(self) -> None:
+    async def test_a_ping_that_was_not_sent_proves_nothing(self) -> None:
         refused: list[str] = []
 
         async def refuse(exchange: Exchange, proceed: Proceed) -> Any:
@@ -189,7 +189,7 @@ class TestClient:
 
 
 class TestServer:
-    async def test_a_client_that_is_gone_is_found_out(self) -> None:
+    async def test_a_vanished_client_is_detected(self) -> None:
         async with raw(Watchful()) as line:
             await line.shake_hands("2025-11-25")
             reason, _ = await closed(line.server)

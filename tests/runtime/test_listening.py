@@ -1,4 +1,4 @@
-"""Listening for changes (2026-07-28, basic/patterns/subscriptions), beside sessions that subscribe."""
+"""Listening for changes (2026-07-28, basic/patterns/subscriptions), alongside sessions that subscribe."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ async def got(channel: Stream, count: int) -> list[Any]:
 
 class TestServer:
     @pytest.mark.requirement("listening.asked-for", "listening.acknowledged", "listening.tagged")
-    async def test_only_what_is_asked_for_and_supported_is_told_and_all_of_it_is_tagged(self) -> None:
+    async def test_only_requested_and_supported_changes_are_reported_with_a_tag(self) -> None:
         server = shop()
         streams = Streams()
         connection = await start_server(streams, server)
@@ -100,7 +100,7 @@ class TestServer:
 
     @pytest.mark.requirement("listening.ends", "listening.only-listening")
     async def test_a_server_that_leaves_says_so(self) -> None:
-        """With a result, and over a stream that others share also with a cancellation: the specification has both."""
+        """With a result and, over a stream shared with others, also with a cancellation: the specification has both."""
         streams = Streams()
         connection = await start_server(streams, shop())
         own = post(streams, **listen(1))
@@ -116,7 +116,7 @@ class TestServer:
         ]
         assert streams.got[2]["params"]["requestId"] == 2
 
-    async def test_it_takes_no_place_of_other_requests(self) -> None:
+    async def test_it_does_not_count_as_a_request_in_flight(self) -> None:
         streams = Streams()
         connection = await start_server(streams, shop(ServerOptions(max_in_flight=1, max_waiting=3, list_changed=True)))
         channels = [post(streams, **listen(1, toolsListChanged=True)) for _ in range(4)]
@@ -128,7 +128,7 @@ class TestServer:
         await got(post(streams, **listen(1)), 1)
         await connection.aclose()
 
-    async def test_it_names_a_bounded_number_of_resources(self) -> None:
+    async def test_the_number_of_watched_resources_is_bounded(self) -> None:
         streams = Streams()
         connection = await start_server(streams, shop())
         uris = [f"a:/{number}" for number in range(1_001)]
@@ -136,7 +136,7 @@ class TestServer:
         assert error["code"] == -32602 and error["data"] == {"pointer": "/notifications/resourceSubscriptions"}
         await connection.aclose()
 
-    async def test_a_handler_cannot_tell_of_changes_on_the_stream_of_its_request(self) -> None:
+    async def test_a_handler_cannot_report_changes_on_the_stream_of_its_request(self) -> None:
         raised: list[str] = []
 
         async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:
@@ -151,7 +151,7 @@ class TestServer:
 
 
 class TestBothEras:
-    async def test_sessions_and_listeners_hear_of_their_server(self) -> None:
+    async def test_sessions_and_listeners_are_notified_by_their_server(self) -> None:
         new = shop()
         old = make_server(
             "2025-11-25",
@@ -196,7 +196,7 @@ class TestClient:
             assert client.connection.open_requests == 0
             assert [change async for change in both] == []
 
-    async def test_handlers_of_notifications_hear_of_it_too(self) -> None:
+    async def test_notification_handlers_are_called_too(self) -> None:
         class Listening(v.ClientHandlers):
             heard = 0
 
@@ -235,7 +235,7 @@ class TestClient:
         await client.connection.aclose()
         await served.wait_closed()
 
-    async def test_the_end_of_the_connection_is_no_quiet_end(self) -> None:
+    async def test_the_end_of_the_connection_raises_an_error(self) -> None:
         here, there = memory_pair()
         served = await start_server(there, shop())
         client = await v.Client.open(Peer(here))
@@ -247,7 +247,7 @@ class TestClient:
             await reading
         await served.wait_closed()
 
-    async def test_a_server_that_says_nothing_is_given_up(self) -> None:
+    async def test_a_silent_server_times_out(self) -> None:
         here, there = memory_pair()
         server = shop()
         served = await start_server(there, server)
@@ -259,7 +259,7 @@ class TestClient:
         await client.connection.aclose()
         await served.wait_closed()
 
-    async def test_sessions_do_not_listen(self) -> None:
+    async def test_listening_needs_the_modern_era(self) -> None:
         async with together(legacy.Client, make_server("2025-11-25")) as client:
             with pytest.raises(LocalProtocolError, match="this revision has sessions"):
                 await client.listen(tools=True)
@@ -271,7 +271,7 @@ def message(**members: Any) -> bytes:
 
 @pytest.mark.requirement("alone.logs-asked")
 async def test_records_of_a_program_go_to_the_request_that_they_belong_to() -> None:
-    """Log messages leave while a request is handled that wants them, and nowhere else (server/utilities/logging)."""
+    """Log messages are sent only while a request that wants them is handled (server/utilities/logging)."""
     logger = logging.getLogger("shop")
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:

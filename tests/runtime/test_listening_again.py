@@ -1,4 +1,4 @@
-"""Listening goes on after the server was started again."""
+"""Listening continues after a restart of the server."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ NO_TOOLS = returns("ListToolsResult", tools=[])
 
 
 @pytest.mark.requirement("listening.again")
-async def test_a_server_that_is_killed_is_started_and_listened_to_again(tmp_path: Path) -> None:
+async def test_a_killed_server_is_restarted_and_the_subscription_resumed(tmp_path: Path) -> None:
     @asynccontextmanager
     async def opens() -> AsyncGenerator[v.Client]:
         async with connect_stdio(sys.executable, "-c", SERVER, tmp_path / "starts") as peer:
@@ -80,7 +80,7 @@ async def test_a_server_that_is_killed_is_started_and_listened_to_again(tmp_path
 
 
 class Shop:
-    """A server in memory that can be taken away from its clients."""
+    """A server in memory whose connections can be cut."""
 
     def __init__(self, **handlers: Any) -> None:
         self.server = make_server(
@@ -97,7 +97,7 @@ class Shop:
             yield self.clients[-1]
 
 
-async def test_a_server_that_is_lost_again_and_again_is_given_up() -> None:
+async def test_reconnecting_stops_after_repeated_failures() -> None:
     shop, heard = Shop(), list[Change]()
     async with listening(shop.opens, tools=True, attempts=3, pause=0.001) as changes:
         with pytest.raises(ConnectionClosed):
@@ -107,7 +107,7 @@ async def test_a_server_that_is_lost_again_and_again_is_given_up() -> None:
     assert (shop.opened, heard) == (3, [TOOLS] * 3)
 
 
-async def test_what_was_lost_long_ago_no_longer_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_old_failures_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_runtime.listening.STEADY", 0.02)
     shop = Shop()
     async with listening(shop.opens, tools=True, attempts=3, pause=0.001) as changes:
@@ -119,7 +119,7 @@ async def test_what_was_lost_long_ago_no_longer_counts(monkeypatch: pytest.Monke
     assert shop.opened == 6
 
 
-async def test_a_server_that_ends_the_subscription_is_listened_to_again() -> None:
+async def test_a_subscription_ended_by_the_server_is_renewed() -> None:
     shop = Shop()
     async with listening(shop.opens, tools=True, pause=0.001) as changes:
         client, _ = await anext(changes)
@@ -131,7 +131,7 @@ async def test_a_server_that_ends_the_subscription_is_listened_to_again() -> Non
         assert (await anext(changes))[1].what == "tools"
 
 
-async def test_what_fails_at_once_is_not_tried_again() -> None:
+async def test_immediate_failures_are_not_retried() -> None:
     @asynccontextmanager
     async def opens() -> AsyncGenerator[v.Client]:
         tried.append(1)

@@ -1,4 +1,4 @@
-"""What a program logs with Python's `logging` reaches the clients that want it, and nothing else does."""
+"""Records of Python's `logging` reach the clients that want them, and nothing else does."""
 
 import asyncio
 import logging
@@ -35,21 +35,21 @@ class Quiet(v.Server):
 
 @pytest.fixture
 def app() -> Iterator[logging.Logger]:
-    """A logger of its own kind: pytest's handlers, which format what they are given, do not see it."""
+    """A separate logger: pytest's handlers, which format records, do not see it."""
     yield APP
     for handler in tuple(APP.handlers):
         APP.removeHandler(handler)
 
 
 async def read(stream: Messages) -> list[tuple[str, str | None, Any]]:
-    """Close a stream and return what it held."""
+    """Close a stream and return its contents."""
     await asyncio.sleep(0.02)
     stream.close()
     return [(params.level, params.logger, params.data) async for params in stream if params is not None]
 
 
 class Unprintable:
-    """Fails a test if anybody formats it."""
+    """Fails the test when it is formatted."""
 
     def __str__(self) -> str:
         raise AssertionError("formatted although nobody wants it")
@@ -69,7 +69,7 @@ class TestHandler:
         assert got[0] == ("debug", "app", "level 10")
         assert level_of(1) == "debug"
 
-    async def test_nothing_is_formatted_that_the_client_does_not_want(self, app: logging.Logger) -> None:
+    async def test_unwanted_records_are_not_formatted(self, app: logging.Logger) -> None:
         server = Quiet()
         app.addHandler(McpLogHandler(server))
         async with together(v.Client, server) as client:
@@ -98,7 +98,7 @@ class TestHandler:
             await client.list_tools()
         assert b'"listed"' in seen[-2]
 
-    async def test_what_concerns_one_client_is_told_to_no_other(self, app: logging.Logger) -> None:
+    async def test_records_of_one_client_go_to_no_other(self, app: logging.Logger) -> None:
         class Private(Quiet):
             async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
                 app.info("from the handler")
@@ -118,7 +118,7 @@ class TestHandler:
             assert told == ["from a task", "from a thread", "from the handler", "to all"]
             assert [data for _, _, data in await read(streams[1])] == ["to all"]
 
-    async def test_what_is_logged_in_a_task_says_which_task_it_belongs_to(self, app: logging.Logger) -> None:
+    async def test_records_of_a_task_name_the_task(self, app: logging.Logger) -> None:
         class Tasked(Calculator):
             options = ServerOptions(tasks=MemoryTaskStore())
 
@@ -155,7 +155,7 @@ class TestHandler:
         for index in range(100):
             app.info("%d: %d", number, index)
 
-    async def test_a_thread_that_floods_a_busy_loop_fills_no_memory(
+    async def test_a_flooding_thread_does_not_fill_memory(
         self, app: logging.Logger, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("mcp_runtime.features.logs.MAX_WAITING", 10)
@@ -215,7 +215,7 @@ class TestHandler:
             app.info({"a": 1})
             assert [data for _, _, data in await read(stream)] == ["hello", {"a": 1}]
 
-    async def test_what_json_cannot_say_is_spelled_out(self, app: logging.Logger) -> None:
+    async def test_values_json_cannot_express_become_text(self, app: logging.Logger) -> None:
         server = Quiet()
         app.addHandler(McpLogHandler(server))
         async with together(v.Client, server) as client:
@@ -249,7 +249,7 @@ class TestHandler:
         finally:
             ours[1].removeHandler(handler)
 
-    async def test_a_record_that_cannot_be_formatted_harms_nobody(
+    async def test_a_record_that_cannot_be_formatted_does_no_harm(
         self, app: logging.Logger, capsys: pytest.CaptureFixture[str]
     ) -> None:
         server = Quiet()

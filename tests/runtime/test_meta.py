@@ -23,11 +23,11 @@ WITH_META = [revision for revision in REVISIONS if revision >= "2025-06-18"]
 
 
 def ignore(progress: float, total: float | None, message: str | None) -> None:
-    """Take a report."""
+    """Ignore a report."""
 
 
 async def arrived(revision: str, meta: Any, **options: Any) -> dict[str, Any]:
-    """Call a tool, and return the `_meta` that its handler sees."""
+    """Call a tool, and return the `_meta` that its handler receives."""
     seen: list[dict[str, Any]] = []
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
@@ -45,15 +45,15 @@ EVERY = {
     f"{PREFIX}clientInfo": {"name": "me", "version": "1"},
     f"{PREFIX}clientCapabilities": {},
 }
-"""What every modern request says of its sender."""
+"""The sender information of every modern request."""
 
 
 @pytest.mark.requirement("modern.meta-sent", "modern.client-info")
-async def test_what_every_request_carries_is_there_without_a_word() -> None:
+async def test_required_metadata_is_added_automatically() -> None:
     assert await arrived(MODERN, None) == EVERY
 
 
-async def test_what_is_passed_joins_it() -> None:
+async def test_passed_metadata_is_merged() -> None:
     assert await arrived(MODERN, {"traceparent": "00-1", f"{PREFIX}logLevel": "info"}) == {
         **EVERY,
         "traceparent": "00-1",
@@ -61,8 +61,8 @@ async def test_what_is_passed_joins_it() -> None:
     }
 
 
-async def test_a_request_may_say_something_else_of_its_sender() -> None:
-    """Each request stands alone: other capabilities may be relevant to it (2026-07-28, basic/index)."""
+async def test_a_request_may_override_the_sender_information() -> None:
+    """Requests are independent: other capabilities may be relevant to one (2026-07-28, basic/index)."""
     other: dict[str, Any] = {"clientInfo": {"name": "other", "version": "2"}, "clientCapabilities": {"sampling": {}}}
     said = {f"{PREFIX}{name}": value for name, value in other.items()}
     assert await arrived(MODERN, said) == {**EVERY, **said}
@@ -70,7 +70,7 @@ async def test_a_request_may_say_something_else_of_its_sender() -> None:
     assert await arrived(MODERN, as_object) == {**EVERY, **said}
 
 
-async def test_but_not_that_it_is_of_another_revision() -> None:
+async def test_a_request_cannot_override_the_revision() -> None:
     assert await arrived(MODERN, {f"{PREFIX}protocolVersion": MODERN}) == EVERY
     with pytest.raises(
         LocalProtocolError, match="2025-11-25 is not the revision that is spoken; open a client of"
@@ -79,7 +79,7 @@ async def test_but_not_that_it_is_of_another_revision() -> None:
     assert caught.value.pointer == "/_meta/io.modelcontextprotocol~1protocolVersion"
 
 
-async def test_what_is_passed_is_checked() -> None:
+async def test_passed_metadata_is_checked() -> None:
     with pytest.raises(ValueError, match="logLevel"):
         await arrived(MODERN, {f"{PREFIX}logLevel": "loud"})
 
@@ -94,13 +94,13 @@ async def test_a_progress_token_joins_it(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", WITH_META)
-async def test_who_listens_has_a_token_that_nobody_else_has(revision: str) -> None:
-    """A gateway passes on params as they came, with a token that other clients may have chosen as well."""
+async def test_progress_tokens_are_unique(revision: str) -> None:
+    """A gateway forwards params unchanged, with a token that other clients may have chosen as well."""
     assert (await arrived(revision, {"progressToken": "mine"}))["progressToken"] == "mine"
     assert isinstance((await arrived(revision, {"progressToken": "mine"}, progress=ignore))["progressToken"], int)
 
 
-async def test_what_middleware_adds_to_one_call_is_in_no_other() -> None:
+async def test_middleware_changes_one_call_only() -> None:
     seen: list[Any] = []
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
@@ -120,7 +120,7 @@ async def test_what_middleware_adds_to_one_call_is_in_no_other() -> None:
 
 
 class Order(BaseModel):
-    """A vendor's own params."""
+    """Params of a vendor."""
 
     dish: str
 

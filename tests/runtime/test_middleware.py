@@ -1,4 +1,4 @@
-"""Middleware: every message passes it, and the rate limit that is shipped."""
+"""Middleware: every message passes through it, and the included rate limit."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ from support.together import together
 
 
 class TestRateLimit:
-    async def test_what_is_over_the_limit_is_refused_with_a_hint(self) -> None:
+    async def test_requests_over_the_limit_are_refused_with_a_hint(self) -> None:
         limit = RateLimit(rate=5, burst=3, methods=["tools/call"])
 
         class Limited(Calculator):
@@ -117,7 +117,7 @@ class TestRateLimit:
         assert len(server.called) == 1
         assert limit.refused == 2
 
-    def test_nonsense_is_refused(self) -> None:
+    def test_invalid_limits_are_refused(self) -> None:
         for rate, burst in ((0, 1), (-1, 1), (1, 0), (float("nan"), 1)):
             with pytest.raises(ValueError, match="positive rate"):
                 RateLimit(rate=rate, burst=burst)
@@ -138,7 +138,7 @@ class TestChain:
         server = Unchecked(tool("sum"))
         async with together(v.Client, server, options=ClientOptions(middleware=(audit,))) as client:
             await client.call_tool(name="sum")
-            # Nobody handles this one.
+            # There is no handler for this one.
             await list_changed(server, "tools")
             await asyncio.sleep(0)
         assert ("sent", "request tools/call") in seen

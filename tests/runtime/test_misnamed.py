@@ -1,4 +1,4 @@
-"""Handlers that are called something else than what they should handle."""
+"""Handlers with the wrong name."""
 
 import warnings
 from typing import Any
@@ -32,7 +32,7 @@ def test_the_name_on_the_wire_is_an_error(name: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["initialize", "discover", "server_discover", "subscriptions_listen"])
-def test_what_the_runtime_answers_is_an_error(name: str) -> None:
+def test_a_handler_for_a_built_in_method_is_an_error(name: str) -> None:
     with pytest.raises(TypeError, match=r"is answered by the runtime, from the options"):
         _define(v2025_11_25.Server, name)
 

@@ -1,4 +1,4 @@
-"""A capability that a client lacks is an error of its own, on the wire and in the log."""
+"""A capability that a client lacks has a specific error, on the wire and in the log."""
 
 import logging
 from typing import Any
@@ -51,8 +51,8 @@ async def test_a_task_fails_with_it() -> None:
         assert (await line.ask("tasks/result", task, id_=2))["error"]["code"] == -32600
 
 
-async def test_what_another_peer_lacks_stays_here(caplog: pytest.LogCaptureFixture) -> None:
-    """A gateway's handler may ask a server that lacks something; that is no business of its own client."""
+async def test_a_missing_capability_of_another_peer_is_not_forwarded(caplog: pytest.LogCaptureFixture) -> None:
+    """A gateway's handler may ask a server that lacks something; that does not concern its own client."""
 
     async def forward(self: Any, params: Any, ctx: Any) -> Any:
         raise MissingCapability("server.prompts", "prompts/list")

@@ -1,4 +1,4 @@
-"""What each result of a modern server carries, and which error codes it has (2026-07-28, basic/index)."""
+"""What each result of a modern server carries, and the available error codes (2026-07-28, basic/index)."""
 
 import logging
 from typing import Any
@@ -24,7 +24,7 @@ MORE = {"acme/x": [1, None]}
 
 
 class OwnResult(BaseModel):
-    """A result of an author's own."""
+    """A result class of an author."""
 
     resultType: str = "complete"
     content: list[Any] = []
@@ -58,7 +58,7 @@ async def test_every_result_names_its_server(result: Any, more: dict[str, Any]) 
         assert found.meta.model_dump(mode="json") == {SERVER_INFO: INFO, **more}
 
 
-async def test_what_the_author_says_in_its_place_stays() -> None:
+async def test_the_authors_own_metadata_is_kept() -> None:
     other = {SERVER_INFO: {"name": "another", "version": "1"}}
     result = v.CallToolResult(content=[], meta=v.ResultMetaObject.model_validate(other))
     async with together(v.Client, returning(result)) as client:
@@ -90,7 +90,7 @@ async def test_legacy_results_do_not() -> None:
         (1234, 1234),
     ],
 )
-async def test_codes_of_earlier_revisions_are_none_of_this_one(
+async def test_codes_of_earlier_revisions_are_translated(
     raised: int, answered: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = make_server("2026-07-28", call_tool=raises(PeerError(raised, "words", {"a": 1})))
@@ -120,7 +120,7 @@ class TestHints:
         return found.ttl_ms, found.cache_scope
 
     @pytest.mark.requirement("alone.cache-hints")
-    async def test_nothing_may_be_kept_unless_somebody_says_so(self) -> None:
+    async def test_results_are_not_cacheable_by_default(self) -> None:
         assert await self.ask(ServerOptions()) == (0, "private")
 
     @pytest.mark.requirement("alone.cache-hints", "alone.cache-scope")
@@ -128,13 +128,13 @@ class TestHints:
         options = ServerOptions(cache={"tools/list": CacheHint(seconds=1.5, scope="public")})
         assert await self.ask(options) == (1500, "public")
 
-    async def test_what_a_handler_says_comes_first(self) -> None:
+    async def test_the_handlers_hint_takes_precedence(self) -> None:
         options = ServerOptions(cache={"tools/list": CacheHint(seconds=1.5, scope="public")})
         assert await self.ask(options, ttl_ms=0) == (0, "public")
         assert await self.ask(options, ttl_ms=7, cache_scope="private") == (7, "private")
 
     @pytest.mark.requirement("alone.cache-time")
-    async def test_only_some_results_can_be_kept(self) -> None:
+    async def test_only_some_results_can_be_cached(self) -> None:
         options = ServerOptions(cache={"tools/call": CacheHint(seconds=1)})
         with pytest.raises(ValueError, match=r"results of tools/call cannot be kept; those of prompts/list, "):
             await self.ask(options)

@@ -1,4 +1,4 @@
-"""The names of methods that the runtime knows are those of the generated tables."""
+"""The method names in the runtime are those of the generated tables."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Transports of the form before channels work for one release, with a warning that says what to change."""
+"""Transports without channels work for one more release, with a warning that says what to change."""
 
 import warnings
 from typing import Any
@@ -13,7 +13,7 @@ from support.receiving import OneStream
 
 
 class Older(Streams):
-    """A transport as it was before channels."""
+    """A transport without channels."""
 
     def hear(self, message: bytes) -> Any:
         receive: Any = self.receiver.message_received
@@ -33,7 +33,7 @@ async def test_a_transport_that_passes_no_channel_works_with_a_warning() -> None
 
 
 class OlderCounting:
-    """A transport around another one, as it was before channels."""
+    """A transport without channels that wraps another one."""
 
     def __init__(self, inner: MemoryTransport) -> None:
         self.received = 0

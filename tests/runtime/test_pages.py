@@ -1,4 +1,4 @@
-"""Lists in pages: where they end, and that lists without an end are given up."""
+"""Paginated lists: where they end, and that endless ones are aborted."""
 
 from itertools import count
 
@@ -11,7 +11,7 @@ from support.talk import talk
 
 
 class Paged(v.Server):
-    """Lists one tool per page, or none, and names the next page as it is told."""
+    """Lists one tool per page, or none, and names the next page as configured."""
 
     def __init__(self, cursors: list[str | None], *, is_empty: bool = False) -> None:
         self.cursors = iter(cursors)

@@ -1,4 +1,4 @@
-"""Where what a peer sent is wrong: the pointer, the branch of a union that it was meant for, and what is repaired."""
+"""Where a peer's message is wrong: the pointer, the intended union branch, and what is repaired."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def resource(**more: Any) -> dict[str, Any]:
 
 
 def read(type_: Any, value: dict[str, Any]) -> tuple[Any, list[str]]:
-    """Read leniently; return the value and the pointers of what was repaired."""
+    """Read leniently; return the value and the pointers of the repairs."""
     repaired: list[McpError] = []
     read = Reader("2025-11-25", lenient=True, report=repaired.append).read(type_, value, "m")
     return read, [error.pointer for error in repaired if isinstance(error, RemoteProtocolError)]
@@ -94,7 +94,7 @@ def test_elicitation_is_judged_by_its_mode(params: dict[str, Any], pointer: str)
     assert "mode" not in caught.value.reason and ("url" not in caught.value.reason or pointer == "/url")
 
 
-def test_a_mode_that_is_none_is_told_as_such() -> None:
+def test_an_unknown_mode_is_reported() -> None:
     with pytest.raises(RemoteProtocolError) as caught:
         read(ELICITATION_CREATE.params, {"mode": "telepathy", "message": "m"})
     assert caught.value.pointer == "/mode"

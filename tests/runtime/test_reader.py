@@ -1,4 +1,4 @@
-"""What a message with many faults costs: bounded work, bounded memory, a short report."""
+"""The cost of a message with many errors: bounded work, bounded memory, a short report."""
 
 import tracemalloc
 from typing import Any
@@ -60,12 +60,12 @@ def test_nulls_in_items_of_a_list_are_repaired_together() -> None:
     assert [error.pointer for error in reported] == ["/tools/0/title", "/tools/5000/annotations"]
 
 
-def test_null_that_is_a_value_stays() -> None:
+def test_null_as_a_value_is_kept() -> None:
     read, _ = reading(CALL_TOOL.params, {"name": "x", "_meta": None, "arguments": {"_meta": None, "x": [None]}})
     assert read.arguments == {"_meta": None, "x": [None]}
 
 
-def test_what_is_remembered_of_repairs_is_bounded() -> None:
+def test_remembered_repairs_are_bounded() -> None:
     reported: list[RemoteProtocolError] = []
     reader = Reader("2025-11-25", lenient=True, report=reported.append)
     tracemalloc.start()

@@ -36,7 +36,7 @@ REFUSED = {
 
 
 class Script(OneStream):
-    """A server that answers everything but `initialize` with one text, in which `%d` stands for the id."""
+    """A server that answers everything but `initialize` with one text, in which `%d` is replaced by the id."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text
@@ -55,7 +55,7 @@ class Script(OneStream):
             self.send(self.text.replace(b"%d", b"%d" % asked["id"]))
 
     def connection_lost(self, reason: Exception | None) -> None:
-        """Nothing waits for it."""
+        """Waits for no answer."""
 
 
 @asynccontextmanager
@@ -77,7 +77,7 @@ async def test_a_refused_answer_ends_its_call_at_once(name: str) -> None:
         async with asyncio.timeout(2):
             with pytest.raises(RemoteProtocolError, match=r"^tools/list of 2025-11-25: /: "):
                 await client.list_tools()
-        # Nobody answers an answer.
+        # Answers are not answered.
         assert [asked["method"] for asked in script.got] == ["initialize", "notifications/initialized", "tools/list"]
 
 
@@ -99,7 +99,7 @@ async def test_a_refused_request_is_answered_with_its_id(name: str, id_: int | s
     assert answer["error"]["code"] == (-32600 if name == "no jsonrpc" else -32700)
 
 
-async def test_no_refusal_is_taken_for_the_answer_to_an_open_request() -> None:
+async def test_a_refusal_is_never_taken_for_an_answer() -> None:
     release = asyncio.Event()
 
     async def wait(self: Any, params: Any, ctx: Any) -> v.CallToolResult:
@@ -128,7 +128,7 @@ UNCLEAR = {
 
 
 @pytest.mark.parametrize("name", UNCLEAR)
-def test_an_id_that_is_unclear_is_not_used(name: str) -> None:
+def test_an_ambiguous_id_is_not_used(name: str) -> None:
     assert envelope_of(UNCLEAR[name]) is None
 
 
@@ -144,7 +144,7 @@ def test_an_id_that_is_unclear_is_not_used(name: str) -> None:
         (b'{"result":{"t":"xxx', b'"id":2}}', None),
     ],
 )
-def test_the_ends_of_a_message_tell_its_id(start: bytes, end: bytes, expected: Envelope | None) -> None:
+def test_the_id_is_found_at_either_end(start: bytes, end: bytes, expected: Envelope | None) -> None:
     assert envelope_of(start, end) == expected
 
 

@@ -1,4 +1,4 @@
-"""What a handler requires of its client is checked before it begins."""
+"""The capabilities that a handler requires are checked before it runs."""
 
 import pickle
 from typing import Any
@@ -17,7 +17,7 @@ CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
 def desk(revision: str, begun: list[str]) -> Any:
-    """Return a server with a tool for everybody, one that needs forms, one that needs more, and a blocking prompt."""
+    """Return a server with an unrestricted tool, one that needs forms, one that needs more, and a blocking prompt."""
     complete = {} if revision in LEGACY else {"resultType": "complete"}
 
     @requires("elicitation.form", only=["ask", "ask a model"])

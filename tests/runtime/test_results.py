@@ -1,4 +1,4 @@
-"""Results that say what they are: completed by constructors, told apart by what they say, added to by extensions."""
+"""Results with a type: constructors fill it in, readers use it, extensions add to it."""
 
 import json
 from typing import Any
@@ -23,19 +23,19 @@ HINTS = {"ttlMs": 0, "cacheScope": "private"}
 
 
 class Said(BaseModel):
-    """A result that is written just as the test says it."""
+    """A result that is written exactly as given."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class CreateTaskResult(BaseModel):
-    """A result of an extension."""
+    """A result type of an extension."""
 
     task: str
 
 
 def saying(options: ServerOptions | None = None, **result: Any) -> Any:
-    """Return a server that answers with this, as it is."""
+    """Return a server that answers with this value as it is."""
 
     async def answer(self: Any, params: Any, ctx: Any) -> Any:
         return Said.model_validate(result)
@@ -45,7 +45,7 @@ def saying(options: ServerOptions | None = None, **result: Any) -> Any:
 
 class TestConstructors:
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_what_can_be_filled_in_may_be_left_out(self, revision: str) -> None:
+    def test_constants_may_be_omitted(self, revision: str) -> None:
         package = bindings(revision)
         tag, hints = ({}, {}) if revision in LEGACY else (TAG, HINTS)
         assert json.loads(package.CallToolResult(content=[]).model_dump_json()) == {**tag, "content": []}
@@ -66,14 +66,14 @@ class TestConstructors:
             v.ListToolsResult(ttl_ms=5, **wire)
 
     @pytest.mark.requirement("modern.result-type")
-    def test_a_result_says_what_it_is(self) -> None:
+    def test_results_name_their_type(self) -> None:
         assert v.InputRequiredResult(request_state="x").result_type == "input_required"
         assert isinstance(v.InputRequiredResult(), v.Result)
 
 
 class TestReading:
     @pytest.mark.requirement("modern.result-type-absent")
-    async def test_what_is_absent_is_assumed_and_reported_once(self) -> None:
+    async def test_defaults_of_absent_properties_are_reported_once(self) -> None:
         errors: list[McpError] = []
         async with together(v.Client, saying(tools=[], ttlMs=-3)) as client:
             client.connection.on_error(errors.append)
@@ -92,7 +92,7 @@ class TestReading:
 
     @pytest.mark.requirement("modern.result-type-unknown")
     @pytest.mark.parametrize("value", ["task", "Complete", "", 7, {"a": "b"}, True])
-    async def test_a_result_that_nobody_knows_is_an_error(self, value: Any) -> None:
+    async def test_an_unknown_result_type_is_an_error(self, value: Any) -> None:
         async with together(v.Client, saying(resultType=value, content=[])) as client:
             with pytest.raises(RemoteProtocolError) as caught:
                 await client.call_tool(name="x")
@@ -120,7 +120,7 @@ class TestReading:
             ({"inputRequests": {"a": {"method": "acme/x"}}}, "'acme/x'"),
         ],
     )
-    async def test_a_question_that_nobody_answers_is_an_error(self, asked: dict[str, Any], reason: str) -> None:
+    async def test_a_question_without_a_handler_is_an_error(self, asked: dict[str, Any], reason: str) -> None:
         async with together(v.Client, saying(resultType="input_required", **asked)) as client:
             with pytest.raises(RemoteProtocolError, match=reason):
                 await client.call_tool(name="x")
@@ -138,7 +138,7 @@ class TestReading:
 
 
 class TestExtensions:
-    async def test_an_extension_goes_on_from_a_result_of_its_own(self) -> None:
+    async def test_an_extension_continues_from_its_own_result(self) -> None:
         seen: list[Any] = []
 
         async def poll(created: CreateTaskResult, call: Call[Any, v.CallToolResult]) -> v.CallToolResult:
@@ -155,7 +155,7 @@ class TestExtensions:
             ("t-1", "tools/call", "x", None)
         ]
 
-    async def test_a_server_may_send_what_was_accepted(self) -> None:
+    async def test_a_server_may_send_accepted_results(self) -> None:
         options = ServerOptions(check_sent=True)
 
         async def resume(created: CreateTaskResult, call: Call[Any, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Handlers that return or raise what they should not: their author is told, and the client gets an error."""
+"""Handlers that return or raise what they should not: the author gets a log line, and the client an error."""
 
 import logging
 from typing import Any, cast
@@ -15,7 +15,7 @@ from support.talk import talk
 
 
 class Returning(v.Server):
-    """Answers with whatever it is given."""
+    """Returns whatever it is given."""
 
     options = ServerOptions(tasks=MemoryTaskStore())
 
@@ -34,7 +34,7 @@ class Returning(v.Server):
 
 
 class Interrupted(BaseException):
-    """Derives from no `Exception`, as those of some libraries do."""
+    """Does not derive from `Exception`, like those of some libraries."""
 
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -58,7 +58,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-async def test_the_author_is_told_and_the_client_gets_an_error(name: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_author_gets_a_log_line_and_the_client_an_error(name: str, caplog: pytest.LogCaptureFixture) -> None:
     result, said = WRONG[name]
     async with talk(Returning(result)) as both:
         with caplog.at_level(logging.ERROR, "mcp_runtime"), pytest.raises(InternalError, match=r"internal error"):
@@ -84,7 +84,7 @@ class Own(v.CallToolResult):
 
 
 @pytest.mark.parametrize("result", [v.CallToolResult(content=[]), Own(content=[], cost=3), {"content": []}])
-async def test_results_may_be_subclasses_or_what_is_one_by_wire_names(result: Any) -> None:
+async def test_results_may_be_subclasses_or_mappings_by_wire_names(result: Any) -> None:
     async with talk(Returning(result)) as both:
         got = await both.client.call_tool(name="t")
         assert got.content == [] and got.model_dump().get("cost") == (3 if isinstance(result, Own) else None)

@@ -32,7 +32,7 @@ class Empty(v.Server):
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Two roots, `one` and `two`, and what is not in them, with links that lead out and in."""
+    """Two roots, `one` and `two`, and files outside of them, with links that lead out and in."""
     for name in ("one/src", "two", "out/deep"):
         (tmp_path / name).mkdir(parents=True)
     for name in (
@@ -83,7 +83,7 @@ class TestResolving:
             ("{}/two", "two"),
         ],
     )
-    async def test_what_is_inside_is_found(self, tree: Path, asked: str, found: str) -> None:
+    async def test_paths_inside_are_resolved(self, tree: Path, asked: str, found: str) -> None:
         async with talk(Empty(), roots=[f"file://{tree}/one", f"file://{tree}/two"]) as both:
             assert await Roots.of(both.server).resolve(asked.format(tree)) == tree / found
 
@@ -131,7 +131,7 @@ class TestResolving:
             "x" * 10_000,
         ],
     )
-    async def test_what_leads_out_is_refused(self, tree: Path, asked: str) -> None:
+    async def test_paths_that_lead_out_are_refused(self, tree: Path, asked: str) -> None:
         async with talk(Empty(), roots=[f"file://{tree}/one", f"file://{tree}/two"]) as both:
             with pytest.raises(PathRefused) as raised:
                 await Roots.of(both.server).resolve(asked.replace("{}", str(tree)))
@@ -139,7 +139,7 @@ class TestResolving:
             assert str(tree) not in str(raised.value)
 
     @pytest.mark.parametrize("asked", ["a" * 300, "a/" * 3_000, "x" * 300 + "/../y", "\u00fc" * 200])
-    async def test_what_no_file_system_takes_is_refused(self, tree: Path, asked: str) -> None:
+    async def test_impossible_paths_are_refused(self, tree: Path, asked: str) -> None:
         async with talk(Empty(), roots=[f"file://{tree}/one"]) as both:
             roots = Roots.of(both.server)
             for path in (asked, f"{tree}/one/{asked}"):
@@ -217,7 +217,7 @@ class TestSpelling:
             "C:\\COM1.log",
         ],
     )
-    def test_what_windows_reads_in_another_way(self, text: str) -> None:
+    def test_paths_windows_interprets_differently(self, text: str) -> None:
         with pytest.raises(UnsafePath):
             read_path(text, PureWindowsPath)
 
@@ -263,7 +263,7 @@ class TestKeeping:
         assert isinstance(await answer(None, None), v2025_06_18.ListRootsResult)
         await client.connection.aclose()
 
-    async def test_a_client_that_does_not_tell_is_asked_each_time(self) -> None:
+    async def test_clients_without_change_notifications_are_asked_each_time(self) -> None:
         async with raw(Empty()) as line:
             await line.shake_hands("2025-11-25", roots={})
             for number in (1, 2):
@@ -275,7 +275,7 @@ class TestKeeping:
                 line.tell(id=request["id"], result={"roots": [{"uri": f"file:///{number}"}]})
                 assert [root.path for root in await asking] == [Path(f"/{number}")]
 
-    async def test_what_changed_meanwhile_is_asked_for_again(self) -> None:
+    async def test_roots_that_changed_in_the_meantime_are_requested_again(self) -> None:
         async with raw(Empty()) as line:
             await line.shake_hands("2025-11-25", roots={"listChanged": True})
             asking = asyncio.create_task(Roots.of(line.server).list())
@@ -288,7 +288,7 @@ class TestKeeping:
                 line.tell(id=request["id"], result={"roots": [{"uri": uri}]})
             assert [root.uri for root in await asking] == ["file:///new"]
 
-    async def test_a_root_that_is_no_file_uri_is_left_out(self) -> None:
+    async def test_roots_must_be_file_uris(self) -> None:
         async with raw(Empty()) as line:
             await line.shake_hands("2025-11-25", roots={})
             asking = asyncio.create_task(Roots.of(line.server).list())
@@ -327,7 +327,7 @@ class TestDeclaring:
     @pytest.mark.parametrize(
         "uri", ["/tmp", "https://x/y", "file:tmp", "file://host/tmp", "file:///a/../b", "file:///%2e%2e/b"]
     )
-    async def test_only_file_uris_that_hide_nothing(self, uri: str) -> None:
+    async def test_only_plain_file_uris_are_accepted(self, uri: str) -> None:
         with pytest.raises(ValueError, match="file URI"):
             async with talk(Empty(), roots=[uri]):
                 pass

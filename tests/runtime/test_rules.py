@@ -1,4 +1,4 @@
-"""What leaves and what is shown beyond the schemas: URLs that people open, and binary content."""
+"""Checks of outgoing and displayed values beyond the schemas: URLs for users, and binary content."""
 
 import base64
 import json
@@ -50,7 +50,7 @@ NUMBERS = ["0x7f.1", "2130706433", "017700000001", "[::ffff:127.0.0.1]", "127.1"
 
 
 class Host:
-    """A client's handlers; `shown` is what they were given."""
+    """A client's handlers; `shown` is what they received."""
 
     def __init__(self) -> None:
         self.shown: list[str] = []
@@ -68,18 +68,18 @@ def client_options(**more: Any) -> ClientOptions:
 
 
 @pytest.mark.parametrize("url", HIDDEN)
-def test_what_hides_where_it_leads_is_no_url_of_a_page(url: str) -> None:
+def test_disguised_urls_are_invalid(url: str) -> None:
     with pytest.raises(ValueError, match="this"):
         look_at_url(url)
 
 
 @pytest.mark.parametrize("host", NUMBERS)
-def test_a_number_is_told(host: str) -> None:
+def test_numeric_hosts_have_a_warning(host: str) -> None:
     assert "its host is a number, not a name" in look_at_url(f"https://{host}/").warnings
 
 
 class Raw(BaseModel):
-    """Params of a program's own, with a spelling of its own."""
+    """Params class of a program, with its own serialization."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 
@@ -100,7 +100,7 @@ RAW: RequestMethod[Any, Any] = RequestMethod(
 
 @pytest.mark.parametrize("url", HIDDEN)
 @pytest.mark.parametrize("way", ["stub", "raw", "own record", "middleware"])
-async def test_no_url_leaves_that_must_not_be_shown(way: str, url: str) -> None:
+async def test_unsafe_urls_are_not_sent(way: str, url: str) -> None:
     errors: list[LocalProtocolError] = []
 
     async def change(exchange: Any, proceed: Any) -> Any:
@@ -135,8 +135,8 @@ async def test_no_url_leaves_that_must_not_be_shown(way: str, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", HIDDEN)
-async def test_no_url_is_shown_that_must_not_be(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hostile server has no such checks; here they are taken out of ours."""
+async def test_unsafe_urls_are_not_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hostile server has no such checks; here they are removed from ours."""
     monkeypatch.setattr("mcp_runtime.connection.outbound.LEAVING", {})
     refused: list[PeerError] = []
 
@@ -167,7 +167,7 @@ async def test_a_good_url_is_shown() -> None:
 
 
 @pytest.mark.parametrize("url", HIDDEN[:5])
-async def test_no_error_leaves_with_such_a_url(url: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_errors_with_unsafe_urls_are_not_sent(url: str, caplog: pytest.LogCaptureFixture) -> None:
     async def call_tool(self: Any, params: Any, ctx: v.Context) -> v.CallToolResult:
         pages = [{"mode": "url", "elicitationId": "i", "message": "m", "url": each} for each in ("https://x.org/", url)]
         raise PeerError(URL_REQUIRED, "go there first", {"elicitations": pages})
@@ -178,7 +178,7 @@ async def test_no_error_leaves_with_such_a_url(url: str, caplog: pytest.LogCaptu
     assert "the handler of tools/call raised an error that is wrong at /elicitations/1/url" in caplog.text
 
 
-def test_no_result_leaves_that_asks_for_a_visit_to_such_a_url() -> None:
+def test_results_with_unsafe_urls_are_not_sent() -> None:
     params = {"mode": "url", "message": "m", "elicitationId": "i", "url": "https://user@example.org/"}
     asked = {"a": {"method": "elicitation/create", "params": params}}
     result = v2026_07_28.InputRequiredResult.model_validate({"resultType": "input_required", "inputRequests": asked})
@@ -187,7 +187,7 @@ def test_no_result_leaves_that_asks_for_a_visit_to_such_a_url() -> None:
     assert broken is not None and broken.pointer == "/inputRequests/a/params/url"
 
 
-async def test_no_question_inside_a_result_shows_such_a_url() -> None:
+async def test_questions_with_unsafe_urls_are_not_shown() -> None:
     params = {"mode": "url", "message": "m", "elicitationId": "i", "url": "javascript:alert(1)"}
     asked = {"a/b": {"method": "elicitation/create", "params": params}, "c": 5}
 
@@ -211,7 +211,7 @@ async def test_no_question_inside_a_result_shows_such_a_url() -> None:
 
 
 class Said(BaseModel):
-    """A result that is written just as the test says it."""
+    """A result that is written exactly as given."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -228,11 +228,11 @@ WRONG = ["%%%", "abc", "YQ", "YQ=", "Y=Q=", "YQ==\n", "YWJj_-==", "YQ===", "====
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_not_base64(text: str) -> None:
+def test_invalid_base64(text: str) -> None:
     assert not is_base64(text)
 
 
-def test_what_is_base64() -> None:
+def test_valid_base64() -> None:
     assert all(is_base64(base64.b64encode(bytes(range(n % 256)) * (n % 3)).decode()) for n in range(300))
 
 
@@ -263,7 +263,7 @@ async def test_binary_content_leaves_as_base64_or_not_at_all(
 
     calls = {"read_resource": {"uri": "file:///x"}, "call_tool": {"name": "t"}, "get_prompt": {"name": "p"}}
     async with talk(make_server("2025-11-25", None, **{method: handler})) as both:
-        for _ in range(2):  # the second time, what writes results of the class is known
+        for _ in range(2):  # the second time, the writer of the class is cached
             with pytest.raises(InternalError, match=r"^internal error"):
                 await getattr(both.client, method)(**calls[method])
     said = f"returned a result with an error at {pointer}: not base64; base64.b64encode(data).decode() makes it"
@@ -290,14 +290,14 @@ async def test_questions_to_a_model_are_judged_too() -> None:
 
 
 def _no_judge(kind: type) -> None:
-    """Judge nothing."""
+    """Check nothing."""
 
 
-async def test_what_a_peer_sends_is_read_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_peers_binary_content_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_runtime.connection.returned.judge_of", _no_judge)
 
     class Own(v2025_06_18.CallToolResult):
-        """A class of this test alone, since what writes a class is kept."""
+        """A class of this test alone, since the writer of a class is cached."""
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
         return Own(content=[v2025_06_18.ImageContent(data="%%%", mime_type="image/png")])

@@ -123,7 +123,7 @@ class TestReviewing:
             assert (raised.value.code, raised.value.data) == (-1, None)
             assert len(host.asked) == 1
 
-    async def test_a_server_that_gives_up_ends_the_review(self) -> None:
+    async def test_cancelling_the_request_ends_the_review(self) -> None:
         begun, ended = asyncio.Event(), asyncio.Event()
 
         async def before(params: Params) -> Params:
@@ -156,7 +156,7 @@ class TestTools:
             [],
         ],
     )
-    def test_what_belongs_together_passes(self, messages: list[v.SamplingMessage]) -> None:
+    def test_matching_messages_pass(self, messages: list[v.SamplingMessage]) -> None:
         check_messages(messages)
 
     def test_a_single_block_counts_like_a_list(self) -> None:
@@ -185,7 +185,7 @@ class TestTools:
             ([uses("a"), results("a", role="assistant")], 1, "of the user"),
         ],
     )
-    def test_what_does_not_is_refused(self, messages: list[v.SamplingMessage], where: int, why: str) -> None:
+    def test_mismatched_messages_are_refused(self, messages: list[v.SamplingMessage], where: int, why: str) -> None:
         with pytest.raises(MessagesOutOfOrder, match=why) as raised:
             check_messages(messages)
         assert raised.value.code == -32602
@@ -202,7 +202,7 @@ class TestTools:
                 await client.create_message(messages=[uses("a"), mixed], max_tokens=1)
             assert host.asked == []
 
-    async def test_what_a_person_edited_is_checked_too(self) -> None:
+    async def test_edited_messages_are_checked_too(self) -> None:
         async def before(params: Params) -> Params:
             return asks(uses("a"))
 

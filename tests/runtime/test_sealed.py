@@ -1,4 +1,4 @@
-"""Handlers that begin anew when their client comes back, maybe in another process: what they ask and do."""
+"""Handlers that are replayed when their client comes back, maybe in another process."""
 
 import asyncio
 from base64 import b64decode
@@ -27,7 +27,7 @@ class TestReplay:
         assert [what for what, _ in charged] == ["after 0", "after 1", "after 2"]
         assert len({key for _, key in charged}) == 3
 
-    async def test_a_state_says_nothing_to_the_client(self) -> None:
+    async def test_a_state_reveals_nothing_to_the_client(self) -> None:
         message = await again(Till(), "thrice")
         message = await again(Till(), "thrice", **answered(message))
         state = asked(message)[1].encode()
@@ -60,8 +60,8 @@ class TestReplay:
         assert asked(message)[0] != first[0]
         assert text(await again(Till(), "same", **answered(message))) == "Sure? accept Sure? accept"
 
-    async def test_an_answer_stays_with_whoever_got_it(self) -> None:
-        """Of two that ask the same, the first gets the first answer, which may be that to the other one."""
+    async def test_an_answer_stays_with_its_question(self) -> None:
+        """Of two equal questions, the first gets the first answer, which may be the one to the other question."""
         message = await again(Till(), "alike")
         requests = message["result"]["inputRequests"]
         first, second = ({"action": "accept", "content": {"said": said}} for said in ("first", "second"))
@@ -100,7 +100,7 @@ class TestReplay:
             asked(await client.call("left behind"))
             assert client.connection.open_requests == 0
 
-    async def test_what_the_retry_declares_is_what_counts(self) -> None:
+    async def test_the_capabilities_of_the_retry_count(self) -> None:
         message = await again(Till(), "thrice")
         none: Any = {**meta(), f"{PREFIX}clientCapabilities": {}}
         error = (await again(Till(), "thrice", _meta=none, **answered(message)))["error"]

@@ -1,4 +1,4 @@
-"""Servers that are written for the legacy era and begin anew for clients of the modern one."""
+"""Servers that are written for the legacy era and replayed for clients of the modern one."""
 
 from typing import Any
 

@@ -32,7 +32,7 @@ async def whole_call(*arguments: str) -> str:
 
 
 def one_request(*arguments: str, **more: Any) -> tuple[Any, str]:
-    """Start a process, send it one request, and let it end; returns the answer and what it printed otherwise."""
+    """Start a process, send it one request, and let it end; return the answer and its other output."""
     params = {"name": "order", "_meta": meta(), **more}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     command = [sys.executable, PROGRAM, *arguments]
@@ -47,7 +47,7 @@ def one_request(*arguments: str, **more: Any) -> tuple[Any, str]:
 
 
 def rounds(arguments: Sequence[tuple[str, ...]]) -> tuple[str, list[str]]:
-    """Call the tool with each round in a process of its own, with its arguments; returns its text and the states."""
+    """Call the tool with each round in a separate process with its own arguments; return its text and the states."""
     (message, _), states = one_request(*arguments[0]), list[str]()
     for more in arguments[1:]:
         questions, state = asked(message)
@@ -67,7 +67,7 @@ async def test_sealed_with_each_round_in_another_process_it_is_recorded(tmp_path
     payments, old, new = tmp_path / "payments", secrets.token_hex(32), secrets.token_hex(32)
     worker = (str(payments), old)
     assert await whole_call(*worker) == EXPECTED
-    # While the keys are changed, workers of all three kinds answer the same client.
+    # During key rotation, workers of all three kinds answer the same client.
     changing, changed = (str(payments), new, old), (str(payments), new)
     for workers in ([worker] * 4, [worker, changing, changing, changed]):
         said, states = rounds(workers)
@@ -76,7 +76,7 @@ async def test_sealed_with_each_round_in_another_process_it_is_recorded(tmp_path
     assert len(lines) == 3 and len(set(lines)) == 3 and all(line.startswith("3 teas ") for line in lines)
 
 
-def test_a_suspended_one_says_what_several_workers_need(tmp_path: Path) -> None:
+def test_a_lost_suspended_handler_is_explained_in_the_log(tmp_path: Path) -> None:
     _, state = asked(one_request(str(tmp_path / "payments"))[0])
     message, said = one_request(str(tmp_path / "payments"), requestState=state)
     assert (message["error"]["code"], message["error"]["data"]) == (-32602, {"pointer": "/requestState"})

@@ -1,4 +1,4 @@
-"""What a client carries between its requests where handlers begin anew, and how much: `InputState`."""
+"""The state that a client carries between requests of a replayed handler, and its limits: `InputState`."""
 
 import asyncio
 import logging
@@ -57,7 +57,7 @@ class TestStates:
                 assert (await retry(by_=there))["error"]["code"] == -32602
 
     async def test_only_one_spelling_of_a_state_is_accepted(self) -> None:
-        """The last character of base64 may have bits that mean nothing."""
+        """The last character of base64 may have unused bits."""
         for length in range(3):
             message = await again(Till(), "changing", args={"pad": "x" * length})
             retry = answered(message)
@@ -134,7 +134,7 @@ class TestLimits:
         ("name", "reason"),
         [("twice the key", "the key 'k' belongs to another question"), ("asks inside", "cannot ask the client")],
     )
-    async def test_questions_that_could_not_be_told_apart_later_fail(self, name: str, reason: str) -> None:
+    async def test_ambiguous_questions_fail(self, name: str, reason: str) -> None:
         assert reason in (await again(Till(), name))["error"]["message"]
 
     async def test_recorded_work_returns_json(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -142,7 +142,7 @@ class TestLimits:
         assert (await again(Till(), "not json"))["error"]["code"] == -32603
         assert "the work must return JSON" in caplog.text
 
-    async def test_what_is_spent_is_forgotten_when_it_expires(self) -> None:
+    async def test_used_states_are_forgotten_when_they_expire(self) -> None:
         spent = MemorySpentStates(limit=2)
         assert await spent.spend("a", time.time() + 0.05) and await spent.spend("b", time.time() + 60)
         with pytest.raises(OverflowError, match="limit of 2 remembered states"):
@@ -170,7 +170,7 @@ class TestLimits:
         assert str(KEY) not in repr(InputState(keys=[KEY])) and "keys" not in repr(InputState(keys=[KEY]))
 
     @pytest.mark.parametrize("error", [OverflowError("it is full"), TimeoutError()], ids=["raises", "hangs"])
-    async def test_what_cannot_be_checked_is_refused_and_may_be_sent_again(
+    async def test_a_failing_store_refuses_the_state_which_may_be_sent_again(
         self, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         class Away(MemorySpentStates):

@@ -22,7 +22,7 @@ def one(session: Session, **members: Any) -> Event:
 
 
 def violation(session: Session, **members: Any) -> tuple[str, Any]:
-    """Receive what must be refused; return the reason and the answer, if there is one."""
+    """Receive something that must be refused; return the reason and the answer, if there is one."""
     event = one(session, **members)
     assert isinstance(event, Violation)
     return event.reason, json.loads(event.answer) if event.answer else None
@@ -48,7 +48,7 @@ def server(*, batches: bool = False) -> Session:
 
 
 def report(token: int, progress: float) -> dict[str, Any]:
-    """Return the params of a report of progress."""
+    """Return the params of a progress report."""
     return {"progressToken": token, "progress": progress}
 
 
@@ -111,15 +111,15 @@ class TestLifecycle:
         reason, answer = violation(server(), method="notifications/initialized")
         assert "not allowed in state 'ready'" in reason and answer is None
 
-    def test_nothing_leaves_after_the_end(self) -> None:
+    def test_nothing_is_sent_after_the_end(self) -> None:
         session = client()
         session.close()
         with pytest.raises(LocalProtocolError, match="closed"):
             session.request("ping", None)
         assert session.cancel(1) == b""
 
-    def test_the_table_leads_somewhere_from_everywhere(self) -> None:
-        """Each state but the first is reached, each can be left for the end, and each has a rule for both senders."""
+    def test_every_state_can_be_reached_and_left(self) -> None:
+        """Each state but the first is reached, each allows the end, and each has a rule for both senders."""
         assert {following for (_, step), following in STEPS.items() if step is not Step.CLOSE} == (
             set(State) - {State.CLOSED}
         )
@@ -149,7 +149,7 @@ class TestCorrelation:
         assert not session.outgoing
 
     @pytest.mark.parametrize("id_", ["2", 99, "x"])
-    def test_an_answer_to_nothing(self, id_: Any) -> None:
+    def test_an_answer_without_a_request(self, id_: Any) -> None:
         """An id is the same only if its type is: "2" does not answer 2."""
         session = client()
         assert session.request("ping", None)[0] == 2
@@ -157,8 +157,8 @@ class TestCorrelation:
         assert "no open request" in reason and answer is None
         assert 2 in session.outgoing
 
-    def test_an_id_that_is_open_already(self) -> None:
-        """The first one stays open and can be answered; an error with its id would be taken for its own answer."""
+    def test_a_duplicate_id(self) -> None:
+        """The first one stays open and can be answered; an error with its id would be taken for its answer."""
         session = server()
         assert isinstance(one(session, id=1, method="tools/list"), Request)
         reason, answer = violation(session, id=1, method="tools/call")
@@ -207,14 +207,14 @@ class TestCancellation:
         assert sent["params"] == {"requestId": id_, "reason": "bored"}
         assert session.cancel(id_) == b""
 
-    def test_a_late_answer_surprises_nobody(self) -> None:
+    def test_a_late_answer_is_ignored(self) -> None:
         session = client()
         id_, _ = session.request("tools/call", None)
         session.cancel(id_)
         assert isinstance(one(session, id=id_, result={}), Notification)
         assert isinstance(one(session, id=id_, result={}), Violation)
 
-    def test_what_was_given_up_is_forgotten_in_time(self) -> None:
+    def test_cancelled_requests_are_forgotten_eventually(self) -> None:
         session = client()
         for _ in range(MAX_REMEMBERED + 10):
             session.cancel(session.request("ping", None)[0])
@@ -238,11 +238,11 @@ class TestCancellation:
         assert session.drop("a") == b""
         assert not session.incoming
 
-    def test_of_what_is_not_open_is_ignored(self) -> None:
+    def test_cancelling_an_unknown_request_is_ignored(self) -> None:
         assert isinstance(one(server(), method="notifications/cancelled", params={"requestId": 7}), Notification)
 
     @pytest.mark.parametrize("params", [{"requestId": [1]}, {}, {"requestId": True}])
-    def test_of_nothing_is_a_violation_without_an_answer(self, params: dict[str, Any]) -> None:
+    def test_cancelling_without_an_id_is_a_violation_without_an_answer(self, params: dict[str, Any]) -> None:
         reason, answer = violation(server(), method="notifications/cancelled", params=params)
         assert "requestId must be a string or an integer" in reason and answer is None
 
@@ -255,7 +255,7 @@ class TestProgress:
         assert id_ == token
         return session, id_
 
-    def test_reports_that_grow(self) -> None:
+    def test_increasing_reports(self) -> None:
         session, id_ = self.begun()
         for progress in (-1, 0, 0.5, 3):
             params = {"progressToken": id_, "progress": progress, "total": 4, "message": "m"}
@@ -264,7 +264,7 @@ class TestProgress:
             assert (event.id, event.progress, event.total, event.message) == (id_, progress, 4, "m")
 
     @pytest.mark.parametrize("progress", [1, 0.5, "2", None, True])
-    def test_reports_that_do_not(self, progress: Any) -> None:
+    def test_non_increasing_reports(self, progress: Any) -> None:
         session, id_ = self.begun()
         one(session, method="notifications/progress", params={"progressToken": id_, "progress": 1})
         violation(session, method="notifications/progress", params={"progressToken": id_, "progress": progress})
@@ -299,7 +299,7 @@ class TestProgress:
         assert reason.startswith("progress must increase: 1 after 1000") and len(reason) < 200 and answer is None
 
     @pytest.mark.parametrize("meta", [None, {}, {"progressToken": 1.5}, {"progressToken": None}, "text"])
-    def test_nobody_who_did_not_ask_is_told(self, meta: Any) -> None:
+    def test_no_reports_without_a_token(self, meta: Any) -> None:
         session = server()
         one(session, id=1, method="tools/call", params={"_meta": meta})
         assert session.progress(1, 1) == b""
@@ -320,7 +320,7 @@ class TestBatches:
             {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "m"}},
         ]
 
-    def test_what_is_wrong_in_it_is_answered_with_the_rest(self) -> None:
+    def test_errors_are_answered_with_the_rest_of_the_batch(self) -> None:
         session = server(batches=True)
         events = self.receive(session, {"id": 1, "method": 2}, {"id": 3, "method": "a"})
         assert isinstance(events[0], Violation) and not events[0].answer
@@ -333,7 +333,7 @@ class TestBatches:
         assert isinstance(last, Violation)
         assert [answer["error"]["code"] for answer in json.loads(last.answer)] == [-32600, -32600]
 
-    def test_what_is_wrong_is_reported_once(self) -> None:
+    def test_refused_messages_are_reported_once(self) -> None:
         (event,) = server(batches=True).receive(json.dumps(list(range(1_000))).encode())
         assert isinstance(event, Violation)
         assert event.reason == "a message is an object; 999 more messages of the batch were refused"

@@ -61,7 +61,7 @@ class Desk(v.Server):
         return v.CallToolResult(content=[v.TextContent(text=" ".join(said))])
 
     async def talk(self, ctx: v.Context) -> None:
-        """Say something, and ask, while no request is open and the connection is gone."""
+        """Log and ask while no request is open and the connection is gone."""
         await asyncio.sleep(0.05)
         await ctx.log("info", "meanwhile")
         await ctx.report_progress(0.5)
@@ -71,7 +71,7 @@ class Desk(v.Server):
 
 @asynccontextmanager
 async def connected(server: Desk) -> AsyncGenerator[Line]:
-    """Connect a client; its connection ends, and what is suspended stays."""
+    """Connect a client; its connection ends, and suspended handlers stay."""
     streams = Streams()
     connection = await start_server(streams, server)
     try:
@@ -82,7 +82,7 @@ async def connected(server: Desk) -> AsyncGenerator[Line]:
 
 
 async def once(server: Desk, name: str, by: str | None = None, **params: Any) -> Any:
-    """Send a request over a connection of its own."""
+    """Send a request over a separate connection."""
     async with connected(server) as client:
         return await client.call(name, channel=Known(by) if by else None, **params)
 
@@ -170,7 +170,7 @@ async def test_quotas_count_over_all_connections() -> None:
     assert [await is_taken(by) for by in (None, "bob", "bob")] == [False, True, False]
 
 
-async def test_what_is_abandoned_leaves_nothing() -> None:
+async def test_abandoned_requests_leave_nothing() -> None:
     server, before = Desk(expiry=0.1, per_peer=1000), len(asyncio.all_tasks())
     for _ in range(200):
         await once(server, "once")

@@ -20,7 +20,7 @@ LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
 
 class Busy(v.Server):
-    """Says what it does, and waits if it is told to."""
+    """Reports what it does, and waits if told to."""
 
     options = ServerOptions(name="busy", version="1", instructions="Be quick.", log_rate=None, progress_rate=None)
 
@@ -42,7 +42,7 @@ class Busy(v.Server):
 
 
 class Listening(v.ClientHandlers):
-    """Keeps what the server says."""
+    """Records what the server sends."""
 
     def __init__(self) -> None:
         self.heard: list[Any] = []
@@ -52,7 +52,7 @@ class Listening(v.ClientHandlers):
 
 
 @pytest.mark.requirement("alone.logs-declared")
-async def test_a_client_learns_what_the_server_says_of_itself() -> None:
+async def test_a_client_learns_about_its_server() -> None:
     async with together(v.Client, Busy()) as client:
         connection = client.connection
         assert (connection.revision, connection.instructions) == ("2026-07-28", "Be quick.")
@@ -112,7 +112,7 @@ async def test_a_server_of_another_revision_refuses_and_nothing_stays_open() -> 
 
 
 @pytest.mark.requirement("modern.no-client-answers")
-async def test_a_client_answers_nothing() -> None:
+async def test_a_modern_client_answers_no_requests() -> None:
     here, there = memory_pair()
     server = Busy()
     served = await start_server(there, server)

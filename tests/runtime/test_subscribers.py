@@ -1,4 +1,4 @@
-"""Subscribers: how many there may be, and that none waits for another."""
+"""Subscribers: their number is limited, and none delays another."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -73,7 +73,7 @@ async def test_a_resource_is_a_part_of_another(held: str, uri: str, expected: bo
         assert is_subscribed(peer.server, uri) is expected
 
 
-async def test_one_that_does_not_read_delays_nobody_and_hears_of_each_change_once() -> None:
+async def test_a_slow_subscriber_delays_no_other_and_gets_each_change_once() -> None:
     server = Library()
     async with AsyncExitStack() as stack:
         deaf, *others = [await stack.enter_async_context(subscribed(server)) for _ in range(4)]
@@ -87,7 +87,7 @@ async def test_one_that_does_not_read_delays_nobody_and_hears_of_each_change_onc
             assert len(peer.got) == updates + 1
         deaf.transport.resume_reading()
         await asyncio.sleep(0.05)
-        # What waited here was told once; what was on its way already came twice.
+        # A change that waited here was sent once; what was already on its way arrived twice.
         assert 1_500 < len(deaf.got) < updates
         assert {m["params"]["uri"] for m in deaf.got[:-1]} == {f"file:///a/{number}" for number in range(1_500)}
         assert deaf.got[-1]["method"] == "notifications/resources/list_changed"
@@ -105,7 +105,7 @@ async def test_changes_for_one_that_does_not_read_are_limited() -> None:
         assert peer.got[-1]["params"]["uri"] == f"file:///a/{MAX_NEWS + 2_999}"
 
 
-async def test_the_authors_mistake_is_raised() -> None:
+async def test_a_mistake_of_the_author_is_raised() -> None:
     class Silent(Library):
         options = ServerOptions(name="silent")
 

@@ -20,7 +20,7 @@ from support.talk import talk
 
 
 class Shop(v.Server):
-    """Asks as its tools say, and counts what it does."""
+    """Asks as its tools specify, and counts its calls."""
 
     def __init__(self, **options: Any) -> None:
         self.options = ServerOptions(log_rate=None, progress_rate=None, **options)
@@ -95,7 +95,7 @@ class TestServer:
             assert client.connection.open_requests == 0
 
     @pytest.mark.requirement("input.keys-unique", "input.missing")
-    async def test_what_is_asked_at_once_leaves_together_and_what_is_missing_is_asked_again(self) -> None:
+    async def test_concurrent_questions_are_sent_together_and_missing_answers_asked_again(self) -> None:
         async with line(Shop()) as client:
             questions, state = asked(await client.call("together"))
             assert list(questions) == ["q0", "q1", "q2"]
@@ -109,8 +109,8 @@ class TestServer:
             assert text(message) == "q0 decline q1 accept q2 decline"
 
     @pytest.mark.requirement("modern.stateless")
-    async def test_the_retry_says_what_holds_from_then_on(self) -> None:
-        """Its capabilities, its progress token, its log level and its channel are those that count."""
+    async def test_the_retry_replaces_the_request(self) -> None:
+        """Its capabilities, its progress token, its log level and its channel apply from then on."""
         async with line(Shop()) as client:
             first = Stream()
             wants = {**meta(logLevel="info"), "progressToken": "first"}
@@ -133,7 +133,7 @@ class TestServer:
             assert (len(first.got), len(second.got), len(third.got)) == (1, 1, 3)
 
     @pytest.mark.requirement("alone.progress-asked")
-    async def test_what_is_said_between_two_requests_is_dropped(self) -> None:
+    async def test_messages_between_two_requests_are_dropped(self) -> None:
         server = Shop()
         async with line(server) as client:
             channel = Stream()
@@ -145,7 +145,7 @@ class TestServer:
             answers: Any = {questions["q"]: YES}
             assert text(await client.call("meanwhile", requestState=state, inputResponses=answers)) == "q accept"
 
-    async def test_a_handler_that_has_ended_meanwhile_waits_with_its_result(self) -> None:
+    async def test_a_handler_that_ended_in_the_meantime_keeps_its_result(self) -> None:
         async with line(Shop()) as client:
             _, state = asked(await client.call("gives up"))
             await asyncio.sleep(0.05)
@@ -205,7 +205,7 @@ class TestHandles:
             assert (await retry())["error"]["code"] == -32602, "it was used"
             assert "never issued" not in caplog.text
 
-    async def test_another_type_is_no_handle(self) -> None:
+    async def test_a_handle_must_be_a_string(self) -> None:
         async with line(Shop()) as client:
             assert (await client.call("once", requestState=7))["error"]["code"] == -32602
 
@@ -227,7 +227,7 @@ class TestHandles:
                 await client.call("together")
         assert server.ended == ["None"] * 3
 
-    async def test_there_are_quotas_and_nobody_is_evicted(self) -> None:
+    async def test_quotas_evict_no_handler(self) -> None:
         server = Shop(inputs=Suspended(per_peer=2, overall=3))
         async with line(server) as client, line(server) as other:
             kept = [asked(await client.call("once", channel=Known("ada"))) for _ in range(2)]
@@ -290,7 +290,7 @@ class TestClient:
             found = await both.client.call_tool(name="together")
         assert found.content[0].text == "q0 accept q1 accept q2 accept"
 
-    async def test_no_timeout_runs_while_a_person_is_asked(self) -> None:
+    async def test_no_timeout_runs_while_the_user_is_asked(self) -> None:
         async def elicit(self: Any, params: Any, ctx: Any) -> Any:
             await asyncio.sleep(0.3)
             return v.ElicitResult(action="accept")

@@ -73,7 +73,7 @@ class TestKeeping:
             "pollInterval": 1000,
         }
 
-    async def test_everybody_who_waits_gets_the_outcome(self) -> None:
+    async def test_all_waiters_get_the_outcome(self) -> None:
         store = MemoryTaskStore()
         task = await store.create("me", None)
         waiting = [asyncio.create_task(store.wait("me", task.id)) for _ in range(3)]
@@ -83,14 +83,14 @@ class TestKeeping:
         assert await asyncio.gather(*waiting) == [outcome] * 3
         store.forget("me")
 
-    async def test_who_waits_for_what_expires_is_told(self) -> None:
+    async def test_waiters_of_an_expiring_task_get_an_error(self) -> None:
         store = MemoryTaskStore()
         task = await store.create("me", 10)
         with pytest.raises(UnknownTask, match="expired"):
             await store.wait("me", task.id)
         assert await store.page("me", None) == ([], None)
 
-    async def test_what_is_forgotten_leaves_no_timer(self) -> None:
+    async def test_deleted_tasks_leave_no_timer(self) -> None:
         store = MemoryTaskStore(ttl=1000)
         await store.create("me", None)
         loop = asyncio.get_running_loop()
@@ -114,7 +114,7 @@ class TestKeeping:
         with pytest.raises(TooManyTasks, match="1 tasks"):
             await store.create("me", None)
 
-    async def test_pages_follow_each_other_though_tasks_go(self) -> None:
+    async def test_pages_continue_when_tasks_disappear(self) -> None:
         store = MemoryTaskStore(ttl=None, page_size=2)
         made = [(await store.create("me", None)).id for _ in range(5)]
         first, cursor = await store.page("me", None)

@@ -1,4 +1,4 @@
-"""Tasks of 2025-11-25, seen by the side that runs them and by the side that has them run."""
+"""Tasks of 2025-11-25, from both sides: the one that runs them and the one that requests them."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ class TestRunning:
             assert handle.record.status is Status.FAILED
             assert handle.record.message == "no more tea"
 
-    async def test_the_text_of_a_crash_stays_here(self) -> None:
+    async def test_the_text_of_a_crash_is_not_sent(self) -> None:
         async with talk(Worker()) as conversation:
             with pytest.raises(InternalError) as raised:
                 await run_as_task(conversation.client, methods.TOOLS_CALL, call(do="crash"))
@@ -79,7 +79,7 @@ class TestRunning:
             assert result.is_error is True
             assert handle.record.status is Status.FAILED
 
-    async def test_what_was_not_asked_for_as_a_task_is_none(self) -> None:
+    async def test_ordinary_requests_do_not_become_tasks(self) -> None:
         async with talk(Worker()) as conversation:
             assert (await conversation.client.call_tool(name="work")).content
             assert [task async for task in conversation.client.iter_tasks()] == []
@@ -140,7 +140,7 @@ class TestTools:
                 assert (await run_as_task(conversation.client, methods.TOOLS_CALL, call("late"))).content
             assert server.listed == 2
 
-    async def test_a_tool_that_is_not_there_is_no_task(self) -> None:
+    async def test_an_unknown_tool_does_not_become_a_task(self) -> None:
         async with talk(Worker()) as conversation:
             with pytest.raises(InvalidParamsError, match="no such tool"):
                 await start_task(conversation.client, methods.TOOLS_CALL, call("nowhere"))
@@ -165,14 +165,14 @@ class TestDeclaring:
             assert answer["result"]["content"][0]["text"] == "work"
             assert (await line.ask("tasks/list", {}, id_=3))["error"]["code"] == -32601
 
-    async def test_nobody_asks_for_what_was_not_declared(self) -> None:
+    async def test_undeclared_tasks_are_not_requested(self) -> None:
         server = Worker()
         server.options = ServerOptions(name="plain")
         async with talk(server) as conversation:
             with pytest.raises(MissingCapability, match=r"tasks\.requests\.tools\.call"):
                 await start_task(conversation.client, methods.TOOLS_CALL, call())
 
-    async def test_what_cannot_be_a_task_is_not_sent_as_one(self) -> None:
+    async def test_requests_that_cannot_be_tasks_are_not_sent_as_tasks(self) -> None:
         async with talk(Worker()) as conversation:
             with pytest.raises(LocalProtocolError, match="task"):
                 await start_task(conversation.client, methods.PING, v.RequestParams())
@@ -188,7 +188,7 @@ class TestAsking:
             answer = await line.ask(method, {"taskId": "0" * 32}, id_=2)
             assert answer["error"]["code"] == -32602
 
-    async def test_the_id_that_counts_is_that_of_the_params(self) -> None:
+    async def test_the_task_id_in_the_params_counts(self) -> None:
         async with raw(Worker()) as line:
             await line.shake_hands("2025-11-25")
             made = await line.ask("tools/call", {"name": "work", "task": {}}, id_=2)
@@ -230,7 +230,7 @@ class TestAsking:
 
 class TestHostile:
     @pytest.mark.parametrize("task", ["x", [], {"ttl": "1"}, {"ttl": 1.5}, {"ttl": True}, {"ttl": -1}, 7])
-    async def test_a_wish_that_is_none_is_refused(self, task: Any) -> None:
+    async def test_invalid_task_params_are_refused(self, task: Any) -> None:
         async with raw(Worker()) as line:
             await line.shake_hands("2025-11-25")
             answer = await line.ask("tools/call", {"name": "work", "task": task}, id_=2)
@@ -240,14 +240,14 @@ class TestHostile:
     @pytest.mark.parametrize(
         "params", [None, {}, {"taskId": 7}, {"taskId": None}, {"taskId": ""}, {"taskId": "x" * 10**6}]
     )
-    async def test_an_id_that_is_none_is_refused(self, params: Any) -> None:
+    async def test_an_invalid_task_id_is_refused(self, params: Any) -> None:
         async with raw(Worker()) as line:
             await line.shake_hands("2025-11-25")
             for number, method in enumerate(("tasks/get", "tasks/result", "tasks/cancel")):
                 answer = await line.ask(method, params, id_=number)
                 assert answer["error"]["code"] == -32602 and len(str(answer)) < 1000
 
-    async def test_a_thousand_at_once_each_come_to_their_own_end(self) -> None:
+    async def test_a_thousand_concurrent_tasks(self) -> None:
         server = Worker(quick(max_tasks=1000))
         async with talk(server) as conversation:
 

@@ -1,4 +1,4 @@
-"""Tasks of 2025-11-25: how they are cancelled, and what belongs to them."""
+"""Tasks of 2025-11-25: cancellation, and the messages that belong to them."""
 
 import asyncio
 import pickle
@@ -33,7 +33,7 @@ class TestCancelling:
             with pytest.raises(InvalidParamsError, match="'cancelled' cannot"):
                 await handle.cancel()
 
-    async def test_its_handler_learns_of_it(self) -> None:
+    async def test_its_handler_is_cancelled(self) -> None:
         server = Worker()
         async with talk(server) as conversation:
             handle = await start_task(conversation.client, methods.TOOLS_CALL, call(do="wait"))
@@ -42,7 +42,7 @@ class TestCancelling:
             await asyncio.sleep(0)
             assert server.stopped == "True: cancelled as requested"
 
-    async def test_what_has_ended_cannot_be_cancelled(self) -> None:
+    async def test_finished_tasks_cannot_be_cancelled(self) -> None:
         async with talk(Worker()) as conversation:
             handle = await start_task(conversation.client, methods.TOOLS_CALL, call())
             await handle.result()
@@ -86,7 +86,7 @@ class TestCancelling:
 class TestWhatBelongsToATask:
     """basic/utilities/tasks, "Associating Task-Related Messages" and "Input Required Status"."""
 
-    async def test_what_the_handler_asks_names_the_task_and_so_does_the_answer(self) -> None:
+    async def test_questions_and_answers_name_the_task(self) -> None:
         model = Model()
         seen: list[Status] = []
         async with talk(Worker(), handlers=model) as conversation:
@@ -128,7 +128,7 @@ class TestWhatBelongsToATask:
             of_task = [m["params"]["_meta"] for m in conversation.received if m.get("method") in named]
             assert of_task == [{RELATED: {"taskId": handle.id}}] * 3
 
-    async def test_progress_floods_nobody_and_the_last_report_comes_before_the_end(self) -> None:
+    async def test_progress_is_limited_and_the_last_report_precedes_the_end(self) -> None:
         reports: list[float] = []
         server = Worker()
         async with talk(server) as conversation:
@@ -152,7 +152,7 @@ class TestWhatBelongsToATask:
             await asyncio.sleep(0.15)
             assert [m.get("method") for m in conversation.received[seen:]] == []
 
-    async def test_nobody_listens_to_what_never_began_or_is_over(self) -> None:
+    async def test_no_listeners_remain_for_failed_or_finished_tasks(self) -> None:
         async with talk(Worker()) as conversation:
             options = CallOptions(progress=lambda progress, total, message: None)
             with pytest.raises(PeerError):
@@ -193,7 +193,7 @@ class TestWhatBelongsToATask:
             result = await run_as_task(client, methods.ELICITATION_CREATE, form)
             assert result.action == "decline"
 
-    async def test_progress_that_does_not_grow_is_dropped(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_non_increasing_progress_is_dropped(self, caplog: pytest.LogCaptureFixture) -> None:
         server = Worker()
         async with talk(server) as conversation:
             options = CallOptions(progress=lambda progress, total, message: None)
@@ -244,7 +244,7 @@ async def test_a_peer_that_keeps_nothing_of_a_failed_task() -> None:
     known: Any = {"task_id": "1", "created_at": moment, "last_updated_at": moment, "ttl": None, "poll_interval": 0}
 
     class Forgetful(v.Server):
-        """Does tasks by hand, and keeps no errors."""
+        """Runs tasks by hand, and keeps no errors."""
 
         options = ServerOptions(name="forgetful", capabilities={"tasks": {"requests": {"tools": {"call": {}}}}})
 
@@ -267,7 +267,7 @@ async def test_a_peer_that_keeps_nothing_of_a_failed_task() -> None:
         assert pickle.loads(pickle.dumps(raised.value)).record.id == "1"
 
 
-def test_a_time_that_is_none_is_the_peers_fault() -> None:
+def test_an_invalid_time_is_a_protocol_error() -> None:
     task = v.Task(task_id="1", status="working", created_at="yesterday", last_updated_at="now", ttl=None)
     client = v.Client(caller=None)  # type: ignore[arg-type]
     with pytest.raises(Exception, match="createdAt"):

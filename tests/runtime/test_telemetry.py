@@ -1,4 +1,4 @@
-"""Spans of requests, recorded by a provider that stands where a program's own would."""
+"""Spans of requests, recorded by a provider like that of a program."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ from support.together import together
 
 
 class Recorded(trace.NonRecordingSpan):
-    """A span that a test can look at."""
+    """A span that a test can inspect."""
 
     def __init__(self, name: str, kind: SpanKind, attributes: dict[str, Any], parent: trace.SpanContext) -> None:
         super().__init__(trace.SpanContext(1, 1, is_remote=False))
@@ -37,7 +37,7 @@ class Recorded(trace.NonRecordingSpan):
 
 
 class Recorder:
-    """The part of a tracer of OpenTelemetry that makes spans the current ones."""
+    """The part of an OpenTelemetry tracer that makes spans current."""
 
     def __init__(self) -> None:
         self.spans: list[Recorded] = []
@@ -98,7 +98,7 @@ class TestTelemetry:
             "gen_ai.tool.name": "forecast",
         }
 
-    async def test_an_error_is_told_by_its_code(self) -> None:
+    async def test_an_error_is_recorded_by_its_code(self) -> None:
         for side in await spans(["refuse"]):
             assert side[0].failed
             assert side[0].attributes["rpc.response.status_code"] == "-7"
@@ -134,7 +134,7 @@ class TestTelemetry:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
         assert "pip install 'mcp-bindgen[telemetry]'" in done.stderr.splitlines()[-1]
 
-    def test_its_table_names_what_is_there(self) -> None:
+    def test_its_table_names_existing_properties(self) -> None:
         for name, (member, _) in TARGETS.items():
             params = v.METHODS[name].params
             assert params is not None

@@ -1,4 +1,4 @@
-"""Handlers that are plain functions: they run in threads and block nothing, and nobody waits for one in vain."""
+"""Handlers that are plain functions: they run in threads and block nothing."""
 
 import asyncio
 import subprocess
@@ -30,7 +30,7 @@ def server(call_tool: Callable[..., Any], options: ServerOptions | None = None) 
     return make_server("2025-11-25", options, call_tool=call_tool)
 
 
-async def test_a_handler_that_blocks_delays_nobody_else() -> None:
+async def test_a_blocking_handler_delays_no_other() -> None:
     release = threading.Event()
     threads: list[threading.Thread] = []
 
@@ -196,7 +196,7 @@ class TestThreads:
         assert await asyncio.gather(*(pool.run(work, n) for n in range(50))) == list(range(50))
         assert most == 3 == len(pool)
 
-    async def test_what_was_cancelled_before_its_turn_never_runs(self) -> None:
+    async def test_queued_functions_that_are_cancelled_never_run(self) -> None:
         pool, release = Threads(1), threading.Event()
         ran: list[int] = []
         first = asyncio.create_task(pool.run(release.wait, 5))

@@ -1,4 +1,4 @@
-"""Reports of progress and log messages do not flood a peer, and the last of them always arrives."""
+"""Progress reports and log messages do not flood a peer, and the last of them always arrives."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ from support.together import together
 
 
 class Worker(v.Server):
-    """Reports on what it does, much more often than anybody wants to know."""
+    """Reports its work much more often than useful."""
 
     options = ServerOptions(progress_rate=10, log_rate=10)
 
@@ -57,7 +57,7 @@ class Unlimited(Worker):
 
 
 async def reports(server: Worker, name: str) -> list[float]:
-    """Call a tool and return the reports that came before its answer."""
+    """Call a tool and return the reports that arrived before its answer."""
     found: list[float] = []
 
     def note(progress: float, total: float | None, message: str | None) -> None:
@@ -75,7 +75,7 @@ async def reports(server: Worker, name: str) -> list[float]:
 
 
 async def logged(server: Worker, name: str) -> list[object]:
-    """Call a tool and return the log messages that came before its answer."""
+    """Call a tool and return the log messages that arrived before its answer."""
     async with together(v.Client, server) as client:
         stream = client.notifications(methods.NOTIFICATIONS_MESSAGE)
         await client.call_tool(name=name)
@@ -100,7 +100,7 @@ class TestProgress:
         assert found[-1] == 40
         assert 12 <= len(found) <= 12 + seconds * 10
 
-    async def test_progress_that_does_not_grow_is_dropped_even_if_the_last_report_waits(
+    async def test_non_increasing_progress_is_dropped_even_if_the_last_report_waits(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         found = await reports(Worker(), "backwards")
@@ -111,7 +111,7 @@ class TestProgress:
         )
 
     @pytest.mark.parametrize("server", [Worker, Unlimited])
-    async def test_the_author_is_told_once_though_the_client_did_not_ask(
+    async def test_the_mistake_is_logged_once_even_without_a_token(
         self, server: type[Worker], caplog: pytest.LogCaptureFixture
     ) -> None:
         async with together(v.Client, server()) as client:
@@ -123,7 +123,7 @@ class TestProgress:
     async def test_the_limit_can_be_lifted(self) -> None:
         assert len(await reports(Unlimited(), "flood")) == 1000
 
-    async def test_nobody_is_told_who_did_not_ask(self) -> None:
+    async def test_no_reports_without_a_progress_token(self) -> None:
         async with together(v.Client, Worker()) as client:
             stream = client.notifications(methods.NOTIFICATIONS_PROGRESS)
             await client.call_tool(name="flood")
@@ -148,7 +148,7 @@ class TestLogs:
     async def test_a_burst_arrives_and_then_only_the_last_message(self) -> None:
         assert await logged(Worker(), "log") == [*range(10), 999]
 
-    async def test_what_is_more_severe_is_kept(self) -> None:
+    async def test_the_most_severe_message_is_kept(self) -> None:
         assert await logged(Worker(), "log an error") == [*range(10), 50]
 
     async def test_the_limit_can_be_lifted(self) -> None:
@@ -156,7 +156,7 @@ class TestLogs:
 
 
 class TestGate:
-    async def test_what_waits_leaves_by_itself(self) -> None:
+    async def test_messages_held_back_are_sent_eventually(self) -> None:
         left: list[int] = []
         gate: Gate[int] = Gate(asyncio.get_running_loop(), 20, left.append)
         for number in range(100):
@@ -168,7 +168,7 @@ class TestGate:
         gate.flush()
         assert left == [*range(20), 99]
 
-    async def test_what_is_dropped_never_leaves(self) -> None:
+    async def test_dropped_messages_are_never_sent(self) -> None:
         left: list[int] = []
         gate: Gate[int] = Gate(asyncio.get_running_loop(), 20, left.append)
         for number in range(21):

@@ -38,7 +38,7 @@ def receive(tracer: Tracer, **members: Any) -> None:
 
 
 class TestTracer:
-    async def test_a_conversation_is_told_in_order(self) -> None:
+    async def test_a_conversation_is_recorded_in_order(self) -> None:
         tracer = Tracer(ignore)
         async with together(v.Client, Slow(), options=ClientOptions(trace=tracer)) as client:
             await client.call_tool(name="work", arguments={"apiKey": "sk-1", "city": "Oslo"})
@@ -64,7 +64,7 @@ class TestTracer:
         assert result.message is not None
         assert result.message["result"]["content"][0]["text"] == "password=***"
 
-    async def test_a_server_tells_its_conversations_apart(self) -> None:
+    async def test_a_server_distinguishes_its_conversations(self) -> None:
         tracer = Tracer(ignore)
 
         class Watched(Slow):
@@ -112,13 +112,13 @@ class TestTracer:
         receive(tracer, id=99, result={})
         assert tracer.records[-1].method == "tools/list"
 
-    def test_what_cannot_be_read_is_recorded_all_the_same(self) -> None:
+    def test_unreadable_messages_are_recorded(self) -> None:
         tracer = Tracer(ignore)
         for text in (b"{", b"\xff", b"[" * 100_000, b"1", b'{"id": true}', b'{"method": 5, "id": {}}'):
             tracer("received", text)
         assert [record.kind for record in tracer.records] == [Kind.UNREADABLE] * 6
 
-    def test_the_messages_of_a_batch_are_told_one_by_one(self) -> None:
+    def test_the_messages_of_a_batch_are_recorded_one_by_one(self) -> None:
         tracer = Tracer(ignore)
         tracer("sent", b'[{"id": 1, "method": "a"}, {"method": "b"}]')
         tracer("received", b'[{"id": 1, "result": {}}]')
@@ -145,7 +145,7 @@ class TestMasker:
         " clientSecret private_key tokens api_keys cookies db_pass clientsecret dbpass refreshtoken"
         " X-Amz-Security-Token passwords CREDENTIALS Proxy-Authorization signingKeys".split(),
     )
-    def test_secrets_are_told_by_their_names(self, name: str) -> None:
+    def test_secrets_are_masked_by_name(self, name: str) -> None:
         assert Masker().mask({name: {"any": "value"}}) == {name: "***"}
 
     @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ class TestMasker:
             ("an ordinary text: nothing = hidden", "an ordinary text: nothing = hidden"),
         ],
     )
-    def test_credentials_in_texts_are_told_by_their_form(self, text: str, shown: str) -> None:
+    def test_credentials_in_text_are_masked_by_format(self, text: str, shown: str) -> None:
         assert Masker().mask_text(text) == shown
 
     @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ class TestMasker:
             ({"required": ["password", "username"]}, {"required": ["password", "username"]}),
         ],
     )
-    def test_secrets_are_told_by_the_name_beside_them(self, value: object, shown: object) -> None:
+    def test_secrets_in_text_are_masked_by_the_name_before_them(self, value: object, shown: object) -> None:
         assert Masker().mask(value) == shown
 
-    def test_a_hostile_text_takes_no_time(self) -> None:
+    def test_a_hostile_text_takes_bounded_time(self) -> None:
         for text in ("token" * 100_000, "://" + "a" * 500_000, "bearer " * 100_000, "token =" + " " * 500_000):
             Masker().mask({"text": text, "x" * 500_000: 1})

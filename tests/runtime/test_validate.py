@@ -1,4 +1,4 @@
-"""Validation: what wrong arguments, wrong results and missing arguments of prompts meet."""
+"""Validation: wrong arguments, wrong results and missing arguments of prompts."""
 
 import asyncio
 from typing import Any
@@ -77,7 +77,7 @@ class TestArguments:
             with pytest.raises(PeerError, match="invalid arguments"):
                 await client.call_tool(name="sum", task=v.TaskMetadata())
 
-    async def test_a_tool_that_is_not_listed_is_the_handlers_business(self) -> None:
+    async def test_an_unlisted_tool_is_left_to_the_handler(self) -> None:
         async with together(v.Client, Calculator(tool("sum", SUM))) as client:
             with pytest.raises(PeerError, match="unknown tool nothing"):
                 await client.call_tool(name="nothing")
@@ -105,7 +105,7 @@ class TestArguments:
             result = await client.call_tool(name="sum", arguments={"a": 1, "b": 2})
         assert "'c' is a required property" in text_of(result)
 
-    async def test_a_tool_that_appears_without_a_word_is_checked_too(self) -> None:
+    async def test_a_tool_added_without_notification_is_checked_too(self) -> None:
         server = Calculator(tool("other"))
         async with together(v.Client, server) as client:
             await client.call_tool(name="other")
@@ -200,7 +200,7 @@ class TestResults:
             with pytest.raises(RemoteProtocolError):
                 await client.call_tool(name="sum")
 
-    async def test_a_schema_that_cannot_be_used_is_reported_and_costs_no_result(self) -> None:
+    async def test_an_unusable_schema_is_reported_and_the_result_passes(self) -> None:
         output: dict[str, Any] = {**TOTAL, "patternProperties": {"^(a+)+$": {}}}
         server = Unchecked(tool("sum", SUM, output), structured={"total": "three"})
         async with together(v.Client, server, options=ClientOptions(middleware=(Validate(),))) as client:
@@ -246,7 +246,7 @@ class TestPrompts:
 
 
 class Paged(v2026_07_28.Server):
-    """Lists its tool on the second page, with another schema than the legacy server beside it."""
+    """Lists its tool on the second page, with a different schema than the legacy server beside it."""
 
     options = ServerOptions(middleware=(Validate(),))
 

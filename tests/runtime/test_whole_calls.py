@@ -1,4 +1,4 @@
-"""The timeout of a call covers all that belongs to it, but not the time that the client's own handlers take."""
+"""The timeout of a call covers everything that belongs to it, except the client's own handlers."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,7 @@ QUICK = CallOptions(timeout=0.2)
 
 
 class NeverLists(Tools):
-    """Answers calls at once, and never says what tools it has."""
+    """Answers calls at once, and never lists its tools."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ async def _slow_after(exchange: Any, proceed: Any) -> Any:
 
 
 def _ignore(progress: float, total: float | None, message: str | None) -> None:
-    """Only ask for reports."""
+    """Only request reports."""
 
 
 async def test_middleware_after_the_answer_counts() -> None:
@@ -71,7 +71,7 @@ async def test_middleware_before_the_request_counts() -> None:
         with pytest.raises(RequestTimeout):
             await both.client.call_tool(name="slow", options=QUICK)
         assert loop.time() - begun < 0.3
-        # The request itself has run out of time, so that the server hears why.
+        # The request itself has timed out, so the server learns why.
         assert both.sent[-1]["params"]["reason"] == "no answer within 0.2 s"
 
 
@@ -84,7 +84,7 @@ async def test_a_lookup_of_validate_counts_and_the_next_call_asks_again() -> Non
             assert server.asked == asked
 
 
-async def test_handlers_that_do_not_end_hold_no_call_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_handlers_that_hang_do_not_block_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadlines, "MAX_PAUSE", 0.1)
     async with talk(Tools(), handlers=Slow()) as both:
         begun = asyncio.get_running_loop().time()

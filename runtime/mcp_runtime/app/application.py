@@ -138,7 +138,7 @@ class Application(ServerHandlers):
         Args:
             argument: the argument of the prompt, or the variable of the resource template.
             prompt: the name of the prompt.
-            resource: the resource template, as its decorator has it.
+            resource: the resource template, as passed to its decorator.
 
         Raises:
             TypeError: not exactly one of `prompt` and `resource` is given, or it has no such argument or variable.
@@ -200,7 +200,7 @@ class Application(ServerHandlers):
         """Remove a resource or resource template, and notify clients; return whether it existed.
 
         Args:
-            uri: the URI or the template, as its decorator has it.
+            uri: the URI or the template, as passed to its decorator.
         """
         return self._resources.remove(uri) and self._changed("resources")
 

@@ -70,7 +70,7 @@ class Converter:
         return self.words is None or self.words.search(text) is not None
 
     def convert(self, value: Any, report: Report, told: set[Told] | None = None) -> Any:
-        """Return the part as the other revision has it.
+        """Return the part converted to the other revision.
 
         Args:
             value: the part.

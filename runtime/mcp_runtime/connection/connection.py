@@ -42,7 +42,7 @@ class Exchange(Work):
         method: its record in the method table.
         id: the id of the request; None for a notification, and for a request that has not been sent yet.
         params: its typed params; None if it has none. Middleware may replace them.
-        meta: its `_meta`, keyed by wire names; empty if it has none, or if it was not received.
+        meta: its `_meta`, keyed by wire names; empty if it has none, or if it was not `received`.
         is_cancelled: whether the answer is no longer wanted.
         cancel_reason: the peer's reason for cancelling it.
     """

@@ -138,15 +138,15 @@ class Identifying(Protocol):
 
 @runtime_checkable
 class Probing(Protocol):
-    """A client's transport that finds out which era its server is of, and remembers it for later connections."""
+    """A client's transport that detects the era of its server, and remembers it for later connections."""
 
     @property
     def era(self) -> str:
-        """``legacy`` or ``modern``; empty if nothing has told yet."""
+        """``legacy`` or ``modern``; empty until it is detected."""
         ...
 
     def learn_era(self, era: str) -> None:
-        """Learn what the server turned out to be; empty if it is not what it was taken for."""
+        """Remember the `era` that the server turned out to belong to; empty if it was not the expected one."""
         ...
 
 

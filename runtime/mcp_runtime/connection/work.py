@@ -87,7 +87,7 @@ class Work:
         return self.resumed is not None and not self.resumed.done()
 
     def suspend(self, resumed: "asyncio.Future[Any]") -> None:
-        """Detach from the request, which was answered, until another one resumes it."""
+        """Detach from the request, which was answered, until another one resumes it and completes `resumed`."""
         self.is_open, self.key, self.resumed = False, None, resumed
 
     def resume(

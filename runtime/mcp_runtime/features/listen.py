@@ -38,6 +38,11 @@ class Change:
 class Subscription:
     """The changes that a server reports: an async iterator, which ends when the server ends it.
 
+    Args:
+        connection: the connection to the server.
+        id_: the id of the request that listens.
+        ended: done when the request is answered.
+
     Attributes:
         agreed: what the server will report, keyed by wire names: less than requested if it cannot report everything.
         dropped: how many changes were dropped, oldest first, because they were not read in time.
@@ -60,7 +65,13 @@ class Subscription:
         return self._stream.dropped
 
     def take(self, name: str, params: Any, size: int) -> None:
-        """Add a notification that belongs to it; its text has `size` bytes."""
+        """Add a notification that belongs to it.
+
+        Args:
+            name: its method.
+            params: its typed params.
+            size: the length of its text in bytes.
+        """
         if name == names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
             self.agreed = params.notifications.model_dump(mode="json")
             if not self._acknowledged.done():
@@ -74,6 +85,7 @@ class Subscription:
         Raises:
             RequestTimeout: it did not within `timeout` seconds.
             PeerError: it refused.
+            RemoteProtocolError: it ended the subscription before acknowledging it.
             ConnectionClosed: the connection ended.
         """
         await asyncio.wait((self._acknowledged, self._ended), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)

@@ -120,6 +120,8 @@ class Roots:
 
     They are requested when first needed, and again after the client announced a change. If it does not announce changes
     (``roots.listChanged``), they are requested each time. In the modern era they belong to one request.
+
+    `Roots.of` returns them; the constructor takes the `connection` and its `binding`.
     """
 
     @classmethod

@@ -19,7 +19,7 @@ RATE_LIMITED: Final = 429
 
 
 class RateLimited(PeerError):
-    """A request exceeded the rate limit.
+    """A request exceeded the rate limit; for the parameters see `PeerError`.
 
     Attributes:
         retry_after: seconds after which it would be accepted.

@@ -99,6 +99,7 @@ class Validate:
 
     Raises:
         ModuleNotFoundError: the validation library is not installed.
+        ValueError: `invalid_input` is something else.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ from mcp_runtime.protocol.names import (
 from mcp_runtime.protocol.text import clipped
 
 MAX_REMEMBERED: Final = 10_000
-"""How many cancelled requests are remembered, so that late answers to them are no surprise."""
+"""How many cancelled requests are remembered, so that late answers to them are not violations."""
 
 
 class Session:

@@ -37,6 +37,9 @@ class LineFramer:
 
     Args:
         max_bytes: the maximum length of a line, without its end.
+
+    Raises:
+        ValueError: `max_bytes` is less than 1.
     """
 
     __slots__ = ("_end", "_kept", "_max_bytes", "_skipping", "_start")
