@@ -64,7 +64,7 @@ class RedisEventStore:
         self._max_age = max_age
 
     async def append(self, events: Sequence[Event]) -> None:
-        """Keep messages, and drop the oldest ones of their sessions that are too many.
+        """Store messages, and drop the oldest ones of their sessions beyond the limits; see `EventStore.append`.
 
         Raises:
             redis.RedisError: Redis is away or full.
@@ -79,7 +79,7 @@ class RedisEventStore:
             await pipeline.execute()
 
     async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
-        """Return the messages of a stream that follow a number; None if some of them are no longer kept.
+        """Return the later messages of a stream; see `EventStore.after`.
 
         Raises:
             redis.RedisError: Redis is away.
@@ -99,7 +99,7 @@ class RedisEventStore:
         return None  # Nobody here has written so much.
 
     async def forget(self, session: str) -> None:
-        """Forget a session, which has ended.
+        """Delete the messages of a session; see `EventStore.forget`.
 
         Raises:
             redis.RedisError: Redis is away.

@@ -32,7 +32,7 @@ class RedisFanOut:
         self._quiet = quiet
 
     async def publish(self, message: bytes) -> None:
-        """Send a message to everyone who iterates over `messages` now.
+        """Send a message to everything that iterates over `messages`; see `FanOut.publish`.
 
         Raises:
             redis.RedisError: Redis is away.

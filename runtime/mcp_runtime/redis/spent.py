@@ -29,7 +29,7 @@ class RedisSpentStates:
         self._key = Keys(redis, prefix)
 
     async def spend(self, state: str, until: float) -> bool:
-        """Note that a state is used now; returns whether this is the first time.
+        """Mark a state as used; return whether this is the first time. See `SpentStates.spend`.
 
         Raises:
             redis.RedisError: Redis is away or full.

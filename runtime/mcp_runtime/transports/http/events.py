@@ -7,7 +7,14 @@ from typing import NamedTuple, Protocol
 
 
 class Event(NamedTuple):
-    """A message that was sent on a stream of a session; those of one stream are numbered from 1 without gaps."""
+    """A message that was sent on a stream of a session.
+
+    Attributes:
+        session: the id of the session.
+        stream: the number of the stream in the session.
+        number: the number of the message in the stream, from 1 without gaps.
+        message: the message as JSON.
+    """
 
     session: str
     stream: int
@@ -16,25 +23,36 @@ class Event(NamedTuple):
 
 
 class EventStore(Protocol):
-    """Keeps the messages of streams. Calls come from the event loop's thread.
+    """Stores the messages of streams, so that clients can resume them. Calls come from the event loop's thread.
 
-    A store may be slow, and it may raise: messages leave without waiting for it. What it did not keep cannot be
-    resumed, everything else goes on.
+    A store may be slow, and it may raise: messages are sent without waiting for it. Streams whose messages it did not
+    store cannot be resumed; everything else continues.
     """
 
     async def append(self, events: Sequence[Event]) -> None:
-        """Keep messages, in their order."""
+        """Store messages.
+
+        Args:
+            events: the messages, in order.
+        """
         ...
 
     async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
-        """Return the messages of a stream that follow a number, with their numbers: all that were appended.
+        """Return all later messages of a stream, with their numbers; None if some are no longer stored.
 
-        None if some of them are no longer kept.
+        Args:
+            session: the id of the session.
+            stream: the number of the stream in the session.
+            number: the number of the last message that the client received.
         """
         ...
 
     async def forget(self, session: str) -> None:
-        """Forget a session, which has ended."""
+        """Delete the messages of a session that has ended.
+
+        Args:
+            session: the id of the session.
+        """
         ...
 
 
@@ -82,7 +100,7 @@ class MemoryEventStore:
         return sum(len(kept.messages) for session in self._sessions.values() for kept in session.streams.values())
 
     async def append(self, events: Sequence[Event]) -> None:
-        """Keep messages, and drop the oldest ones that are too many, too large or too old."""
+        """Store messages, and drop the oldest ones beyond the limits; see `EventStore.append`."""
         now = self._clock()
         for session, stream, number, message in events:
             held = self._sessions.get(session)
@@ -96,7 +114,7 @@ class MemoryEventStore:
         self._drop(now)
 
     async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
-        """Return the messages of a stream that follow a number; None if some of them are no longer kept."""
+        """Return the later messages of a stream; see `EventStore.after`."""
         self._drop(self._clock())
         held = self._sessions.get(session)
         kept = held.streams.get(stream) if held else None
@@ -105,7 +123,7 @@ class MemoryEventStore:
         return [entry for entry in kept.messages if entry[0] > number] if number >= kept.gone else None
 
     async def forget(self, session: str) -> None:
-        """Forget a session, which has ended."""
+        """Delete the messages of a session; see `EventStore.forget`."""
         if (held := self._sessions.pop(session, None)) is not None:
             self._bytes -= held.size
 
