@@ -135,7 +135,7 @@ class TestAfterAFault:
         told = watch(*hello(), ASKED, (SERVER, b'{"id": 1, "result": {}, oops'), (SERVER, result(1, {"tools": []})))
         assert [len(found) for found in told[-2:]] == [1, 1]
         assert told[-2][0].method == "tools/list"
-        assert "no open request" in told[-1][0].reason
+        assert "not an open request" in told[-1][0].reason
 
 
 class TestLimits:
@@ -145,7 +145,7 @@ class TestLimits:
         long: dict[str, Any] = {"tools": [], "more": "x" * MAX_JUDGED}
         assert watch((SERVER, result(1, long)), (SERVER, result(1, {"tools": []})), by=watching)[0] == []
         assert watching.unjudged == 1
-        assert "no open request" in watch((SERVER, result(1, {"tools": []})), by=watching)[0][0].reason
+        assert "not an open request" in watch((SERVER, result(1, {"tools": []})), by=watching)[0][0].reason
 
     def test_names_of_any_length_are_told_in_a_few_characters(self) -> None:
         name = "\x1b[31m" * 100_000

@@ -97,9 +97,10 @@ def runtime() -> Iterator[Documented]:
 
 def _class(name: str, cls: type[Any]) -> Documented:
     own = vars(cls)
+    parameters: tuple[str, ...] = ()
     constructors = [own[method] for method in CONSTRUCTORS if inspect.isfunction(own.get(method))]
     if issubclass(cls, Enum) or getattr(cls, "_is_protocol", False):
-        constructors, parameters = [], ()
+        constructors = []
     elif is_typeddict(cls) or issubclass(cls, tuple):
         parameters = tuple(cls.__annotations__)
     elif is_dataclass(cls):
@@ -108,16 +109,15 @@ def _class(name: str, cls: type[Any]) -> Documented:
     else:
         parameters = _parameters(own["__init__"]) if "__init__" in own and constructors else ()
     docs = [cls.__doc__ or "", *(inspect.getdoc(each) or "" for each in constructors if not is_dataclass(cls))]
-    errors = frozenset[str]().union(*map(_raised, constructors))
+    errors = frozenset(error for each in constructors for error in _raised(each))
     return Documented(name=name, doc="\n".join(map(inspect.cleandoc, docs)), parameters=parameters, errors=errors)
 
 
 def _members(name: str, cls: type[Any]) -> Iterator[Documented]:
     bases = [base for base in cls.__mro__ if base.__module__.startswith("mcp_runtime")]
     for member in {member for base in bases for member in vars(base) if not member.startswith("_")}:
-        value = inspect.getattr_static(cls, member)
-        if isinstance(value, (classmethod, staticmethod)):
-            value = value.__func__
+        value: Any = inspect.getattr_static(cls, member)
+        value = getattr(value, "__func__", value)
         if inspect.isfunction(value):
             yield _function(f"{name}.{member}", value, doc=inspect.getdoc(getattr(cls, member)))
         elif isinstance(value, property):

@@ -245,7 +245,7 @@ async def test_an_id_that_is_open_is_refused_without_it_on_its_own_channel() -> 
         channel = call(streams, 7, "wait")
         await server.begun.wait()
         outcome = streams.deliver(channel, id=7, method="tools/list")
-        assert outcome.verdict is Verdict.REJECTED and "7 is that of a request that is still open" in outcome.reason
+        assert outcome.verdict is Verdict.REJECTED and "7 belongs to a request that is still open" in outcome.reason
         assert [(m.get("id"), m["error"]["code"]) for m in channel.got] == [(None, -32600)]
         server.gate.set()
         assert "result" in await answer(channel, 7)

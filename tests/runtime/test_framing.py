@@ -87,7 +87,7 @@ def test_a_message_over_the_limit_is_reported_before_it_ends() -> None:
 
 
 def test_a_limit_is_positive() -> None:
-    with pytest.raises(ValueError, match="at least one byte"):
+    with pytest.raises(ValueError, match="must be at least 1"):
         LineFramer(0)
 
 

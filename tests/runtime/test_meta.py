@@ -72,9 +72,7 @@ async def test_a_request_may_override_the_sender_information() -> None:
 
 async def test_a_request_cannot_override_the_revision() -> None:
     assert await arrived(MODERN, {f"{PREFIX}protocolVersion": MODERN}) == EVERY
-    with pytest.raises(
-        LocalProtocolError, match="2025-11-25 is not the revision that is spoken; open a client of"
-    ) as caught:
+    with pytest.raises(LocalProtocolError, match="2025-11-25 is not the revision in use; open a client of") as caught:
         await arrived(MODERN, {f"{PREFIX}protocolVersion": "2025-11-25"})
     assert caught.value.pointer == "/_meta/io.modelcontextprotocol~1protocolVersion"
 

@@ -41,7 +41,7 @@ def test_a_handler_for_a_built_in_method_is_an_error(name: str) -> None:
     ("name", "meant"), [("list_tool", "list_tools"), ("callTool", "call_tool"), ("get_prompts", "get_prompt")]
 )
 def test_a_near_miss_is_a_warning_at_the_class(name: str, meant: str) -> None:
-    with pytest.warns(UserWarning, match=rf"Mine\.{name} handles nothing: is {meant} meant\?") as caught:
+    with pytest.warns(UserWarning, match=rf"Mine\.{name} handles nothing: did you mean {meant}\?") as caught:
         _define(v2025_11_25.Server, name)
     assert caught[0].filename == __file__
 

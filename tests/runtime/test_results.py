@@ -221,5 +221,5 @@ class TestExtensions:
         async with together(v.Client, saying()) as client:
             with pytest.raises(ValueError, match="'complete' is the usual result of tools/call"):
                 client.connection.results.accept(v.methods.TOOLS_CALL, "complete", CreateTaskResult, resume)
-            with pytest.raises(ValueError, match="the results of roots/list do not say what they are"):
+            with pytest.raises(ValueError, match="the results of roots/list have no result type"):
                 client.connection.results.accept(v.methods.ROOTS_LIST, "task", CreateTaskResult, resume)

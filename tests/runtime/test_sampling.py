@@ -176,13 +176,13 @@ class TestTools:
             ([uses("a")], 0, "no result"),
             ([uses("a"), says("?")], 1, "no result"),
             ([uses("a", "b"), results("a")], 1, "no result"),
-            ([uses("a"), results("a", "b")], 1, "no use"),
-            ([uses("a"), results("a", "a")], 1, "no use"),
-            ([results("a")], 0, "no use"),
-            ([uses("a"), results("a"), results("a")], 2, "no use"),
+            ([uses("a"), results("a", "b")], 1, "not belong"),
+            ([uses("a"), results("a", "a")], 1, "not belong"),
+            ([results("a")], 0, "not belong"),
+            ([uses("a"), results("a"), results("a")], 2, "not belong"),
             ([uses("a", "a"), results("a", "a")], 0, "same id"),
             ([uses("a", role="user"), results("a")], 0, "only the assistant"),
-            ([uses("a"), results("a", role="assistant")], 1, "of the user"),
+            ([uses("a"), results("a", role="assistant")], 1, "in a user message"),
         ],
     )
     def test_mismatched_messages_are_refused(self, messages: list[v.SamplingMessage], where: int, why: str) -> None:

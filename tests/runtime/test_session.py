@@ -154,7 +154,7 @@ class TestCorrelation:
         session = client()
         assert session.request("ping", None)[0] == 2
         reason, answer = violation(session, id=id_, result={})
-        assert "no open request" in reason and answer is None
+        assert "not an open request" in reason and answer is None
         assert 2 in session.outgoing
 
     def test_a_duplicate_id(self) -> None:
@@ -336,7 +336,7 @@ class TestBatches:
     def test_refused_messages_are_reported_once(self) -> None:
         (event,) = server(batches=True).receive(json.dumps(list(range(1_000))).encode())
         assert isinstance(event, Violation)
-        assert event.reason == "a message is an object; 999 more messages of the batch were refused"
+        assert event.reason == "a message must be an object; 999 more messages of the batch were refused"
         assert len(json.loads(event.answer)) == 1_000
 
     def test_one_that_is_too_long_gets_one_answer(self) -> None:
@@ -374,7 +374,7 @@ class TestBatches:
         one(session, method="notifications/cancelled", params={"requestId": 2})
         assert [answer["id"] for answer in json.loads(session.drop(2))] == [1]
 
-    @pytest.mark.parametrize(("batches", "reason"), [(True, "not empty"), (False, "has no batches")])
+    @pytest.mark.parametrize(("batches", "reason"), [(True, "must not be empty"), (False, "has no batches")])
     def test_an_empty_one_and_one_of_another_revision(self, batches: bool, reason: str) -> None:
         session = server(batches=batches)
         session.revision = "R"

@@ -213,7 +213,7 @@ async def test_a_server_that_floods_standard_error_is_not_held_up(start: StartRa
 
 async def test_a_transport_is_started_once(start: StartRaw) -> None:
     peer = await start({})
-    with pytest.raises(Exception, match="started once"):
+    with pytest.raises(Exception, match="started only once"):
         await peer.transport.start(Collector())
 
 
@@ -222,7 +222,7 @@ async def test_a_transport_that_was_never_started_closes() -> None:
     await transport.close()
     await transport.close()
     assert transport.pid is None
-    with pytest.raises(Exception, match="started once"):
+    with pytest.raises(Exception, match="started only once"):
         await transport.start(Collector())
 
 

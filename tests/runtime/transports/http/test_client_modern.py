@@ -273,7 +273,7 @@ async def test_a_request_on_a_stream_is_not_answered(caplog: pytest.LogCaptureFi
     async with opened(tools__call=call) as (client, endpoint):
         await client.call_tool(name="brew")
         assert endpoint.methods == ["server/discover", "tools/call"]
-    assert "asks nothing of its client" in caplog.text
+    assert "must not send requests" in caplog.text
 
 
 async def test_input_is_given_by_another_post() -> None:
