@@ -101,14 +101,14 @@ def _class(name: str, cls: type[Any]) -> Documented:
     constructors = [own[method] for method in CONSTRUCTORS if inspect.isfunction(own.get(method))]
     if issubclass(cls, Enum) or getattr(cls, "_is_protocol", False):
         constructors = []
-    elif is_typeddict(cls) or issubclass(cls, tuple):
-        parameters = tuple(cls.__annotations__)
+    elif is_typeddict(cls) or hasattr(cls, "_fields"):
+        parameters = tuple(inspect.get_annotations(cls))
     elif is_dataclass(cls):
-        stated = own.get("__annotations__", ())
+        stated = inspect.get_annotations(cls)
         parameters = tuple(field.name for field in fields(cls) if field.init and field.name in stated)
     else:
         parameters = _parameters(own["__init__"]) if "__init__" in own and constructors else ()
-    docs = [cls.__doc__ or "", *(inspect.getdoc(each) or "" for each in constructors if not is_dataclass(cls))]
+    docs = [cls.__doc__ or "", *(each.__doc__ or "" for each in constructors)]
     errors = frozenset(error for each in constructors for error in _raised(each))
     return Documented(name=name, doc="\n".join(map(inspect.cleandoc, docs)), parameters=parameters, errors=errors)
 
