@@ -69,6 +69,7 @@ class ToolModel(WireModel):
     if not TYPE_CHECKING:  # Type checkers derive the constructor from the fields.
 
         def __init__(self, /, **data: Any) -> None:
+            """Build a model from `data`, keyed by field names or wire names; raises like `WireModel`."""
             for name, default in self.__defaults__.items():
                 if self.__pydantic_fields__[name].alias not in data:
                     data.setdefault(name, default)

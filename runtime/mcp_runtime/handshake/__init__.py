@@ -1,1 +1,1 @@
-"""How a conversation begins: what each side offers, and which revision both speak."""
+"""How a conversation begins: what each side offers, and which revision both use."""

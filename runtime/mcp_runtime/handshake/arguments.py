@@ -1,4 +1,4 @@
-"""What a program passes to begin a conversation, checked before anything is sent: its mistakes are its own business."""
+"""Checks a program's arguments before anything is sent: its mistakes do not concern the peer."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,18 +13,18 @@ from mcp_runtime.protocol.names import INITIALIZE, PROMPTS_GET, SERVER_DISCOVER,
 from mcp_runtime.settings import ClientOptions
 
 _IS_CHECKED: Final = "_gaps_are_logged"
-"""The attribute of a server that was looked at: over HTTP each session begins to serve it again."""
+"""Marks a server that was checked: over HTTP, each session starts serving it again."""
 _LABEL: Final = "[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _EXTENSION: Final = rf"{_LABEL}(?:\.{_LABEL})*/(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
-"""What extensions are named like (2026-07-28, basic/versioning): as properties of `_meta`, with a prefix."""
+"""The form of extension names (2026-07-28, basic/versioning): like properties of `_meta`, with a prefix."""
 
 
 def check_opening(options: object, handlers: Iterable[object], require: object, bindings: Sequence[Binding]) -> None:
-    """Check the arguments with which a client is opened, in any of some revisions.
+    """Check the arguments with which a client is opened, for any of several revisions.
 
     Raises:
-        TypeError: one is of the wrong type.
-        ValueError: a capability is required that no server of these revisions could declare.
+        TypeError: an argument has the wrong type.
+        ValueError: `require` names a capability that no server of these revisions can declare.
     """
     if not isinstance(options, ClientOptions):
         raise TypeError(f"options are an object, ClientOptions(timeout=5), not {_shown(options)}")
@@ -39,7 +39,7 @@ def check_opening(options: object, handlers: Iterable[object], require: object, 
 
 
 def check_handlers(given: object, kind: type[Handlers]) -> None:
-    """Check that something is an object of a generated class, not the class itself.
+    """Check that a value is an object of a generated class, not the class itself.
 
     Raises:
         TypeError: it is not.
@@ -55,7 +55,7 @@ def check_extensions(capabilities: Mapping[str, Any]) -> None:
     """Check the names of the extensions that this side declares.
 
     Raises:
-        ValueError: one has no prefix, or is not a name.
+        ValueError: a name has no prefix, or is not valid.
     """
     extensions: Any = capabilities.get("extensions") or {}
     for name in extensions:
@@ -66,7 +66,7 @@ def check_extensions(capabilities: Mapping[str, Any]) -> None:
 
 
 def warn_of_gaps(server: ServerHandlers) -> None:
-    """Log once what a server answers that no client can find: tools and prompts that it does not list."""
+    """Log once what no client can discover: tools and prompts that the server answers but does not list."""
     if server.__dict__.setdefault(_IS_CHECKED, False):
         return
     server.__dict__[_IS_CHECKED] = True
@@ -77,7 +77,7 @@ def warn_of_gaps(server: ServerHandlers) -> None:
 
 
 def _can_declare(binding: Binding, path: list[str]) -> bool:
-    """Whether the capabilities of a server have a place for a path; what the schema leaves open has one for all."""
+    """Whether a server's capabilities can contain a path; where the schema is open, any path fits."""
     properties = _capabilities(binding)
     for step in path:
         if step not in properties:
@@ -102,7 +102,7 @@ def _properties(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _model(annotation: Any) -> type[BaseModel] | None:
-    """Return the model among what an annotation allows, None if there is none with properties of its own."""
+    """Return the model among the types of an annotation; None if none has its own properties."""
     for one in (annotation, *get_args(annotation)):
         if isinstance(one, type) and issubclass(one, BaseModel) and one.model_fields:
             return one

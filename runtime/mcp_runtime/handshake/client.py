@@ -1,4 +1,4 @@
-"""The client's side of a beginning: the era and the revision that are spoken, over a bridge if need be."""
+"""The client's side of the handshake: the era and the revision to use, over a bridge if necessary."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 class Client(Protocol):
-    """A generated client, as far as the handshake has to know it: made of what its calls leave by."""
+    """A generated client, as far as the handshake uses it."""
 
     __binding__: ClassVar[Binding]
 
     def __init__(self, caller: Any, /) -> None:
-        """Make a client of a connection."""
+        """Create a client of a connection."""
         ...
 
 
@@ -52,7 +52,7 @@ async def open_client(
     require: Sequence[str] = (),
     bridge: "bool | Bridging" = False,
 ) -> ClientT:
-    """Begin the conversation in the client's revision, or in one that it is bridged to; see `ClientStub.open`."""
+    """Open a conversation in the client's revision, or in one that it is bridged to; see `ClientStub.open`."""
     opening = Opening(peer, ClientOptions() if options is None else options)
     if bridge:
         return await opening.open_bridged(client, handlers, require, Bridging() if bridge is True else bridge)
@@ -60,7 +60,7 @@ async def open_client(
 
 
 class Opening:
-    """How one client begins a conversation with one server."""
+    """Opens a conversation of one client with one server."""
 
     def __init__(self, peer: Peer, options: ClientOptions) -> None:
         self._peer = peer
@@ -75,7 +75,7 @@ class Opening:
     async def open(
         self, clients: Sequence[type[ClientT]], handlers: Sequence[Handlers], require: Sequence[str]
     ) -> ClientT:
-        """Begin the conversation in the newest revision that both sides speak; see `mcp_runtime.client.open_any`."""
+        """Open a conversation in the newest common revision; see `mcp_runtime.client.open_any`."""
         check_opening(self._options, handlers, require, [client.__binding__ for client in clients])
         by_revision = {client.__binding__.revision: client for client in clients}
         return await self._open(by_revision, {handler.__binding__.revision: handler for handler in handlers}, require)
@@ -83,7 +83,7 @@ class Opening:
     async def open_bridged(
         self, client: type[ClientT], handlers: Handlers | None, require: Sequence[str], bridging: Bridging
     ) -> ClientT:
-        """Begin the conversation in the newest revision that the client is bridged to and the server speaks."""
+        """Open a conversation in the newest revision that the server supports and the client is bridged to."""
         from mcp_runtime.bridge.revisions import Bridges
 
         check_opening(self._options, () if handlers is None else (handlers,), require, [client.__binding__])
@@ -123,7 +123,7 @@ class Opening:
         await self._connection.start()
 
     async def _begin(self) -> None:
-        """Ask a server of either era for the newest revision that both sides speak."""
+        """Ask a server of either era for the newest common revision."""
         stateless, legacy = self._of_era("modern"), self._of_era("legacy")
         if stateless and legacy and self._is_written_for_sessions:
             await self._begin_session(max(legacy), max(stateless))
@@ -141,7 +141,7 @@ class Opening:
             await self._recall(self._probing, max(legacy), max(stateless))
 
     async def _recall(self, probing: Probing, legacy: str, stateless: str) -> None:
-        """Begin as it went the last time; ask which era the server is of if there was none, or if that is over."""
+        """Begin as last time; ask for the server's era if there was no last time, or that no longer works."""
         if probing.era == "legacy":
             try:
                 await self._initialize(legacy, moves=False)
@@ -155,7 +155,7 @@ class Opening:
             probing.learn_era("modern" if self._connection.requester.is_modern else "legacy")
 
     async def _ask_which(self, legacy: str, stateless: str) -> bool:
-        """Find out which era a server is of, and begin; returns whether it said so, rather than nothing at all."""
+        """Detect a server's era, and begin; return whether it answered at all."""
         try:
             await self._discover(stateless)
             return True
@@ -163,7 +163,7 @@ class Opening:
             has_said = why.is_answer
             log.info("%s: a server of the legacy era", why)
         except ConnectionClosed as why:
-            # Over HTTP the question alone is refused; over stdio the server died of it.
+            # Over HTTP only the question is refused; over stdio the server crashed on it.
             has_said = True
             if self._connection.closed_because is None:
                 if self._probing is not None and self._probing.era != "legacy":
@@ -180,12 +180,12 @@ class Opening:
 
     @property
     def _probing(self) -> Probing | None:
-        """The transport, if it remembers which era its server is of."""
+        """The transport, if it remembers the era of its server."""
         transport = self._peer.transport
         return transport if isinstance(transport, Probing) else None
 
     async def _begin_session(self, legacy: str, stateless: str) -> None:
-        """Begin a session with a server that has them, since nothing has to be bridged between eras there."""
+        """Begin a session with a server that supports sessions, since no eras have to be bridged then."""
         try:
             await self._initialize(legacy)
         except PeerError as refused:
@@ -196,7 +196,7 @@ class Opening:
 
     @property
     def _is_written_for_sessions(self) -> bool:
-        """Whether this is a client of the legacy era that is bridged to others."""
+        """Whether this is a legacy-era client that is bridged to others."""
         return self._bridges is not None and self._bridges.binding.era == "legacy"
 
     def _era(self, revision: str) -> str:
@@ -206,10 +206,10 @@ class Opening:
         return [revision for revision in self._clients if self._era(revision) == era]
 
     async def _discover(self, revision: str, tried: frozenset[str] = frozenset()) -> None:
-        """Ask what the server speaks, and go on in that.
+        """Ask which revisions the server supports, and continue in one of them.
 
         Raises:
-            NotModern: it is of the legacy era.
+            NotModern: the server is of the legacy era.
         """
         self._bind(revision)
         own, is_first, tried = self._offer.capabilities, revision not in tried, tried | {revision}
@@ -238,7 +238,7 @@ class Opening:
         if revision not in offered:
             await self._go_on(offered, tried)
             return
-        # A client of the legacy era alone pays for nothing of the modern one.
+        # A legacy-only client does not pay for the modern era.
         from mcp_runtime.features.inputs.answering import InputAnswers
 
         InputAnswers(options.input_rounds).install(self._connection)
@@ -247,7 +247,7 @@ class Opening:
         self._offer.settle(result["capabilities"], info=info, instructions=result.get("instructions"))
 
     async def _go_on(self, offered: Sequence[str], tried: frozenset[str]) -> None:
-        """Go on in the newest revision that the server says it speaks, and that was not tried."""
+        """Continue in the newest revision that the server claims to support and that was not tried yet."""
         revision = newest(offered, self._clients.keys() - tried, self._clients)
         if revision in self._of_era("modern"):
             await self._discover(revision, tried)
@@ -255,9 +255,9 @@ class Opening:
             await self._initialize(revision)
 
     async def _initialize(self, revision: str, *, moves: bool = True) -> None:
-        """Begin a session, over another transport if need be and ``moves``.
+        """Begin a session, over another transport if necessary and if ``moves`` is true.
 
-        A server that refuses the revision and says what it speaks is asked for that.
+        A server that refuses the revision but names others is asked for those.
         """
         try:
             result = await (self._ask_anywhere if moves else self._ask)(revision)
@@ -306,7 +306,7 @@ class Opening:
         return dumped
 
     def _bind(self, revision: str) -> None:
-        """Speak a revision, over a bridge if it is not the client's own, and find out what to declare in it."""
+        """Use a revision, over a bridge if it is not the client's own, and determine what to declare in it."""
         connection, client, handlers = self._connection, self._clients[revision], self._handlers.get(revision)
         wire = self._wire = wire_to(self._bridges, revision)
         connection.bind(client.__binding__, client(connection), handlers.__context__ if handlers else Context, wire)
@@ -316,7 +316,7 @@ class Opening:
         self._offer = Offer(connection, answered, features(self._options), self._options)
 
     def _allowed(self) -> Mapping[str, type[Client]]:
-        """Return those of the clients that the options allow, by revision.
+        """Return the clients that the options allow, by revision.
 
         Raises:
             ValueError: they allow none.
@@ -341,10 +341,10 @@ class Opening:
 
 
 def features(options: ClientOptions) -> tuple[Feature, ...]:
-    """Return what the runtime does by itself for a client with these options.
+    """Return the runtime's built-in features for a client with these options.
 
     Raises:
-        ValueError: the URI of a root is not one of a file.
+        ValueError: the URI of a root is not a ``file:`` URI.
     """
     roots = (RootsList.of(options.roots),) if options.roots is not None else ()
     return (*roots, *common_features(options))

@@ -1,7 +1,7 @@
-"""Which era a server is of, found out by asking what it speaks (2026-07-28, basic/transports/stdio).
+"""Detects the era of a server by asking which revisions it supports (2026-07-28, basic/transports/stdio).
 
-A client of both eras asks once, before anything else. Legacy servers refuse the question with whatever code they like,
-stay silent, or die of it; none of that says more than that they are legacy servers.
+A client of both eras asks once, before anything else. Legacy servers refuse the question with any error code, stay
+silent, or crash; all of that only means that they are legacy servers.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,11 +17,11 @@ from mcp_runtime.protocol.names import SERVER_DISCOVER
 from mcp_runtime.protocol.text import clipped
 
 MODERN_ERRORS: Final = frozenset((modern.HEADER_MISMATCH, modern.MISSING_CAPABILITY, modern.UNSUPPORTED_VERSION))
-"""The codes that only servers of the modern era answer with."""
+"""The error codes that only modern-era servers use."""
 
 
 class NotModern(Exception):
-    """The server did not answer as one of the modern era does; the text says what it did instead.
+    """The server did not answer like a modern-era server; the text says what it did instead.
 
     Attributes:
         is_answer: whether it answered at all.
@@ -33,17 +33,17 @@ class NotModern(Exception):
 
 
 async def discover(connection: Connection, meta: Mapping[str, Any], timeout: float | None) -> Mapping[str, Any]:
-    """Ask a server what it speaks and can do; returns the result, by wire names.
+    """Ask a server for its revisions and capabilities; return the result, keyed by wire names.
 
     Args:
-        connection: the connection, which is bound to the revision that is asked in.
+        connection: the connection, bound to the revision of the question.
         meta: the `_meta` of the request.
         timeout: seconds to wait; None for the default of the connection.
 
     Raises:
         NotModern: the server is of the legacy era.
-        PeerError: it is of the modern era, and refuses the request.
-        ConnectionClosed: it left.
+        PeerError: the server is of the modern era, and refuses the request.
+        ConnectionClosed: the connection ended.
     """
     assert connection.requester.spoken is not None
     method = connection.requester.spoken.methods[SERVER_DISCOVER]
@@ -74,12 +74,12 @@ def supported(data: object, name: str = "supported") -> tuple[str, ...]:
 
 
 def newest(offered: Collection[str], spoken: Collection[str], wanted: Collection[str]) -> str:
-    """Return the newest revision that both sides speak.
+    """Return the newest common revision.
 
     Args:
-        offered: the revisions that the server speaks.
-        spoken: those that this side may choose from now.
-        wanted: all that this side speaks.
+        offered: the revisions that the server supports.
+        spoken: the revisions that this side may choose from now.
+        wanted: all revisions that this side supports.
 
     Raises:
         UnsupportedRevision: there is none.

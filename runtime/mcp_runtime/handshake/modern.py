@@ -1,4 +1,4 @@
-"""Who sends a request of the modern era: what its `_meta` says, and its channel (2026-07-28, basic/index)."""
+"""The sender of a modern-era request, from its `_meta` and its channel (2026-07-28, basic/index)."""
 
 import json
 from collections import OrderedDict
@@ -28,28 +28,28 @@ from mcp_runtime.protocol.names import INITIALIZE, SERVER_DISCOVER
 from mcp_runtime.settings import ServerOptions
 
 MAX_SHARED: Final = 256
-"""How many requesters are kept for further requests of theirs."""
+"""How many requesters are cached for their further requests."""
 MAX_SHARED_LENGTH: Final = 16_384
-"""How many characters a sender may say of itself to be kept."""
+"""The maximum size of cached sender information, in characters."""
 
 
 class _Base(NamedTuple):
-    """What is the same for all requesters of one revision."""
+    """What all requesters of one revision have in common."""
 
     requester: Requester
     capabilities: Mapping[str, Any]
 
 
 _Said: TypeAlias = tuple[str, Any, Any, Any, str | None, Mapping[str, str]]
-"""What a request and its channel say of its sender: revision, capabilities, info, log level, principal, headers."""
+"""The sender information of a request and its channel: revision, capabilities, info, log level, principal, headers."""
 
 
 class Requesters:
-    """Tells who sent a request of the modern era to one of some servers.
+    """Determines who sent a modern-era request to one of several servers.
 
     Args:
-        connection: what the requests come over.
-        servers: what answers in each revision of the modern era.
+        connection: the connection of the requests.
+        servers: the servers, by revision of the modern era.
         legacy: the revisions of the legacy era that are served as well.
     """
 
@@ -58,22 +58,22 @@ class Requesters:
         self._legacy = tuple(sorted(legacy))
         self._supported = sorted({*legacy, *servers})
         self._servers = servers
-        # A bridge costs something, and many a client of the legacy era needs none.
+        # A bridge has a cost, and many legacy-era clients need none.
         self._bases = {name: self._set_up(name, found) for name, found in servers.items() if found.bridges is None}
         self._shared: OrderedDict[str, Requester] = OrderedDict()
         self._last: tuple[_Said, Requester] | None = None
 
     def of(self, request: Request, channel: Channel) -> Requester:
-        """Return who sent a request; the same object for requests whose senders say the same of themselves.
+        """Return the sender of a request; the same object for requests with the same sender information.
 
-        Progress tokens and trace contexts do not tell senders apart; what the transport knows of them does.
+        Progress tokens and trace contexts do not distinguish senders; what the transport knows of them does.
 
         Args:
-            request: the request; what is not of the modern era is refused.
-            channel: what it came over; its ``principal`` and ``headers`` are taken, if it has them.
+            request: the request; refused unless it is of the modern era.
+            channel: the channel that it came over; its ``principal`` and ``headers`` are used, if it has them.
 
         Raises:
-            PeerError: the revision is not spoken here, or what the sender says of itself is not valid.
+            PeerError: the revision is not supported, or the sender information is not valid.
         """
         meta: Any = (request.params or {}).get("_meta")
         if not is_object(meta) or modern.VERSION not in meta:
@@ -123,7 +123,7 @@ class Requesters:
         return base.declaring(own, theirs, info=info or {}, log_level=log_level, principal=principal, headers=headers)
 
     def _set_up(self, revision: str, served: Served) -> _Base:
-        """Let a server answer requests of a revision, whoever sends them."""
+        """Let a server answer requests of a revision, from any sender."""
         connection, server, wire = self._connection, served.server, served.wire(revision)
         options, spoken = server.effective_options(), wire.binding if wire else server.__binding__
         answers = Answers()
@@ -162,7 +162,7 @@ class Requesters:
         return _Base(requester, own)
 
     def _stray(self, request: Request) -> PeerError:
-        """Return the error for a request that says of no revision that it is of it, and belongs to no session."""
+        """Return the error for a request that names no revision and belongs to no session."""
         spoken = " or ".join(self._servers)
         if request.method == INITIALIZE:
             asked = (request.params or {}).get("protocolVersion")
@@ -179,15 +179,15 @@ class Requesters:
 
 
 async def _discover(method: RequestMethod[Any, Any], said: Mapping[str, Any], params: Any, context: Any) -> Any:
-    """Say what a server speaks and can do (2026-07-28, server/discover)."""
+    """Return a server's revisions and capabilities (2026-07-28, server/discover)."""
     return method.result.load()(**said)
 
 
 def _hints(binding: Binding, options: ServerOptions) -> Mapping[str, CacheHint]:
-    """Return how long the results of methods may be kept.
+    """Return how long the results of methods may be cached.
 
     Raises:
-        ValueError: the results of one may not.
+        ValueError: the results of a method cannot be cached.
     """
     for name in options.cache:
         method = binding.methods.get(name)

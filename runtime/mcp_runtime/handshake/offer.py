@@ -37,7 +37,7 @@ class Served:
         return self.server.__binding__.era if self.bridges is None else self.bridges.era(revision)
 
     def wire(self, revision: str) -> "Wire | None":
-        """Return the bridge to a revision, None if it is the server's own."""
+        """Return the bridge to a revision; None if it is the server's own."""
         return wire_to(self.bridges, revision)
 
 
@@ -47,11 +47,11 @@ class Offer:
     Args:
         connection: the connection, with its revision and handlers.
         answered: the methods that this side's handlers answer.
-        features: what the runtime does by itself, in the order of installation.
-        settings: what is declared beyond that.
+        features: the runtime's built-in features, in the order of installation.
+        settings: further capabilities.
 
     Attributes:
-        capabilities: what is declared, by wire names.
+        capabilities: what is declared, keyed by wire names.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Offer:
         connection, wire = self._connection, self._connection.requester.wire
         spoken, own = connection.requester.spoken, connection.binding
         assert spoken is not None and own is not None
-        # What one era does by a method of its own, the other one may have a capability for as well.
+        # Where one era has a method, the other one may have a capability.
         known = spoken.methods if own.era == spoken.era else {**own.methods, **spoken.methods}
         declared = derive(connection.side, (known[name] for name in answered if name in known))
         for feature in self._features:
@@ -79,11 +79,11 @@ class Offer:
         return wire.declarable(connection.side, declared) if wire else declared
 
     def settle(self, theirs: Mapping[str, Any], **known: Any) -> None:
-        """Install the features, now that the peer has declared what it can do.
+        """Install the features, now that the peer has declared its capabilities.
 
         Args:
-            theirs: the peer's capabilities, by wire names.
-            known: what else it said of itself: fields of its `Requester`.
+            theirs: the peer's capabilities, keyed by wire names.
+            known: further information from the peer: fields of its `Requester`.
         """
         connection, wire = self._connection, self._connection.requester.wire
         theirs = wire.declared(connection.side.other, theirs) if wire else theirs
@@ -98,20 +98,20 @@ def common_features(settings: Settings) -> tuple[Feature, ...]:
 
 
 def server_features(options: ServerOptions) -> tuple[Feature, ...]:
-    """Return what the runtime does by itself for a server with these options."""
+    """Return the runtime's built-in features for a server with these options."""
     changing = frozenset(AREAS) if options.list_changed is True else options.list_changed or frozenset[str]()
     logging = (Logging(),) if options.logging else ()
     return (ListChanges(changing), *logging, Subscriptions(options.resource_updates), *common_features(options))
 
 
 def named(name: str, own: str, title: str) -> dict[str, str]:
-    """Return how this side names itself, by wire names; its version is that of this distribution if it has none."""
+    """Return this side's name and version, keyed by wire names; the default version is that of this distribution."""
     info = {"name": name, "version": own or own_version()}
     return {**info, "title": title} if title else info
 
 
 def introduced(server: ServerHandlers, options: ServerOptions) -> dict[str, str]:
-    """Return how a server names itself, by wire names."""
+    """Return a server's name and version, keyed by wire names."""
     return named(options.name or type(server).__name__, options.version, options.title)
 
 
@@ -126,7 +126,7 @@ def wire_to(bridges: "Bridges | None", revision: str) -> "Wire | None":
 
 
 def identity(channel: Channel) -> tuple[str | None, Mapping[str, str]]:
-    """Return who is at the other end of a channel and the headers of its messages, as far as its transport knows."""
+    """Return the principal of a channel and the headers of its messages, as far as its transport has them."""
     return getattr(channel, "principal", None), getattr(channel, "headers", {})
 
 

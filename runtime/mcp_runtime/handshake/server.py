@@ -1,4 +1,4 @@
-"""The server's side of the handshake: which revision is spoken, and what is declared (basic/lifecycle)."""
+"""The server's side of the handshake: the revision to use, and what is declared (basic/lifecycle)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from mcp_runtime.protocol.validation import Reader
 from mcp_runtime.settings import ServerOptions
 
 AnyServer: TypeAlias = "ServerHandlers | BridgedServer[ServerHandlers]"
-"""An object of a generated `Server`, or one that is bridged (`mcp_runtime.bridge`)."""
+"""An object of a generated `Server`, or a bridged one (`mcp_runtime.bridge`)."""
 
 
 async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
@@ -49,9 +49,9 @@ async def start_server(transport: Transport, *servers: AnyServer) -> Connection:
 
 
 async def start_session(transport: Transport, *servers: AnyServer) -> Connection:
-    """Begin to serve one client in a revision that has a handshake, and refuse what is of the modern era.
+    """Start serving one client in a revision with a handshake, and refuse messages of the modern era.
 
-    A bridged server is served in those of its revisions that have one.
+    A bridged server is served in those of its revisions that have a handshake.
     """
     by_revision = _by_revision(servers)
     legacy = {revision: served for revision, served in by_revision.items() if served.era(revision) == "legacy"}
@@ -62,7 +62,7 @@ async def start_session(transport: Transport, *servers: AnyServer) -> Connection
 
 
 Identify: TypeAlias = Callable[[Request, Channel], Requester]
-"""Tells who sent a request of the modern era."""
+"""Determines the sender of a modern-era request."""
 
 
 async def start_modern(
@@ -72,14 +72,14 @@ async def start_modern(
     settings: Callable[[ServerOptions], ServerOptions],
     middleware: Sequence[Middleware] = (),
 ) -> Connection:
-    """Begin to serve requests of the modern era, each by itself, whoever sends them.
+    """Start serving modern-era requests, each independently, from any sender.
 
     Args:
-        transport: carries them.
-        servers: what answers, one object per revision; those of the legacy era are only named.
-        check: is called in place of what tells who sent a request, and with it.
-        settings: changes options that hold for one client elsewhere, and for all of them here.
-        middleware: wraps every message, outside of what the servers name.
+        transport: carries the messages.
+        servers: one object per revision; those of the legacy era are only named.
+        check: called instead of the function that determines a sender, with that function as an argument.
+        settings: changes options that apply to one client elsewhere, and to all of them here.
+        middleware: wraps every message, outside the servers' own middleware.
     """
     from mcp_runtime.handshake.modern import Requesters
 
@@ -96,18 +96,18 @@ async def start_modern(
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The revisions that servers speak, by era."""
+    """The revisions of several servers, by era."""
 
     legacy: frozenset[str]
     modern: frozenset[str]
 
 
 def revisions_of(servers: Sequence[AnyServer]) -> Spoken:
-    """Return the revisions that servers speak.
+    """Return the revisions of several servers.
 
     Raises:
         TypeError: one of them is not an object of a generated `Server`.
-        ValueError: two servers are of the same revision, or there is none.
+        ValueError: there is no server, or two servers have the same revision.
     """
     by_revision = _by_revision(servers)
     if not by_revision:
@@ -119,7 +119,7 @@ def revisions_of(servers: Sequence[AnyServer]) -> Spoken:
 def _requesters(
     connection: Connection, servers: Mapping[str, Served], legacy: Sequence[str]
 ) -> Callable[[Request, Channel], Requester]:
-    # A server of the legacy era alone pays for nothing of the modern one.
+    # A legacy-only server does not pay for the modern era.
     from mcp_runtime.handshake.modern import Requesters
 
     return Requesters(connection, servers, legacy).of
@@ -138,12 +138,12 @@ def _by_revision(servers: Sequence[AnyServer]) -> dict[str, Served]:
         found[binding.revision] = Served(server, bridges)
         for revision in bridges.revisions if bridges else ():
             bridged.setdefault(revision, Served(server, bridges))
-    # A server of a revision answers in it; without one, the first that is bridged to it.
+    # A server answers in its own revision; otherwise the first one bridged to it does.
     return {**bridged, **found}
 
 
 def _refuse_modern(legacy: Collection[str], request: Request, channel: Channel) -> NoReturn:
-    """Refuse a request with an error that says nothing of the modern era, so that clients of both begin a session."""
+    """Refuse a request with an error that does not mention the modern era, so that clients of both begin a session."""
     how = f"begin a session with {INITIALIZE} ({', '.join(sorted(legacy))}), and leave {modern.VERSION} out of _meta"
     raise PeerError(INVALID_REQUEST, f"requests of revisions without a handshake are not answered here; {how}")
 
@@ -156,7 +156,7 @@ class _Reception:
         self._servers = servers
 
     def initialize(self, request: Request, channel: Channel) -> Mapping[str, Any]:
-        """Choose the revision and return the result, by wire names.
+        """Choose the revision, and return the result, keyed by wire names.
 
         Raises:
             PeerError: the params are not valid.
@@ -164,7 +164,7 @@ class _Reception:
         wanted = (request.params or {}).get("protocolVersion")
         if not isinstance(wanted, str):
             raise PeerError(INVALID_PARAMS, "protocolVersion must be a string", {"pointer": "/protocolVersion"})
-        # A server that does not speak the wanted revision names the newest that it does; the client may then leave.
+        # A server that does not support the requested revision names its newest one; the client may then disconnect.
         revision = wanted if wanted in self._servers else max(self._servers)
         server, wire = self._servers[revision].server, self._servers[revision].wire(revision)
         spoken = wire.binding if wire else server.__binding__

@@ -1,4 +1,4 @@
-"""Streamable HTTP: an MCP endpoint as an ASGI application, and clients of one (specification: basic/transports)."""
+"""Streamable HTTP: an MCP endpoint as an ASGI application, and a client transport (specification: basic/transports)."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -36,10 +36,10 @@ class SseServerOptions(TypedDict, total=False):
 
     Attributes:
         hosts: see `HttpServerOptions`.
-        origins: see there.
-        trusted_proxies: see there.
-        principal: see there.
-        limits: what clients may cost.
+        origins: see `HttpServerOptions`.
+        trusted_proxies: see `HttpServerOptions`.
+        principal: see `HttpServerOptions`.
+        limits: resource limits for clients.
     """
 
     hosts: Iterable[str] | None
@@ -53,15 +53,16 @@ class HttpServerOptions(TypedDict, total=False):
     """How an endpoint is served.
 
     Attributes:
-        hosts: the hosts that requests may name, with or without a port; by default those of this machine. There are
-            no wildcards.
-        origins: the origins of web pages that may call the endpoint, beside those on these hosts.
-        trusted_proxies: addresses of proxies whose ``X-Forwarded-Host`` is believed; that of others is ignored.
-        principal: says who sends a request, from its ASGI scope; a session belongs to whoever began it.
-        events: keeps what was sent on streams; by default a `MemoryEventStore`, None to keep nothing, so that no
-            stream can be resumed.
-        stateless: whether each request stands alone: there are no sessions, and nothing is asked of clients.
-        limits: what clients may cost.
+        hosts: the hosts that requests may name, with or without a port; by default those of this machine. Wildcards are
+            not supported.
+        origins: the origins of web pages that may call the endpoint, in addition to those on these hosts.
+        trusted_proxies: addresses of proxies whose ``X-Forwarded-Host`` is trusted; from others it is ignored.
+        principal: returns the authenticated sender of a request, given its ASGI scope; a session belongs to the
+            principal that began it.
+        events: stores what was sent on streams; by default a `MemoryEventStore`. None stores nothing, so that streams
+            cannot be resumed.
+        stateless: whether each request is independent: there are no sessions, and clients are not asked anything.
+        limits: resource limits for clients.
     """
 
     hosts: Iterable[str] | None
@@ -74,17 +75,18 @@ class HttpServerOptions(TypedDict, total=False):
 
 
 def asgi_app(*servers: "AnyServer", **options: "Unpack[HttpServerOptions]") -> "HttpApp":
-    """Make an MCP endpoint: an ASGI application that answers every path which is routed to it.
+    """Create an MCP endpoint: an ASGI application that answers every path routed to it.
 
-    Mount it in an application of Starlette or FastAPI, whose ``lifespan`` is then `HttpApp.lifespan`, or run it alone.
+    Mount it in a Starlette or FastAPI application, and use `HttpApp.lifespan` as its ``lifespan``; or run it on its
+    own.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
+        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
         options: see `HttpServerOptions`.
 
     Raises:
-        TypeError: something else than an object of a generated `Server` is given.
-        ValueError: two servers are of the same revision, or there is none; or a host or origin is not one.
+        TypeError: an argument is not an object of a generated `Server`.
+        ValueError: there is no server, two servers have the same revision, or a host or origin is not valid.
     """
     from mcp_runtime.transports.http.app import HttpApp
     from mcp_runtime.transports.http.checks import Places
@@ -113,20 +115,20 @@ def serve_http(
     """Serve clients over HTTP until SIGINT or SIGTERM. Needs the extra ``mcp-bindgen[http]``.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
-        host: the address to listen on; one that others can reach needs ``hosts``.
-        port: the port, 0 for any that is free.
-        path: where the endpoint is.
-        health: where a page says whether the server is well (200) or stopping (503); empty for none. It tells how
-            many sessions there are, and checks no Host.
-        sse: where HTTP+SSE is offered beside the endpoint, for clients of 2024-11-05; empty for nowhere. See `sse_app`.
-        grace: seconds in which calls may finish when the server is to end.
-        started: is told the URL, without the path, once clients can connect.
+        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
+        host: the address to listen on; one that other machines can reach needs ``hosts``.
+        port: the port; 0 for any free one.
+        path: the path of the endpoint.
+        health: the path of a page that reports whether the server is healthy (200) or stopping (503); empty for none.
+            It shows the number of sessions, and does not check the Host header.
+        sse: the path of HTTP+SSE, for clients of 2024-11-05; empty for none. See `sse_app`.
+        grace: seconds in which calls may finish when the server shuts down.
+        started: called with the URL, without the path, once clients can connect.
         options: see `asgi_app`.
 
     Raises:
-        TypeError, ValueError, UnsupportedRevision: as `asgi_app`; or the host is not only this machine's, and no hosts
-            are named; or there is no such port.
+        TypeError, ValueError, UnsupportedRevision: as for `asgi_app`; or `host` is reachable from other machines and no
+            hosts are given; or the port is not valid.
     """
     from mcp_runtime.transports.http.serving import Site, check_address, run
 
@@ -144,16 +146,16 @@ def serve_http(
 
 @asynccontextmanager
 async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> AsyncGenerator["Peer"]:
-    """Reach a server over HTTP, for as long as the context lasts; then the session is ended.
+    """Connect to a server over HTTP, for as long as the context lasts; then the session is ended.
 
-    Nothing is connected before the peer is first spoken to. Needs the extra ``mcp-bindgen[http]``.
+    The connection is opened when the peer is first used. Needs the extra ``mcp-bindgen[http]``.
 
     Args:
         url: the server's endpoint: ``https://example.com/mcp``.
         options: see `HttpClientOptions`.
 
     Raises:
-        ValueError: the URL is not one of HTTP.
+        ValueError: the URL is not an HTTP URL.
     """
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.client import HttpClientTransport
@@ -167,17 +169,17 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
 
 
 def sse_app(*servers: "AnyServer", **options: "Unpack[SseServerOptions]") -> "SseApp":
-    """Serve clients of 2024-11-05, whose transport over HTTP was HTTP+SSE, which is deprecated: an ASGI application.
+    """Create an ASGI application for clients of 2024-11-05 with their HTTP+SSE transport, which is deprecated.
 
-    It answers every path that is routed to it, in any revision that has a handshake. Offer it beside `asgi_app`, at
-    another path, only for clients that cannot be updated.
+    It answers every path routed to it, in any revision with a handshake. Offer it next to `asgi_app`, at another path,
+    only for clients that cannot be updated.
 
     Args:
-        servers: one object of a generated `Server` per revision; the client's wish decides which one answers.
+        servers: one object of a generated `Server` per revision; the client's choice decides which one answers.
         options: see `SseServerOptions`.
 
     Raises:
-        TypeError, ValueError: as `asgi_app`.
+        TypeError, ValueError: as for `asgi_app`.
     """
     from mcp_runtime.transports.http.checks import Places
     from mcp_runtime.transports.http.sse_server import SseApp
@@ -192,16 +194,16 @@ def sse_app(*servers: "AnyServer", **options: "Unpack[SseServerOptions]") -> "Ss
 
 @asynccontextmanager
 async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncGenerator["Peer"]:
-    """Reach a server over HTTP+SSE, the deprecated transport of 2024-11-05, for as long as the context lasts.
+    """Connect to a server over HTTP+SSE, the deprecated transport of 2024-11-05, for as long as the context lasts.
 
-    Nothing is connected before the peer is first spoken to. Needs the extra ``mcp-bindgen[http]``.
+    The connection is opened when the peer is first used. Needs the extra ``mcp-bindgen[http]``.
 
     Args:
-        url: where the server's stream is: ``https://example.com/sse``.
+        url: the URL of the server's stream: ``https://example.com/sse``.
         options: see `SseClientOptions`.
 
     Raises:
-        ValueError: the URL is not one of HTTP.
+        ValueError: the URL is not an HTTP URL.
     """
     from mcp_runtime.peer import Peer
     from mcp_runtime.transports.http.sse_client import SseClientTransport

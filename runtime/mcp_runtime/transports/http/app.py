@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
 
 METHODS: Final = ("GET", "POST", "DELETE")
-"""What an endpoint takes that has sessions; any other takes POST only."""
+"""The methods of an endpoint with sessions; without them it accepts POST only."""
 
 
 class HttpApp(Application):
-    """One endpoint; see `asgi_app`, which makes it. It answers every path that it is asked for.
+    """One endpoint; created by `asgi_app`. It answers every path that it is asked for.
 
     Args:
-        servers: answer the clients, one object per revision.
-        places: which hosts and origins requests may name.
-        principal: says who sends a request, from its ASGI scope.
-        events: keeps what was sent; None to keep nothing.
-        is_stateless: whether each request stands alone in the legacy era too.
-        limits: what clients may cost.
+        servers: the servers, one object per revision.
+        places: the hosts and origins that requests may name.
+        principal: returns the authenticated sender of a request, given its ASGI scope.
+        events: stores what was sent; None to store nothing.
+        is_stateless: whether requests of the legacy era are independent too.
+        limits: resource limits for clients.
 
     Attributes:
-        sessions: the sessions that live.
+        sessions: the open sessions.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class HttpApp(Application):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether no more requests are taken."""
+        """Whether new requests are refused."""
         return self._posts.is_stopping
 
     def stop(self) -> None:
-        """Take no more requests; those that are open are answered still, and clients that only listen are let go."""
+        """Refuse new requests; open ones are still answered, and streams of listening clients end."""
         self._posts.is_stopping = True
         self.sessions.stop_listening()
         self._endpoint.stop_listening()

@@ -1,4 +1,4 @@
-"""Requests and answers of ASGI, as far as one endpoint needs them: no framework is loaded."""
+"""ASGI requests and responses, as far as one endpoint needs them, without a framework."""
 
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
@@ -19,14 +19,14 @@ JSON: Final = b"application/json"
 EVENTS: Final = b"text/event-stream"
 
 Headers: TypeAlias = dict[bytes, bytes]
-"""The headers of a request, not decoded: most of them nobody reads."""
+"""The raw headers of a request: most of them are never read."""
 
 _DECODERS: Final[Mapping[bytes, int]] = {
     b"gzip": 16 + zlib.MAX_WBITS,
     b"x-gzip": 16 + zlib.MAX_WBITS,
     b"deflate": zlib.MAX_WBITS,
 }
-"""Content encodings, and the window that zlib reads each with."""
+"""Content encodings, and the zlib window for each."""
 
 
 class Refusal(Exception):
@@ -34,8 +34,8 @@ class Refusal(Exception):
 
     Args:
         status: the HTTP status.
-        reason: what is wrong, for people; nothing that is secret.
-        headers: more headers of the answer.
+        reason: what is wrong, for people; nothing secret.
+        headers: further headers of the response.
     """
 
     def __init__(self, status: int, reason: str, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
@@ -45,23 +45,23 @@ class Refusal(Exception):
         self.headers = tuple(headers)
 
     async def answer(self, send: Send) -> None:
-        """Answer with the status."""
+        """Send the response."""
         await respond(send, self.status, self.body, headers=self.headers)
 
     @property
     def body(self) -> bytes:
-        """A JSON-RPC error without an id, as the body of the answer."""
+        """A JSON-RPC error without an id, as the body of the response."""
         code = INTERNAL_ERROR if self.status >= 500 else INVALID_REQUEST
         return write_error(None, code, self.reason, null_id=False)
 
 
 class TooLarge(Refusal):
-    """A request with too large a body.
+    """A request whose body is too large.
 
     Args:
-        max_bytes: how large it may be.
-        start: how it begins, decompressed, if that was read.
-        end: how it ends, likewise.
+        max_bytes: the maximum size in bytes.
+        start: the beginning of the decompressed body, if it was read.
+        end: the end of the decompressed body, if it was read.
     """
 
     def __init__(self, max_bytes: int, start: bytes = b"", end: bytes = b"") -> None:
@@ -72,11 +72,11 @@ class TooLarge(Refusal):
 
 
 class Disconnected(Exception):
-    """The client left before its request was complete; nobody reads an answer."""
+    """The client disconnected before its request was complete; an answer would not be read."""
 
 
 def headers_of(scope: Scope, max_bytes: int) -> Headers:
-    """Return the headers of a request: names in lower case, values that came twice joined by commas.
+    """Return the headers of a request: lower-case names, repeated values joined by commas.
 
     Raises:
         Refusal: they are too large.
@@ -84,7 +84,7 @@ def headers_of(scope: Scope, max_bytes: int) -> Headers:
     raw: tuple[tuple[bytes, bytes], ...] = tuple(scope["headers"])
     if sum(map(len, chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
         raise Refusal(431, f"the headers have more than {max_bytes:,} bytes")
-    # ASGI has the names in lower case.
+    # ASGI requires lower-case names.
     found = dict(raw)
     if len(found) < len(raw):
         found.clear()
@@ -101,14 +101,14 @@ async def respond(
     headers: Iterable[tuple[bytes, bytes]] = (),
     limit: TimeLimit | None = None,
 ) -> None:
-    """Answer a request with a whole body.
+    """Send a response with a complete body.
 
     Args:
-        send: takes the answer.
-        status: its status.
-        body: its body, which is JSON.
-        headers: more headers.
-        limit: bounds how long the client may take to read a piece of it; None if it is small.
+        send: ASGI's send function.
+        status: the HTTP status.
+        body: the body, which is JSON.
+        headers: further headers.
+        limit: the time in which the client must read a piece of it; None if it is small.
 
     Raises:
         TimeoutError: the client did not read it in time.
@@ -124,7 +124,7 @@ async def respond(
 
 
 async def write(send: Send, data: bytes, limit: TimeLimit, *, is_last: bool) -> None:
-    """Send a part of a body, in pieces: servers that run applications take the first one, however large it is.
+    """Send a part of a body, in pieces: ASGI servers accept the first one, however large it is.
 
     Raises:
         TimeoutError: the client did not read one of them in time.
@@ -141,15 +141,15 @@ async def read_body(receive: Receive, headers: Headers, *, max_bytes: int, limit
     """Read the body of a request, decompressed.
 
     Args:
-        receive: gives its parts.
-        headers: those of the request.
-        max_bytes: how large it may be, before and after decompression.
-        limit: bounds how long all of it may take.
+        receive: ASGI's receive function.
+        headers: the headers of the request.
+        max_bytes: the maximum size, before and after decompression.
+        limit: the time in which the whole body must arrive.
 
     Raises:
-        TooLarge: it is.
-        Refusal: it is too slow, or compressed in a way that is not known.
-        Disconnected: the client left.
+        TooLarge: the body exceeds `max_bytes`.
+        Refusal: it arrives too slowly, or its compression is not supported.
+        Disconnected: the client disconnected.
     """
     length = headers.get(b"content-length", b"")
     if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
@@ -185,7 +185,7 @@ async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
             end = (end + part)[-ENDS:]
             parts.clear()
             if is_last or size > 2 * max_bytes:
-                # As much again was read and thrown away: clients that are still sending seldom look for an answer.
+                # As much again was read and discarded: clients that are still sending rarely look for a response.
                 raise TooLarge(max_bytes, start, end if is_last else b"")
         if is_last:
             return b"".join(parts) if len(parts) > 1 else part

@@ -1,4 +1,4 @@
-"""What is checked of a request before its body is read (specification: basic/transports, Security Warning)."""
+"""Checks of a request before its body is read (specification: basic/transports, Security Warning)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from urllib.parse import urlsplit
 from mcp_runtime.transports.http.asgi import JSON, Headers, Refusal
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
-"""The hosts of this machine, which are accepted where no others are named."""
+"""The hosts of this machine, which are accepted by default."""
 
 SESSION: Final = b"mcp-session-id"
 VERSION: Final = b"mcp-protocol-version"
 
 REMEMBERED: Final = 64
-"""How many headers are remembered with what was found out about them: clients send the same ones again and again."""
+"""How many checked headers are cached: clients send the same ones again and again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where requests may be sent to, and which pages may send them.
+    """The hosts that requests may be sent to, and the origins of web pages that may send them.
 
     Attributes:
-        hosts: hosts as a `Host` header names them; one without a port stands for every port.
-        origins: origins of web pages (``https://example.com``) beside those on these hosts.
-        proxies: addresses of the proxies whose ``X-Forwarded-Host`` is believed.
+        hosts: hosts as in a `Host` header; one without a port matches every port.
+        origins: origins of web pages (``https://example.com``) in addition to those on these hosts.
+        proxies: addresses of the proxies whose ``X-Forwarded-Host`` is trusted.
     """
 
     hosts: frozenset[str]
@@ -34,11 +34,11 @@ class Places:
 
     @classmethod
     def of(cls, hosts: Iterable[str] | None, origins: Iterable[str], proxies: Iterable[str]) -> "Places":
-        """Read what a program names; None for the hosts of this machine.
+        """Parse the names given by a program; None for the hosts of this machine.
 
         Raises:
-            TypeError: one text was given in place of several.
-            ValueError: a name is not a host or an origin; there are no wildcards.
+            TypeError: a string was given instead of a collection of strings.
+            ValueError: a name is not a valid host or origin; wildcards are not supported.
         """
         for given in (hosts, origins, proxies):
             if isinstance(given, str):
@@ -54,11 +54,11 @@ class Places:
         return cls(known, allowed, frozenset(proxies))
 
     def check(self, headers: Headers, client: str | None) -> None:
-        """Check the host that a request was sent to, and the page that sent it, if one did.
+        """Check the host that a request was sent to, and the origin of the web page that sent it, if there is one.
 
         Args:
-            headers: those of the request.
-            client: the address that it came from.
+            headers: the headers of the request.
+            client: the address of the client.
 
         Raises:
             Refusal: one of them is not allowed.
@@ -81,7 +81,7 @@ class Places:
 
 @lru_cache(REMEMBERED)
 def _is_named(host: bytes, hosts: frozenset[str]) -> bool:
-    """Whether a host is one of some, with its port or without it."""
+    """Whether a host is in a set, with or without its port."""
     whole = host.decode("latin-1").lower()
     return whole in hosts or without_port(whole) in hosts
 
@@ -104,7 +104,7 @@ def check_content_type(headers: Headers) -> None:
 
 
 def check_accept(headers: Headers, *wanted: str) -> None:
-    """Check that a client takes all media types that it may be answered with.
+    """Check that a client accepts all media types that the answer may have.
 
     Raises:
         Refusal: it does not.
@@ -121,5 +121,5 @@ def _accepts(given: bytes, wanted: tuple[str, ...]) -> bool:
 
 
 def _is_excluded(part: str) -> bool:
-    """Whether a media range is one that the client refuses (RFC 9110, 12.4.2)."""
+    """Whether a client refuses a media range (RFC 9110, 12.4.2)."""
     return any(parameter.strip() in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in part.split(";")[1:])

@@ -1,4 +1,4 @@
-"""A client's end of Streamable HTTP: each message is a request of its own (specification: basic/transports)."""
+"""The client's end of Streamable HTTP: each message is a separate request (specification: basic/transports)."""
 
 import asyncio
 import logging
@@ -24,9 +24,9 @@ from mcp_runtime.transports.http.taken import error_of, is_answer_to, revision_o
 from mcp_runtime.transports.http.wire import EVENTS, Endpoint, HttpClientOptions, Refused, SessionGone, type_of
 
 MAX_FAILURES: Final = 6
-"""How often in a row the server may fail to send a stream before it is given up."""
+"""How often in a row a stream may fail before it is abandoned."""
 MAX_QUEUED: Final = 1 << 20
-"""How many bytes may wait to be sent before `drain` waits."""
+"""How many bytes may be queued before `drain` waits."""
 
 _OLDER: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 """What servers of HTTP+SSE answer a POST to their stream with (2025-03-26, basic/transports)."""
@@ -35,14 +35,14 @@ log: Final = logging.getLogger("mcp_runtime")
 
 
 class HttpClientTransport:
-    """Speaks with a server over HTTP; it implements `mcp_runtime.transports.base.Transport`.
+    """Communicates with a server over HTTP; it implements `mcp_runtime.transports.base.Transport`.
 
     Args:
         url: the server's endpoint.
         options: see `HttpClientOptions`.
 
     Raises:
-        ValueError: the URL is not one of HTTP.
+        ValueError: the URL is not an HTTP URL.
     """
 
     def __init__(self, url: str, **options: Unpack[HttpClientOptions]) -> None:
@@ -70,11 +70,15 @@ class HttpClientTransport:
 
     @property
     def era(self) -> str:
-        """The era of the server, as far as its answers or earlier connections tell; otherwise empty."""
+        """The era of the server, as known from its answers or earlier connections; empty if unknown."""
         return probe.LEGACY if self._is_refused else probe.servers.era(self._endpoint.shown)
 
     def learn_era(self, era: str) -> None:
-        """Remember the era of the server; empty to forget it."""
+        """Remember the era of the server.
+
+        Args:
+            era: ``legacy`` or ``modern``; empty to forget it.
+        """
         self._is_refused = False
         probe.servers.learn(self._endpoint.shown, era)
 
@@ -83,7 +87,7 @@ class HttpClientTransport:
         return self._older() if self._may_be_older else None
 
     async def start(self, receiver: Receiver) -> None:
-        """Begin to carry messages; nothing is connected before the first one."""
+        """Start carrying messages; the connection is opened with the first one."""
         if not isinstance(receiver, LosesRequests):
             raise TypeError(
                 f"{type(receiver).__name__} needs request_lost(id, reason): over HTTP a request can be lost"
@@ -91,14 +95,14 @@ class HttpClientTransport:
         self._receiver, self._lose = receiver, receiver.request_lost
 
     def send(self, message: bytes) -> None:
-        """Send a message by a request of its own: requests at once, all else in order."""
+        """Send a message in a separate request: requests immediately, everything else in order."""
         if self._is_closed:
             return
         if (alone := standalone(message)) is not None:
             self._ask_alone(alone)
             return
         if (cancelled := cancelled_by(message)) in self._alone:
-            # To close the stream is to cancel the request (2026-07-28, basic/patterns/cancellation).
+            # Closing the stream cancels the request (2026-07-28, basic/patterns/cancellation).
             self._requests[cancelled].cancel()
             return
         if self._sender is None and (request := request_of(message)) is not None:
@@ -110,19 +114,19 @@ class HttpClientTransport:
             self._sender = asyncio.create_task(self._send_in_order())
 
     async def drain(self) -> None:
-        """Wait until few bytes wait for their turn."""
+        """Wait until few bytes are queued."""
         await self._sendable.wait()
 
     def pause_reading(self) -> None:
-        """Deliver nothing until `resume_reading`."""
+        """Stop delivering messages until `resume_reading`."""
         self._readable.clear()
 
     def resume_reading(self) -> None:
-        """Deliver again."""
+        """Resume delivering messages."""
         self._readable.set()
 
     async def close(self) -> None:
-        """Send what is queued, end the session, and close the connections."""
+        """Send queued messages, end the session, and close the connections."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -172,11 +176,11 @@ class HttpClientTransport:
         except Refused as refused:
             self._is_refused = self._is_refused or not refused.says_nothing_of_the_era
             raise
-        # A server may have answered another request in its place.
+        # A server may have answered another request instead.
         self._lose(request.id, TransportError(f"{self._endpoint.shown} did not answer {request.method}"))
 
     async def _carry(self, work: Coroutine[Any, Any, None], id_: int | str) -> None:
-        """Carry a request out; its caller hears of whatever goes wrong."""
+        """Send a request; its caller gets the error if it fails."""
         try:
             await work
         except Refused as refused:
@@ -189,7 +193,7 @@ class HttpClientTransport:
             self._lose(id_, TransportError(clipped(f"the request could not be sent: {type(error).__name__}: {error}")))
 
     async def _send_in_order(self) -> None:
-        """Send what has an order: the next message leaves when the server has taken this one."""
+        """Send ordered messages: the next one is sent when the server has accepted this one."""
         try:
             while self._ordered:
                 message = self._ordered.popleft()
@@ -224,9 +228,9 @@ class HttpClientTransport:
             pass
 
     async def _begin(self, message: bytes, id_: int) -> None:
-        """Send `initialize`, and learn which session and revision follow from it."""
+        """Send `initialize`, and learn the session and the revision from the answer."""
         for asked in self._alone:
-            # The question which era the server is of is not waited for any longer.
+            # The question about the server's era is not waited for any longer.
             self._requests[asked].cancel()
         self._endpoint.session = self._endpoint.version = ""
         try:
@@ -239,7 +243,7 @@ class HttpClientTransport:
             raise Refused(f"{self._endpoint.shown} did not answer initialize")
 
     async def _first_answer(self, message: bytes, id_: int) -> bytes:
-        """Send `initialize`; returns its answer."""
+        """Send `initialize`, and return its answer."""
         async with self._endpoint.request("POST", message) as response:
             self._endpoint.learn_session(response)
             if type_of(response) != EVENTS:
@@ -253,12 +257,12 @@ class HttpClientTransport:
         raise Refused(f"{self._endpoint.shown} did not answer initialize")
 
     async def _answered(self, message: bytes, id_: int) -> None:
-        """Send a request, and deliver its answer and what comes before that."""
+        """Send a request, and deliver its answer and what precedes it."""
         session = await self._session()
         try:
             await self._exchange(message)
         except SessionGone:
-            # The server has not looked at it, so it may be sent once more.
+            # The server did not process it, so it may be sent again.
             await self._renew(session)
             await self._exchange(message)
 
@@ -282,7 +286,7 @@ class HttpClientTransport:
         await self._resume(position)
 
     async def _resume(self, position: Position) -> None:
-        """Come back to a stream that ended before its answer, until that is there."""
+        """Resume a stream that ended before its answer, until the answer arrives."""
         failures = 0
         while position.id:
             await asyncio.sleep(position.wait(failures))
@@ -300,12 +304,12 @@ class HttpClientTransport:
         raise TransportError(f"{self._endpoint.shown} ended the stream before the request was answered")
 
     async def _read(self, response: httpx2.Response, position: Position) -> bool:
-        """Deliver the messages of a stream; returns whether one of them was an answer."""
+        """Deliver the messages of a stream; return whether one of them was an answer."""
         events = self._endpoint.events(response)
         async for event in events:
             position.note(event)
             if event.data.strip() and await self._deliver(event.data.encode()):
-                # Its end follows at once, and the connection can be used again then.
+                # The stream ends right after it, and then the connection can be reused.
                 with suppress(TimeoutError):
                     async with asyncio.timeout(1):
                         async for _ in events:
@@ -314,7 +318,7 @@ class HttpClientTransport:
         return False
 
     async def _listen(self) -> None:
-        """Listen to what belongs to no request, for as long as the server offers that."""
+        """Listen to messages that belong to no request, for as long as the server offers that."""
         position, failures, refusals = Position(), 0, 0
         while refusals < MAX_FAILURES:
             session = self._endpoint.session
@@ -342,14 +346,14 @@ class HttpClientTransport:
             await asyncio.sleep(position.wait(failures + refusals))
 
     async def _session(self) -> str:
-        """Return the id of the session, once there is one again if it is being renewed."""
+        """Return the id of the session, waiting if it is being renewed."""
         if self._renewing.locked():
             async with self._renewing:
                 pass
         return self._endpoint.session
 
     async def _renew(self, gone: str) -> None:
-        """Begin a new session in place of one that the server has forgotten, and tell it what it knew.
+        """Begin a new session in place of one that the server has forgotten, and restore its state.
 
         Raises:
             TransportError: that failed, so the connection has ended.
@@ -372,15 +376,15 @@ class HttpClientTransport:
                 raise
             listener = self._listener
             if listener is not None and listener is not asyncio.current_task():
-                # At once, whatever it waits for to come back to the old session.
+                # Immediately, whatever delay it waits for to resume the old session.
                 listener.cancel()
                 self._listener = asyncio.create_task(self._listen())
 
     async def _deliver(self, message: bytes) -> bool:
-        """Hand a message over; returns whether it was the answer to a request."""
+        """Deliver a message; return whether it was the answer to a request."""
         await self._readable.wait()
         return self._receiver.message_received(message.strip(), self).is_answer
 
     async def _deliver_error(self, refused: Refused, id_: int | str) -> bool:
-        """Hand over the error of a refusal, if it is one in answer to a request."""
+        """Deliver the error of a refusal, if it is the answer to a request."""
         return is_answer_to(refused.body, id_) and await self._deliver(refused.body)

@@ -1,4 +1,4 @@
-"""Waits of the same length on one timer: nearly all of them are over long before, and a timer each would cost more."""
+"""Delays of the same length on one timer: nearly all of them end early, and a timer each would cost more."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 class Delay(Generic[K]):
-    """Says when a wait took so many seconds.
+    """Reports when a wait takes too long.
 
     Args:
-        seconds: how long each may take.
-        expire: is called with one that took as long, which is forgotten then.
+        seconds: the maximum duration in seconds.
+        expire: called with a wait that took too long, which is then forgotten.
     """
 
     __slots__ = ("_expire", "_loop", "_timer", "_until", "seconds")
@@ -24,16 +24,16 @@ class Delay(Generic[K]):
     def __init__(self, seconds: float, expire: Callable[[K], object]) -> None:
         self.seconds: Final = seconds
         self._expire = expire
-        # In the order of their ends, since all of them are as long.
+        # In the order of their ends, since all have the same length.
         self._until: dict[K, float] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, wait: K) -> None:
-        """Begin to wait for something, for which nothing waits yet."""
+        """Begin a wait that is not running yet."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            # An application may outlive the loop that it was first called in.
+            # An application may outlive the loop in which it was first called.
             self._until.clear()
             self._loop, self._timer = loop, None
         self._until[wait] = until = loop.time() + self.seconds
@@ -41,22 +41,22 @@ class Delay(Generic[K]):
             self._wake_at(loop, until)
 
     def end(self, wait: K) -> bool:
-        """Wait no more; returns whether it was in time."""
+        """End a wait; return whether it was in time."""
         return self._until.pop(wait, None) is not None
 
     def clear(self) -> None:
-        """Forget every wait, and the timer with them."""
+        """Forget all waits, and stop the timer."""
         self._until.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _wake_at(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
-        # In a context of its own: that of the request which happens to ask now would be kept alive for as long.
+        # In its own context: otherwise the current request's context would be kept alive as long.
         self._timer = loop.call_at(until, self._look, loop, until, context=Context())
 
     def _look(self, loop: asyncio.AbstractEventLoop, now: float) -> None:
-        # The timer is not moved when a wait ends, so it may be that of one which is over.
+        # The timer is not moved when a wait ends, so it may belong to one that is over.
         self._timer = None
         now = max(now, loop.time())
         while self._until:
@@ -69,10 +69,10 @@ class Delay(Generic[K]):
 
 
 class TimeLimit(Delay["asyncio.Task[Any]"]):
-    """Bounds how long a task waits for something.
+    """Limits how long a task waits for something.
 
     Args:
-        seconds: how long.
+        seconds: the maximum duration in seconds.
     """
 
     __slots__ = ()
@@ -81,7 +81,7 @@ class TimeLimit(Delay["asyncio.Task[Any]"]):
         super().__init__(seconds, _cancel)
 
     async def within(self, work: Awaitable[T]) -> T:
-        """Wait for something.
+        """Wait for an awaitable.
 
         Raises:
             TimeoutError: it took too long.
@@ -93,7 +93,7 @@ class TimeLimit(Delay["asyncio.Task[Any]"]):
         try:
             return await work
         except asyncio.CancelledError:
-            # Cancelled by the limit, unless somebody else wants that too.
+            # Cancelled by the timeout, unless something else cancelled it too.
             if self.end(task) or task.uncancel() > cancelling:
                 raise
             raise TimeoutError from None
@@ -102,15 +102,15 @@ class TimeLimit(Delay["asyncio.Task[Any]"]):
 
 
 class Delays:
-    """The waits of an endpoint.
+    """The timeouts of an endpoint.
 
     Args:
-        limits: how long each may take.
+        limits: the duration of each.
 
     Attributes:
-        body: for the body of a request.
+        body: for receiving the body of a request.
         first: for the first message of an answer, by the future that it resolves.
-        quiet: for the next event of a stream, likewise.
+        quiet: for the next event of a stream, by the future that it resolves.
         write: for a client to read what is sent to it.
     """
 
@@ -123,7 +123,7 @@ class Delays:
         self.write = TimeLimit(limits.write_timeout)
 
     def clear(self) -> None:
-        """Forget every wait."""
+        """Forget all waits."""
         for delay in (self.body, self.first, self.quiet, self.write):
             delay.clear()
 
@@ -133,6 +133,6 @@ def _cancel(task: "asyncio.Task[Any]") -> None:
 
 
 def resolve(future: "asyncio.Future[None]") -> None:
-    """Let whoever waits for a future go on."""
+    """Wake up the waiters of a future."""
     if not future.done():
         future.set_result(None)

@@ -1,4 +1,4 @@
-"""What streams send, on its way to an event store that may be slow, full or away: no stream waits for it."""
+"""Writes events to an event store that may be slow, full or unavailable, without delaying streams."""
 
 import asyncio
 import logging
@@ -14,25 +14,25 @@ from mcp_runtime.transports.http.events import Event, EventStore
 log: Final = logging.getLogger("mcp_runtime")
 
 TIMEOUT: Final = 2.0
-"""Seconds that a store may take."""
+"""Seconds that a store operation may take."""
 PAUSE: Final = 1.0
-"""Seconds after a failure in which a store is asked for nothing."""
+"""Seconds after a failure during which the store is not used."""
 MAX_WAITING: Final = 64 << 20
 """How many bytes of messages may wait to be written."""
 MAX_LOST: Final = 20_000
-"""How many sessions are known to have lost events; the oldest are forgotten beyond that."""
+"""How many sessions with lost events are remembered; the oldest are dropped beyond that."""
 
 
 class EventLog:
-    """Writes events to a store, one batch after the other, and reads them back.
+    """Writes events to a store in batches, and reads them back.
 
-    A store that fails loses what was sent meanwhile: the streams that it was sent on cannot be resumed, nor can older
-    ones of the same session. The messages themselves have left.
+    If the store fails, the events sent in the meantime are lost: their streams cannot be resumed, nor can older ones of
+    the same session. The messages themselves have been sent.
 
     Args:
-        store: keeps the events.
-        timeout: seconds that it may take.
-        pause: seconds after a failure in which it is asked for nothing.
+        store: stores the events.
+        timeout: seconds that an operation may take.
+        pause: seconds after a failure during which the store is not used.
     """
 
     def __init__(self, store: EventStore, *, timeout: float | None = None, pause: float | None = None) -> None:
@@ -47,7 +47,7 @@ class EventLog:
         self._lost: dict[str, int] = {}
 
     def append(self, session: str, stream: int, number: int, message: bytes) -> None:
-        """Keep one message, soon."""
+        """Store one message, asynchronously."""
         waiting, event = self._waiting, Event(session, stream, number, message)
         if self._resting_until and time.monotonic() < self._resting_until:
             self._lose(event)
@@ -61,9 +61,9 @@ class EventLog:
         self._begin_to_write()
 
     async def after(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
-        """Return the messages of a stream that follow a number, all that were appended before this was called.
+        """Return the later messages of a stream, including all appended before this call.
 
-        None if some of them are no longer kept.
+        None if some of them are no longer stored.
 
         Raises:
             Refusal: the store fails (503).
@@ -75,13 +75,13 @@ class EventLog:
         except Exception as error:
             self._fail(_described(error), ())
             raise Refusal(503, "what was sent cannot be read now; try again later", [(b"retry-after", b"1")]) from None
-        # The store cannot know that the end of a stream is missing. A stream that is alive knows its end itself.
+        # The store cannot tell that the end of a stream is missing. An open stream knows its end itself.
         if found is None or (stream and self._lost.get(session, -1) >= stream):
             return None
         return found if _is_complete(found, number) else None
 
     async def forget(self, session: str) -> None:
-        """Forget a session, which has ended: soon, and as far as the store can."""
+        """Delete a session that has ended: asynchronously, and as far as the store can."""
         self._lost.pop(session, None)
         self._waiting.ended.append(session)
         self._begin_to_write()
@@ -134,13 +134,13 @@ class EventLog:
 
 
 class _Batch:
-    """What is written at once.
+    """Events that are written together.
 
     Attributes:
         events: the events.
-        size: how many bytes their messages have.
-        ended: the sessions that have ended after them.
-        written: whether it was written, or lost.
+        size: the total size of their messages in bytes.
+        ended: the sessions that ended after them.
+        written: whether the batch was written, or lost.
     """
 
     __slots__ = ("ended", "events", "size", "written")
@@ -157,7 +157,7 @@ def _described(error: Exception) -> str:
 
 
 def _is_complete(found: Sequence[tuple[int, bytes]], after: int) -> bool:
-    """Whether messages follow a number without a gap, and each is one: a store is not trusted more than a peer."""
+    """Whether messages follow a number without a gap, and each is bytes: a store is trusted no more than a peer."""
     for expected, (number, message) in enumerate(found, after + 1):
         try:
             parse(message)

@@ -1,4 +1,4 @@
-"""Events that were sent, kept so that a client which lost its connection gets them again (basic/transports)."""
+"""Stored events, which a client that lost its connection gets again (basic/transports)."""
 
 import time
 from collections import deque
@@ -67,14 +67,14 @@ class _Kept:
 
 
 class MemoryEventStore:
-    """Keeps events in memory, the newest ones.
+    """Stores the newest events in memory; it implements `EventStore`.
 
     Args:
-        max_events: how many events are kept of all sessions.
-        max_bytes: how many bytes of messages are kept of all sessions.
-        max_session_bytes: how many bytes are kept of one session.
-        max_age: for how many seconds an event is kept.
-        clock: tells the time in seconds.
+        max_events: how many events are stored in total.
+        max_bytes: how many bytes of messages are stored in total.
+        max_session_bytes: how many bytes of messages are stored per session.
+        max_age: seconds for which an event is stored.
+        clock: returns the current time in seconds.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class MemoryEventStore:
         self._bytes = 0
 
     def __len__(self) -> int:
-        """How many events are kept."""
+        """How many events are stored."""
         return sum(len(kept.messages) for session in self._sessions.values() for kept in session.streams.values())
 
     async def append(self, events: Sequence[Event]) -> None:
@@ -138,7 +138,7 @@ class MemoryEventStore:
 
 
 class _Session:
-    """The streams of one session, and the order in which their messages came."""
+    """The streams of one session, and the order in which their messages arrived."""
 
     __slots__ = ("order", "size", "streams")
 
@@ -156,11 +156,11 @@ class _Session:
         self.size += len(message)
 
     def drop_oldest(self) -> int:
-        """Drop the oldest message; returns its size."""
+        """Drop the oldest message; return its size."""
         return self.drop(*self.order.popleft())
 
     def drop(self, stream: int, number: int) -> int:
-        """Drop a message, which is the oldest of its stream, unless that was done before; returns its size."""
+        """Drop a message, the oldest of its stream, unless that was done before; return its size."""
         kept = self.streams.get(stream)
         if kept is None or kept.messages[0][0] != number:
             return 0

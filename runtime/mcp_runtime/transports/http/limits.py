@@ -1,28 +1,28 @@
-"""What clients may cost an HTTP server."""
+"""Resource limits for the clients of an HTTP server."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpLimits:
-    """What clients may cost; each limit has an answer of its own.
+    """Resource limits for clients; each has its own HTTP status.
 
     Attributes:
-        max_message_bytes: how large a body may be, compressed and decompressed (413); 4 MiB.
-        max_header_bytes: how large the headers of a request may be in all (431).
+        max_message_bytes: the maximum size of a body in bytes, compressed and decompressed (413); 4 MiB.
+        max_header_bytes: the maximum total size of a request's headers in bytes (431).
         body_timeout: seconds in which a body must arrive (408).
-        write_timeout: seconds in which a client must read a piece of a stream, or the stream is cut.
-        max_sessions: how many sessions there may be (503).
-        session_idle: seconds without a request or a stream after which a session ends; its id gets 404 then.
-        max_requests: how many POSTs may be open (503).
-        max_session_requests: how many POSTs of one session may be open (429).
-        max_streams: how many GETs may be open (503).
-        max_unread: how many bytes may be queued on a stream that the client does not read, before it is cut.
-        max_unread_total: how many bytes may wait for clients to read them, in all; beyond that, an answer of more than
-            64 KiB is replaced by an error (503), and a stream on which more than that is queued is cut.
-        stream_after: seconds without an answer after which a POST is answered by a stream.
+        write_timeout: seconds in which a client must read a piece of a stream before the stream is cut.
+        max_sessions: the maximum number of sessions (503).
+        session_idle: seconds without a request or a stream after which a session ends; its id then gets 404.
+        max_requests: the maximum number of open POSTs (503).
+        max_session_requests: the maximum number of open POSTs per session (429).
+        max_streams: the maximum number of open GETs (503).
+        max_unread: how many bytes may be queued on a stream that the client does not read before it is cut.
+        max_unread_total: how many bytes may wait for clients to read them, in total; beyond that, an answer of more
+            than 64 KiB is replaced by an error (503), and a stream with more than that queued is cut.
+        stream_after: seconds without an answer after which a POST is answered with a stream.
         keepalive: seconds without an event after which a comment is sent on a stream.
-        retry: seconds after which a client is asked to come back to a stream that was closed.
+        retry: seconds after which a client is asked to resume a closed stream.
     """
 
     max_message_bytes: int = 4 << 20

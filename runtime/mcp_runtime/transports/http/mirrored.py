@@ -1,6 +1,6 @@
-"""What a request of the modern era repeats in its headers, so that proxies can route it without reading its body.
+"""What a modern-era request repeats in its headers, so that proxies can route it without reading its body.
 
-The names of the headers, how values are written in them, and which parameters of a tool have one (2026-07-28,
+The names of the headers, the encoding of their values, and which tool parameters have one (2026-07-28,
 basic/transports/streamable-http, "Request Metadata").
 """
 
@@ -18,7 +18,7 @@ VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
 NAME: Final = "mcp-name"
 PARAMETER: Final = "mcp-param-"
-"""How the names of the headers of a tool's parameters begin."""
+"""The prefix of the headers for tool parameters."""
 ANNOTATION: Final = "x-mcp-header"
 """The property of a parameter's schema that names its header."""
 NAMED: Final[Mapping[str, str]] = {PROMPTS_GET: "name", RESOURCES_READ: "uri", TOOLS_CALL: "name"}
@@ -33,17 +33,17 @@ _TYPES: Final = ("boolean", "integer", "string")
 
 
 def encode(value: str) -> str:
-    """Write a text as the value of a header: as it is, or in Base64 if a header cannot hold it."""
+    """Encode a text as the value of a header: as it is, or in Base64 if a header cannot contain it."""
     if _PLAIN.fullmatch(value) and value == value.strip(" ") and not _is_encoded(value):
         return value
     return f"{_PREFIX}{base64.b64encode(value.encode()).decode()}{_SUFFIX}"
 
 
 def decode(value: str) -> str:
-    """Read the value of a header that may be in Base64.
+    """Decode the value of a header that may be in Base64.
 
     Raises:
-        ValueError: it holds what a header must not, or is not the Base64 of a text in UTF-8.
+        ValueError: it contains characters that headers must not, or is not the Base64 of UTF-8 text.
     """
     if not _PLAIN.fullmatch(value.replace("\t", " ")):
         raise ValueError("holds characters that a header must not have")
@@ -55,7 +55,7 @@ def decode(value: str) -> str:
         text = decoded.decode()
     except (binascii.Error, UnicodeDecodeError):
         raise ValueError("is not the Base64 of a text in UTF-8") from None
-    # Spare bits that are set would give one value several spellings.
+    # Unused bits that are set would give one value several encodings.
     if base64.b64encode(decoded).decode() != encoded:
         raise ValueError("is not the Base64 of a text in UTF-8")
     return text
@@ -66,12 +66,12 @@ def _is_encoded(value: str) -> bool:
 
 
 class Parameter(NamedTuple):
-    """A parameter of a tool that is repeated in a header.
+    """A tool parameter that is repeated in a header.
 
     Attributes:
         header: the name of the header, in lower case.
         path: the names of the properties that lead to it in the arguments.
-        type: what its schema says it is: ``string``, ``integer`` or ``boolean``.
+        type: its type in the schema: ``string``, ``integer`` or ``boolean``.
     """
 
     header: str
@@ -79,14 +79,14 @@ class Parameter(NamedTuple):
     type: str
 
     def value_in(self, arguments: Any) -> Any:
-        """Return its value in the arguments of a call, None if there is none."""
+        """Return its value in the arguments of a call; None if there is none."""
         value = arguments
         for name in self.path:
             value = value.get(name) if is_object(value) else None
         return value
 
     def text_of(self, value: Any) -> str | None:
-        """Return a value as its header has it before it is encoded; None for what no header can have."""
+        """Return the text of a value before it is encoded; None if no header can express it."""
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, str):
@@ -94,7 +94,7 @@ class Parameter(NamedTuple):
         return format(Decimal(value), "f") if isinstance(value, int | float) else None
 
     def matches(self, text: str, value: Any) -> bool:
-        """Whether a decoded header says the same as a value in the arguments; integers are compared as numbers."""
+        """Whether a decoded header matches a value in the arguments; integers are compared as numbers."""
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if self.type == "integer" and is_number and _DECIMAL.fullmatch(text):
             return Decimal(text) == Decimal(value)
@@ -102,10 +102,10 @@ class Parameter(NamedTuple):
 
 
 def parameters(schema: Any) -> tuple[Parameter, ...]:
-    """Return the parameters of a tool that are repeated in headers, from its ``inputSchema``.
+    """Return the tool parameters that are repeated in headers, from an ``inputSchema``.
 
     Raises:
-        ValueError: the schema names a header where it must not, or one that cannot be.
+        ValueError: the schema names a header where it must not, or an invalid one.
     """
     found: dict[str, Parameter] = {}
     for path, annotated in _annotated(schema):
@@ -125,7 +125,7 @@ def parameters(schema: Any) -> tuple[Parameter, ...]:
 
 
 def _annotated(schema: Any) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
-    """Iterate over the schemas that have the annotation, each with its path; None where it must not be."""
+    """Iterate over the schemas with the annotation, each with its path; None where it is not allowed."""
     waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), schema)]
     while waiting:
         path, held = waiting.pop()
@@ -146,6 +146,6 @@ _SCHEMAS: Final = frozenset(
     """additionalProperties allOf anyOf contains contentSchema else if items not oneOf prefixItems propertyNames then
     unevaluatedItems unevaluatedProperties""".split()
 )
-"""The keywords of JSON Schema whose values are schemas, or lists of them; others hold data."""
+"""The JSON Schema keywords whose values are schemas, or lists of them; others contain data."""
 _NAMED_SCHEMAS: Final = frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties"))
-"""Those whose values are objects of schemas."""
+"""The JSON Schema keywords whose values are objects of schemas."""

@@ -1,4 +1,4 @@
-"""Requests of the modern era: each POST stands alone, and its headers must say what its body says.
+"""Requests of the modern era: each POST is independent, and its headers must match its body.
 
 Specification: 2026-07-28, basic/transports/streamable-http.
 """
@@ -63,13 +63,13 @@ class SentHeaders(Mapping[str, str]):
 
 
 class ModernStream(Stream):
-    """The stream of one request, which is cancelled when its client leaves."""
+    """The stream of one request, which is cancelled when its client disconnects."""
 
     __slots__ = ()
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Nothing: the headers of each request differ, so they do not tell who sent it; see `sent_headers`."""
+        """Empty: the headers of each request differ, so they do not identify the sender; see `sent_headers`."""
         return _NONE
 
     @property
@@ -78,33 +78,34 @@ class ModernStream(Stream):
         return SentHeaders(self._headers)
 
     def sent(self, name: bytes) -> str | None:
-        """Return the value of a header of its request, None if it has none."""
+        """Return the value of a header of its request; None if it is absent."""
         value = self._headers.get(name)
         return None if value is None else value.decode("latin-1")
 
     def leave(self) -> None:
-        """Learn that the client has closed its connection."""
+        """Handle that the client closed its connection."""
         if self.outlet is not None:
             self.outlet.leave()
         elif not self.is_finished:
             self.finish()
 
     def detach(self, outlet: Outlet) -> None:
-        """Learn that the response has ended: nobody can come back to it."""
+        """Handle the end of the response: it cannot be resumed."""
         super().detach(outlet)
         if not self.is_finished:
             self.finish()
 
 
 class ModernEndpoint:
-    """What answers requests of the modern era: one connection for all clients, with a channel for each request.
+    """Answers requests of the modern era: one connection for all clients, with a channel for each request.
 
-    It is the transport of that connection. What belongs to no request goes nowhere: clients listen by requests.
+    It is the transport of that connection. Messages that belong to no request are dropped: clients listen with
+    requests.
 
     Args:
-        servers: what answers, one object per revision.
-        limits: what clients may cost.
-        unread: counts what clients have not read yet.
+        servers: the servers, one object per revision.
+        limits: resource limits for clients.
+        unread: counts the bytes that clients have not read yet.
     """
 
     receiver: Conversation
@@ -122,7 +123,7 @@ class ModernEndpoint:
         self._streams: set[ModernStream] = set()
 
     async def ready(self) -> None:
-        """Set up the connection, if that was not done in this event loop."""
+        """Set up the connection, unless that was done in this event loop."""
         if self._loop is asyncio.get_running_loop():
             return
         async with self._starting:
@@ -136,19 +137,19 @@ class ModernEndpoint:
         return replace(options, max_in_flight=self.limits.max_requests, max_waiting=self.limits.max_streams)
 
     def stream(self, headers: Headers, principal: str | None) -> ModernStream:
-        """Make the stream of a POST."""
+        """Create the stream of a POST."""
         stream = ModernStream(self, 0, headers, principal)
         self._streams.add(stream)
         return stream
 
     def finished(self, stream: Stream) -> None:
-        """Learn that nothing more belongs to a stream; if its request is open still, it is cancelled."""
+        """Handle that a stream is finished; if its request is still open, it is cancelled."""
         if isinstance(stream, ModernStream):
             self._streams.discard(stream)
         self.receiver.channel_lost(stream, None)
 
     def stop_listening(self) -> None:
-        """Tell clients that listen that nothing more comes."""
+        """End the streams of listening clients."""
         if self._loop is not None:
             for listeners in listeners_of(self.connection):
                 listeners.end()
@@ -165,13 +166,13 @@ class ModernEndpoint:
         """Do nothing: nothing is queued here."""
 
     def pause_reading(self) -> None:
-        """Do nothing: every message comes over a channel of its own."""
+        """Do nothing: every message has its own channel."""
 
     def resume_reading(self) -> None:
         """Do nothing."""
 
     async def start(self, receiver: Receiver) -> None:
-        """Begin to carry messages."""
+        """Start carrying messages."""
         assert isinstance(receiver, Conversation)
         self.receiver = receiver
 
@@ -182,13 +183,13 @@ class ModernEndpoint:
 
 
 def _checked(identify: Identify, request: Request, channel: Channel) -> Requester:
-    """Return who sent a request, once its headers are known to say what its body says.
+    """Return the sender of a request, after checking that its headers match its body.
 
-    The header of the revision is checked first, and the others only for a revision that is spoken here: what they
-    mean elsewhere is not known.
+    The header with the revision is checked first, and the others only for a supported revision: their meaning in others
+    is unknown.
 
     Raises:
-        PeerError: they do not, or what the request says of its sender is not valid.
+        PeerError: they do not match, or the sender information is not valid.
     """
     assert isinstance(channel, ModernStream)
     params = request.params or {}

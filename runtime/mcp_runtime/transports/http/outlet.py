@@ -1,4 +1,4 @@
-"""One open HTTP response that the events of a stream leave by."""
+"""An open HTTP response through which the events of a stream are sent."""
 
 import asyncio
 from collections import deque
@@ -8,15 +8,15 @@ from mcp_runtime.transports.http.unread import HIGH_WATER, Unread
 
 
 class Outlet:
-    """One open HTTP response that the events of a stream leave by.
+    """An open HTTP response through which the events of a stream are sent.
 
     Args:
-        unread: counts what waits to leave.
+        unread: counts the bytes that wait to be sent.
 
     Attributes:
-        is_over: whether nothing more will be put in.
+        is_over: whether nothing more will be queued.
         was_cut: whether it was ended because the client did not read.
-        queued: how many bytes wait to leave.
+        queued: how many bytes wait to be sent.
     """
 
     __slots__ = ("_drained", "_queue", "_task", "_unread", "_waiter", "is_over", "queued", "was_cut")
@@ -40,7 +40,7 @@ class Outlet:
             self._wake()
 
     def take(self) -> tuple[bytes, bool]:
-        """Return what is queued, or as much of it as is written at once, and whether that is the end."""
+        """Return what is queued, or as much as is written at once, and whether that is the end."""
         queue = self._queue
         if self.queued <= HIGH_WATER or len(queue) <= 1:
             data = b"".join(queue)
@@ -52,21 +52,21 @@ class Outlet:
         return b"".join(parts), self.is_over and not queue
 
     def written(self, data: bytes) -> None:
-        """Learn that bytes have left."""
+        """Record that bytes have been sent."""
         self.queued -= len(data)
         self._unread.size -= len(data)
         if self._drained is not None and self.queued <= HIGH_WATER and not self._drained.done():
             self._drained.set_result(None)
 
     def end(self) -> None:
-        """End the response once what is queued has left."""
+        """End the response once everything queued has been sent."""
         self.is_over = True
         self._wake()
         if self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
 
     def cut(self) -> None:
-        """End the response now: the client reads too slowly, or it left."""
+        """End the response now: the client reads too slowly, or disconnected."""
         self._queue.clear()
         self.was_cut = True
         self.end()
@@ -74,19 +74,19 @@ class Outlet:
             self._task.cancel()
 
     def leave(self) -> None:
-        """Learn that the client has left."""
-        # Once the end is being written, the server tells of it in the same way.
+        """Handle that the client disconnected."""
+        # Once the end is being written, the ASGI server reports it in the same way.
         if not self.is_over:
             self.cut()
 
     def close(self) -> None:
-        """Learn that the response is over, and what was queued with it."""
+        """Handle that the response is over; queued bytes are dropped."""
         self._queue.clear()
         self._unread.size -= self.queued
         self.queued = 0
 
     async def changed(self, quiet: "Delay[asyncio.Future[None]]") -> bool:
-        """Wait until something is queued or the end has come; returns False after a delay."""
+        """Wait until something is queued or the end has come; return False after a delay."""
         if self._queue or self.is_over:
             return True
         self._waiter = waiter = asyncio.get_running_loop().create_future()

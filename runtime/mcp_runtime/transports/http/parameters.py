@@ -1,4 +1,4 @@
-"""The headers of a call's parameters are compared with its arguments, as the tool's ``inputSchema`` asks for them."""
+"""Compares the headers of a call's parameters with its arguments, as the tool's ``inputSchema`` requires."""
 
 import logging
 from typing import Any, Final
@@ -15,7 +15,7 @@ from mcp_runtime.transports.http.mirrored import PARAMETER, Parameter, decode, p
 
 
 class _Tool:
-    """A tool as it was listed, whose schema is read at its first call."""
+    """A listed tool, whose schema is read at its first call."""
 
     __slots__ = ("_model", "_parameters")
 
@@ -24,7 +24,7 @@ class _Tool:
         self._parameters: tuple[Parameter, ...] | None = None
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """Return the parameters that have headers; raises ValueError once if the schema is wrong about them."""
+        """Return the parameters that have headers; raises ValueError once if the schema's headers are invalid."""
         if self._parameters is None:
             self._parameters = ()
             self._parameters = parameters(self._model.model_dump(mode="json"))
@@ -32,10 +32,10 @@ class _Tool:
 
 
 class ParameterHeaders:
-    """Middleware of an endpoint: refuses calls whose headers do not say what their arguments say.
+    """Middleware of an endpoint: refuses calls whose headers do not match their arguments.
 
-    Which parameters have headers is learned from lists of tools that pass by, and by asking the server's own handler.
-    If that fails, calls are not checked.
+    Which parameters have headers is learned from lists of tools that pass by, and from the server's own handler. If
+    that fails, calls are not checked.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class ParameterHeaders:
             _compare(parameter, headers.get(parameter.header), parameter.value_in(arguments))
 
     def _tools_of(self, exchange: Exchange) -> Catalogue[_Tool]:
-        """Return what is known of the tools of the server that speaks a revision."""
+        """Return what is known of the tools of the server for a revision."""
         revision = exchange.requester.revision
         if revision not in self._known:
             self._known[revision] = Catalogue("tools", _Tool)

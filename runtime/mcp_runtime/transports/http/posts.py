@@ -1,4 +1,4 @@
-"""What becomes of a POST: its body decides which era it is of, and each era answers it in its own way."""
+"""Handles POST requests: the body determines the era, and each era answers in its own way."""
 
 import asyncio
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ _MARK: Final = modern.VERSION.encode()
 
 
 class Post(NamedTuple):
-    """One POST: the headers of the request, who sent it, and how its body is read and its answer written."""
+    """One POST: its headers, its sender, and the functions to read its body and write the answer."""
 
     headers: Headers
     principal: str | None
@@ -48,7 +48,7 @@ class Open:
     """How many requests of an endpoint are open.
 
     Attributes:
-        posts: POSTs, but for those that listen.
+        posts: POSTs, except for those that listen.
         streams: GETs, and POSTs that listen.
     """
 
@@ -60,19 +60,19 @@ class Open:
 
 
 class Posts:
-    """What answers the POSTs of one endpoint.
+    """Answers the POSTs of one endpoint.
 
     Args:
-        spoken: the revisions that are served.
+        spoken: the served revisions.
         sessions: the sessions of the legacy era.
-        endpoint: what answers the modern era.
-        delays: how slow clients may be.
-        limits: what clients may cost.
-        is_stateless: whether requests of the legacy era stand alone.
+        endpoint: answers the modern era.
+        delays: timeouts for slow clients.
+        limits: resource limits for clients.
+        is_stateless: whether requests of the legacy era are independent.
 
     Attributes:
         open: how many requests are open.
-        is_stopping: whether only answers are taken that handlers may be waiting for.
+        is_stopping: whether only answers are accepted, for which handlers may be waiting.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Posts:
 
         Raises:
             Refusal: it is answered with an error status.
-            Disconnected: the client left.
+            Disconnected: the client disconnected.
         """
         if self.open.posts >= self._limits.max_requests:
             raise Refusal(503, "too many requests are open; try again later", [(b"retry-after", b"1")])
@@ -135,7 +135,7 @@ class Posts:
             await respond(post.send, 400, jsonrpc.write_error(error.id, error.code, error.reason, null_id=False))
 
     def _session(self, headers: Headers, principal: str | None) -> HttpSession | Refusal | None:
-        """Return the session that a request names, or what is wrong with it, which only matters in the legacy era."""
+        """Return the session that a request names, or the error, which only matters in the legacy era."""
         if SESSION not in headers:
             return None
         try:
@@ -147,12 +147,12 @@ class Posts:
         """Return the message in a body if it is of the modern era.
 
         Raises:
-            MalformedMessage: no other era is served here, and it is neither a request nor a notification.
+            MalformedMessage: only the modern era is served, and it is neither a request nor a notification.
         """
         if not self._modern_versions:
             return None
         if self._has_legacy:
-            # Most bodies of the legacy era are told apart without being parsed: the name may only be spelled otherwise.
+            # Most legacy-era bodies are recognized without parsing: only escapes could hide the name.
             may_be = _MARK in body or b"\\u00" in body or b"\\/" in body
             is_named = SESSION not in headers and headers.get(VERSION) in self._modern_versions
             if not may_be and not is_named:
@@ -192,7 +192,7 @@ class Posts:
         await respond(post.send, STATUSES.get(outcome.code, 200), refused)
 
     async def _listen(self, stream: ModernStream, post: Post) -> None:
-        """Answer a request that is open for as long as its client listens."""
+        """Answer a request that stays open for as long as its client listens."""
         self.open.posts -= 1
         self.open.streams += 1
         try:
@@ -202,8 +202,8 @@ class Posts:
             self.open.posts += 1
 
     async def _answer_alone(self, stream: ModernStream, post: Post) -> None:
-        """Answer a request that is cancelled when its client leaves."""
-        # Most handlers are done in their first step, before a client can have left.
+        """Answer a request that is cancelled when its client disconnects."""
+        # Most handlers finish in their first step, before a client can disconnect.
         await asyncio.sleep(0)
         watcher = None if stream.is_finished else asyncio.ensure_future(watch(post.receive, stream.leave))
         try:
@@ -219,16 +219,16 @@ class Posts:
                 stream.finish()
 
     async def _take_in(self, session: HttpSession, body: bytes, post: Post) -> None:
-        """Take a message of a session."""
+        """Process a message of a session."""
         if session.open_streams >= self._limits.max_session_requests:
             raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
-        # Answers are still taken: a handler may be waiting for one.
+        # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise stopping()
         await self._take(session, body, post)
 
     async def _take_outside(self, body: bytes, post: Post) -> None:
-        """Take a message of the legacy era that is of no session, or begins one."""
+        """Process a message of the legacy era that belongs to no session, or begins one."""
         if self._is_stateless:
             self._sessions.check_version(post.headers)
         method = method_of(body)
@@ -273,7 +273,7 @@ class Posts:
             if outcome.is_accepted and refused is None:
                 await respond(post.send, 202)
             else:
-                # Of a batch, some messages may have been taken, and others refused.
+                # Some messages of a batch may have been accepted, and others refused.
                 status = 200 if outcome.is_accepted else 400
                 error = jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
                 await respond(post.send, status, refused or error)
@@ -281,7 +281,7 @@ class Posts:
             session.leave()
 
     async def _take_alone(self, body: bytes, post: Post, *, method: Any) -> None:
-        """Answer a request in a session of its own, which begins in silence and ends with the answer."""
+        """Answer a request in a separate session, which is set up silently and ends with the answer."""
         session = await self._sessions.begin(post.principal)
         try:
             silence = session.stream(post.headers)
@@ -292,7 +292,7 @@ class Posts:
             await session.connection.aclose("the request was answered")
 
     async def _respond(self, stream: Stream, post: Post, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
-        """Answer a POST with what leaves by its stream: as JSON if it is the answer alone."""
+        """Answer a POST with what is sent on its stream: as JSON if that is the answer alone."""
         await stream.first(self._delays.first)
         if stream.is_finished and (answer := stream.sole) is not None:
             await self._write(answer, post, headers)
@@ -313,13 +313,13 @@ class Posts:
         try:
             await respond(post.send, status, answer, headers=headers, limit=self._delays.write)
         except TimeoutError:
-            pass  # The server closes the connection, as the answer is not complete.
+            pass  # The server closes the connection, as the response is incomplete.
         finally:
             unread.size -= len(answer)
 
 
 def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -> bytes:
-    """Return what a message is answered with that was too large to read."""
+    """Return the answer to a message that was too large to read."""
     if session is not None:
         return session.skipped(refusal.reason, headers, refusal.start, refusal.end) or refusal.body
     error = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, refusal.reason, refusal.start, refusal.end)
@@ -328,10 +328,10 @@ def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -
 
 
 def stopping() -> Refusal:
-    """Return the answer to what comes too late."""
+    """Return the refusal of a request that comes too late."""
     return Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
 
 
 def too_many_streams() -> Refusal:
-    """Return the answer to a client that wants to listen where too many do."""
+    """Return the refusal of a stream beyond the limit."""
     return Refusal(503, "too many streams are open; try again later", [(b"retry-after", b"30")])

@@ -1,7 +1,7 @@
-"""What the servers of this process's clients turned out to be, so that none is asked twice which era it is of.
+"""The detected eras of servers, so that none is asked twice in one process.
 
-A program connects to the same few servers again and again. A server may be replaced by a newer one meanwhile, so what
-is known of it is forgotten after an hour, and at once if it turns out wrong.
+A program connects to the same few servers again and again. A server may be replaced by a newer one in the meantime, so
+its era is forgotten after an hour, and at once if it turns out to be wrong.
 """
 
 import time
@@ -13,17 +13,17 @@ MODERN: Final = "modern"
 MAX_SERVERS: Final = 256
 """How many servers are remembered."""
 SECONDS: Final = 3600.0
-"""How long a server is remembered."""
+"""Seconds for which a server is remembered."""
 
 
 class Servers:
-    """Servers by their URLs, without user, query and fragment; several on one origin may be of different eras."""
+    """Servers by URL, without user, query and fragment; several on one origin may belong to different eras."""
 
     def __init__(self) -> None:
         self._eras: OrderedDict[str, tuple[str, float]] = OrderedDict()
 
     def era(self, url: str) -> str:
-        """Return the era of a server, empty if it is not known."""
+        """Return the era of a server; empty if unknown."""
         era, until = self._eras.get(url, ("", 0.0))
         return era if time.monotonic() < until else ""
 
@@ -36,9 +36,9 @@ class Servers:
                 self._eras.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all servers."""
         self._eras.clear()
 
 
 servers: Final = Servers()
-"""What is known in this process."""
+"""The servers known in this process."""

@@ -25,16 +25,16 @@ async def pump(
 
     Args:
         stream: the stream.
-        delays: how slow the client may be.
-        unread: counts what the client has not read yet.
-        receive: tells when the client leaves.
-        send: takes the answer.
-        watcher: what waits already for the client to leave; it is cancelled in the end.
-        after: the number of the last event that the client has got; None if it has got none.
-        headers: more headers of the answer.
+        delays: timeouts for slow clients.
+        unread: counts the bytes that the client has not read yet.
+        receive: reports when the client disconnects.
+        send: ASGI's send function.
+        watcher: the task that already waits for the client to disconnect; it is cancelled in the end.
+        after: the number of the last event that the client received; None if it received none.
+        headers: further headers of the response.
 
     Raises:
-        Refusal: what follows the client's last event is no longer kept, or clients have too much to read already.
+        Refusal: what follows the client's last event is no longer stored, or clients have too much to read already.
     """
     if unread.is_full:
         raise Refusal(503, "too much waits to be read; try again later", [(b"retry-after", b"5")])
@@ -63,7 +63,7 @@ async def pump(
         task = asyncio.current_task()
         if not outlet.was_cut or task is None:
             raise
-        # The server closes the connection, as the answer is not complete; the client may come back to the stream.
+        # The server closes the connection, as the response is incomplete; the client may resume the stream.
         task.uncancel()
     finally:
         stream.detach(outlet)
@@ -73,13 +73,13 @@ async def pump(
 
 
 async def _begin(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
-    # Proxies must neither keep nor collect events.
+    # Proxies must neither cache nor buffer events.
     sent = [(b"content-type", EVENTS), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": [*sent, *headers]})
 
 
 async def watch(receive: Receive, left: Callable[[], None]) -> None:
-    """Wait until the client of a request leaves, and tell of it."""
+    """Wait until the client of a request disconnects, then call `left`."""
     while (await receive())["type"] != "http.disconnect":
         pass
     left()

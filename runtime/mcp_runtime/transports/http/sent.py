@@ -1,4 +1,4 @@
-"""What the messages are that a client sends, told from how they begin: the runtime itself has written them."""
+"""Identifies outgoing messages by their first bytes: the runtime itself has written them."""
 
 import json
 import re
@@ -26,23 +26,23 @@ def request_of(message: bytes) -> tuple[int, str] | None:
 
 
 def cancelled_by(message: bytes) -> Any:
-    """Return the id of the request that a message cancels, None if it cancels none."""
+    """Return the id of the request that a message cancels; None if it cancels none."""
     return json.loads(message)["params"]["requestId"] if message.startswith(_CANCELLED) else None
 
 
 def is_initialized(message: bytes) -> bool:
-    """Whether a message ends the handshake."""
+    """Whether a message completes the handshake."""
     return message.startswith(_INITIALIZED)
 
 
 @dataclass(slots=True)
 class Standing:
-    """What a new session has to be told again, since the server has forgotten the old one.
+    """The state to restore in a new session, since the server has forgotten the old one.
 
     Attributes:
         hello: the id of the request that begins a session, and the request itself.
         initialized: the notification that follows it.
-        level: the request that sets the level of log messages; None if there was none.
+        level: the request that sets the log level; None if there was none.
         subscriptions: the requests that subscribe to resources, by URI.
     """
 
@@ -53,11 +53,11 @@ class Standing:
 
     @property
     def rest(self) -> list[bytes]:
-        """All that follows the request that begins a session."""
+        """Everything that follows the request that begins a session."""
         return [message for message in (self.initialized, self.level, *self.subscriptions.values()) if message]
 
     def note(self, id_: int, method: str, message: bytes) -> None:
-        """Keep a request if it changes what the server remembers."""
+        """Remember a request if it changes state at the server."""
         if method == INITIALIZE:
             self.hello = (id_, message)
         elif method == LOGGING_SET_LEVEL:

@@ -1,4 +1,4 @@
-"""An endpoint served by uvicorn, with a page that says whether it is well, and an end that lets calls finish."""
+"""Serves an endpoint with uvicorn, with a health page, and a shutdown that lets calls finish."""
 
 import asyncio
 import signal
@@ -20,25 +20,25 @@ from mcp_runtime.transports.http.checks import LOOPBACK, without_port
 from mcp_runtime.transports.http.sse_server import SseApp
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
-"""The addresses that only this machine reaches."""
+"""The addresses that only this machine can reach."""
 MAX_PORT: Final = 65535
-"""The largest number that a port can have."""
+"""The largest port number."""
 MAX_SILENT: Final = 15.0
 """Seconds in which a connection must have sent the headers of a request."""
 MAX_CONNECTIONS: Final = 1000
-"""How many connections there may be; of what is too much, those that have been silent for longest are closed."""
+"""The maximum number of connections; beyond that, those that have been idle for longest are closed."""
 LINGER: Final = 3.0
-"""Seconds that the process may go on after the calls had their time."""
+"""Seconds that the process may keep running after the grace period of calls."""
 
 
 class Site:
-    """The endpoint at its path, that of HTTP+SSE at its own, and so the health page; there is nothing else.
+    """Routes the path of the endpoint, that of HTTP+SSE, and the health page; there is nothing else.
 
     Args:
         endpoint: the endpoint.
-        path: where it is.
-        health: where the health page is, empty for none.
-        sse: the endpoint of HTTP+SSE and where it is, None for none.
+        path: the path of the endpoint.
+        health: the path of the health page; empty for none.
+        sse: the endpoint of HTTP+SSE and its path; None for none.
     """
 
     def __init__(self, endpoint: HttpApp, path: str, health: str, sse: tuple[SseApp, str] | None = None) -> None:
@@ -55,7 +55,7 @@ class Site:
             self._endpoints[sse[1]] = sse[0]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow the life of the server."""
+        """Answer one request, or handle the lifespan of the server."""
         path = scope["path"] if scope["type"] == "http" else self._path
         if (endpoint := self._endpoints.get(path)) is not None:
             await endpoint(scope, receive, send)
@@ -70,7 +70,7 @@ class Site:
         return any(endpoint.is_busy for endpoint in self._endpoints.values())
 
     def stop(self) -> None:
-        """Take no more requests."""
+        """Refuse new requests."""
         for endpoint in self._endpoints.values():
             endpoint.stop()
 
@@ -91,7 +91,7 @@ class Site:
 
 
 class Server(uvicorn.Server):
-    """Lets clients that only listen go when it is to end, since it would wait for them."""
+    """Ends the streams of listening clients at shutdown, since it would wait for them."""
 
     def __init__(self, config: uvicorn.Config, site: Site, grace: float, started: Callable[[str], None] | None) -> None:
         super().__init__(config)
@@ -103,7 +103,7 @@ class Server(uvicorn.Server):
         self.ending = Ending(grace + LINGER)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start listening."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         if self.started and self._told is not None:
@@ -124,13 +124,13 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end; the process ends in time even if a handler does not."""
+        """Begin to shut down; the process ends in time even if a handler does not."""
         if self._loop is not None:
             self.ending.begin(self._loop)
         super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
-        """Close connections that do not say what they want, once a second."""
+        """Close connections that send no request, once a second."""
         if counter % 10 == 0:
             self._close_silent(time.monotonic())
         return await super().on_tick(counter)
@@ -145,13 +145,13 @@ class Server(uvicorn.Server):
                 each.transport.abort()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more requests, finish those that are open, end the sessions."""
+        """Refuse new requests, finish the open ones, end the sessions."""
         self._site.stop()
         until = time.monotonic() + self._grace
         # Still listening: what open calls wait for may come over new connections.
         while self._site.is_busy and time.monotonic() < until and not self.force_exit:
             await asyncio.sleep(0.05)
-        # Sessions end before uvicorn cancels what is left, which it would show with a traceback.
+        # Sessions end before uvicorn cancels the rest, which it would log with a traceback.
         with suppress(TimeoutError):
             await asyncio.wait_for(self._site.aclose(), 1)
         await super().shutdown(sockets)
@@ -165,7 +165,7 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
         port=port,
         log_level="warning",
         timeout_graceful_shutdown=1,
-        # Whom forwarded headers are believed from is said by `trusted_proxies`.
+        # `trusted_proxies` determines which forwarded headers are trusted.
         proxy_headers=False,
         server_header=False,
         ws="none",
@@ -177,10 +177,10 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
 
 
 def check_address(host: str, port: int, has_hosts: bool) -> None:
-    """Check that a port can be one, and that a server which others can reach says what it is called.
+    """Check the port, and that a server which other machines can reach has named hosts.
 
     Raises:
-        ValueError: it cannot, or does not.
+        ValueError: the port is not valid, or there are no hosts.
     """
     if not 0 <= port <= MAX_PORT:
         raise ValueError(f"a port is a number from 0 to {MAX_PORT}, not {port}")

@@ -12,7 +12,7 @@ from mcp_runtime.transports.http.stream import CommonStream, ResumableStream, St
 from mcp_runtime.transports.http.unread import Unread
 
 PRIMES_SINCE: Final = "2025-11-25"
-"""The first revision in which streams begin with an event without data, and may be closed before they have ended."""
+"""The first revision in which streams begin with an event without data, and may be closed early."""
 
 
 class HttpSession:
@@ -20,18 +20,18 @@ class HttpSession:
 
     Args:
         id_: the id of the session.
-        limits: how much it may cost.
-        events: keeps what was sent; None to keep nothing.
-        unread: counts what clients have not read yet, of all sessions.
-        principal: who began it, None if nobody knows.
+        limits: resource limits.
+        events: stores what was sent; None to store nothing.
+        unread: counts the bytes that clients have not read yet, for all sessions.
+        principal: who began it; None if unknown.
 
     Attributes:
         connection: the conversation over it.
-        receiver: takes the messages.
-        common: the stream of what belongs to no request.
-        primes: whether streams begin with an event without data, so that clients know from the start how to come back.
-        exchanges: how many HTTP requests of it are being answered.
-        last_used: when the last request ended, by the clock of the event loop in seconds.
+        receiver: receives the messages.
+        common: the stream of messages that belong to no request.
+        primes: whether streams begin with an event without data, so that clients can resume them from the start.
+        exchanges: how many of its HTTP requests are being answered.
+        last_used: when the last request ended, by the event loop's clock in seconds.
     """
 
     __slots__ = (
@@ -73,27 +73,27 @@ class HttpSession:
         self._next = 1
 
     def begin(self) -> None:
-        """Learn that the handshake has succeeded."""
+        """Handle that the handshake has succeeded."""
         self.primes = self.events is not None and self.connection.revision >= PRIMES_SINCE
 
     @property
     def open_streams(self) -> int:
-        """How many POSTs are not answered yet, those that the client no longer waits for included."""
+        """How many POSTs are not answered yet, including those that the client no longer waits for."""
         return len(self._streams)
 
     def stream(self, headers: Headers) -> Stream:
-        """Make the stream of a POST."""
+        """Create the stream of a POST."""
         number, self._next = self._next, self._next + 1
         class_ = ResumableStream if self.primes else Stream
         stream = self._streams[number] = class_(self, number, headers, self.principal)
         return stream
 
     def skipped(self, reason: str, headers: Headers, start: bytes, end: bytes) -> bytes | None:
-        """Learn that a message was too large to read; returns what it is answered with, if anything.
+        """Handle a message that was too large to read; return its answer, if there is one.
 
         Args:
             reason: what is wrong, for people.
-            headers: those of its request.
+            headers: the headers of its request.
             start: its first kilobytes.
             end: its last kilobytes.
         """
@@ -107,10 +107,10 @@ class HttpSession:
         return answer
 
     async def find(self, event_id: str) -> tuple[Stream, int]:
-        """Return the stream that an event is of, and the number of the event there.
+        """Return the stream that an event belongs to, and the number of the event in it.
 
         Raises:
-            LookupError: there is no such event in this session, or what followed it is no longer kept.
+            LookupError: there is no such event in this session, or what followed it is no longer stored.
         """
         stream, _, number = event_id.partition("-")
         if not stream.isdecimal() or not number.isdecimal() or len(event_id) > 40:
@@ -121,36 +121,36 @@ class HttpSession:
         return found, int(number)
 
     def finished(self, stream: Stream) -> None:
-        """Forget a stream that has ended; its events are kept for a while."""
+        """Forget a stream that has ended; its events are stored for a while."""
         if self._streams.pop(stream.number, None) is not None:
             self.receiver.channel_lost(stream, None)
 
     def enter(self) -> None:
-        """Learn that an HTTP request has come."""
+        """Record the start of an HTTP request."""
         self.exchanges += 1
 
     def leave(self) -> None:
-        """Learn that an HTTP request is over."""
+        """Record the end of an HTTP request."""
         self.exchanges -= 1
         self.last_used = self._loop.time()
 
     def send(self, message: bytes) -> None:
-        """Send what belongs to no request, on the stream that the client listens to."""
+        """Send a message that belongs to no request, on the stream that the client listens to."""
         if not self.is_closed:
             self.common.send(message)
 
     async def drain(self) -> None:
-        """Wait until the client has read enough of what belongs to no request."""
+        """Wait until the client has read enough of the messages that belong to no request."""
         await self.common.drain()
 
     def pause_reading(self) -> None:
-        """Do nothing: every message comes over a channel of its own."""
+        """Do nothing: every message has its own channel."""
 
     def resume_reading(self) -> None:
         """Do nothing."""
 
     async def start(self, receiver: Receiver) -> None:
-        """Begin to carry messages."""
+        """Start carrying messages."""
         self.receiver = receiver
 
     async def close(self) -> None:
@@ -170,7 +170,7 @@ class HttpSession:
             await self.events.forget(self.id)
 
     async def _ended(self, number: int, after: int) -> Stream:
-        """Return a stream that has ended, with what is kept of it."""
+        """Return a stream that has ended, with its stored messages."""
         if self.events is None or not 0 < number < self._next:
             raise LookupError(number)
         if not (kept := await self.events.after(self.id, number, after)):

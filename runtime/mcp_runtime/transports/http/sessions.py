@@ -1,4 +1,4 @@
-"""The sessions of one endpoint: begun, found, expired, ended."""
+"""The sessions of one endpoint: creation, lookup, expiry, end."""
 
 import asyncio
 import secrets
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
 
 ID_BYTES: Final = 16
-"""How many random bytes a session id has."""
+"""The length of a session id in random bytes."""
 SWEEPS: Final = 10
-"""How often sessions are looked through while one becomes too old."""
+"""How often sessions are checked during the time after which one expires."""
 
 
 class Sessions:
     """The sessions of one endpoint.
 
     Args:
-        servers: answer the clients, one object per revision.
-        revisions: those of them that have sessions.
-        limits: how many there may be, and for how long.
-        events: keeps what was sent; None to keep nothing.
+        servers: the servers, one object per revision.
+        revisions: the revisions that have sessions.
+        limits: how many sessions there may be, and for how long.
+        events: stores what was sent; None to store nothing.
 
     Attributes:
-        unread: counts what clients have not read yet, of all of them.
+        unread: counts the bytes that clients have not read yet, for all of them.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Sessions:
         return len(self._held)
 
     async def begin(self, principal: str | None) -> HttpSession:
-        """Begin a session, which is not found before it is kept.
+        """Begin a session, which cannot be found before it is kept.
 
         Raises:
             Refusal: there are too many.
@@ -77,7 +77,7 @@ class Sessions:
         """Return a session.
 
         Raises:
-            Refusal: there is none with this id, or it is another principal's.
+            Refusal: there is none with this id, or it belongs to another principal.
         """
         session = self._held.get(id_)
         if session is None or session.principal != principal or session.connection.closed_because is not None:
@@ -88,7 +88,7 @@ class Sessions:
         """Return the session that a request names.
 
         Raises:
-            Refusal: it names none, one that is not the principal's, or a revision that has no sessions here.
+            Refusal: it names none, one of another principal, or a revision that has no sessions here.
         """
         id_ = headers.get(SESSION)
         if id_ is None:
@@ -98,10 +98,10 @@ class Sessions:
         return session
 
     def check_version(self, headers: Headers) -> None:
-        """Check the revision that a request of the legacy era names, if it names one.
+        """Check the revision that a legacy-era request names, if any.
 
         Raises:
-            Refusal: it is not spoken here.
+            Refusal: it is not supported here.
         """
         version = headers.get(VERSION)
         if version is not None and version not in self._versions:
@@ -124,7 +124,7 @@ class Sessions:
             await task
 
     def stop_listening(self) -> None:
-        """End the streams that wait for what belongs to no request."""
+        """End the streams for messages that belong to no request."""
         for session in self._held.values():
             if session.common.outlet is not None:
                 session.common.detach(session.common.outlet)
@@ -149,5 +149,5 @@ class Sessions:
 
 
 def no_session() -> Refusal:
-    """Return the answer to a request that needs a session and names none."""
+    """Return the refusal of a request that needs a session and names none."""
     return Refusal(400, "the header Mcp-Session-Id is missing; a session begins with initialize")

@@ -16,17 +16,17 @@ from mcp_runtime.transports.http.taken import error_of, is_answer_to
 from mcp_runtime.transports.http.wire import EVENTS, MAX_ERROR_BYTES, Endpoint, HttpClientOptions, Refused
 
 ENDPOINT_TIMEOUT: Final = 30.0
-"""Seconds in which the server must have named the endpoint for messages, unless the options say something else."""
+"""Seconds in which the server must have named the endpoint for messages, by default."""
 POST_TIMEOUT: Final = 30.0
-"""Seconds in which the server must take a notification or an answer. A request may take as long as its call does."""
+"""Seconds in which the server must accept a notification or an answer. A request may take as long as its call does."""
 MAX_QUEUED: Final = 1 << 20
-"""How many bytes may wait to be sent before `drain` waits."""
+"""How many bytes may be queued before `drain` waits."""
 
 log: Final = logging.getLogger("mcp_runtime")
 
 
 class SseClientOptions(HttpClientOptions, total=False):
-    """How a server is reached over HTTP+SSE.
+    """How to connect to a server over HTTP+SSE.
 
     Attributes:
         endpoint_timeout: seconds in which the server must have named the endpoint for messages; 30.
@@ -36,18 +36,18 @@ class SseClientOptions(HttpClientOptions, total=False):
 
 
 class SseClientTransport:
-    """Speaks with a server over HTTP+SSE; it implements `mcp_runtime.transports.base.Transport`.
+    """Communicates with a server over HTTP+SSE; it implements `mcp_runtime.transports.base.Transport`.
 
-    A GET opens the stream that the server's messages arrive on, and every message of the client is posted to the
-    endpoint that the first event names. The stream is the session: it cannot be resumed, so its end is that of the
-    connection. A client that tried Streamable HTTP in vain learns from `start` whether the server speaks this instead.
+    A GET opens the stream for the server's messages, and every message of the client is posted to the endpoint that the
+    first event names. The stream is the session: it cannot be resumed, so its end is that of the connection. After
+    Streamable HTTP has failed, `start` shows whether the server supports this instead.
 
     Args:
-        url: where the server's stream is: ``https://example.com/sse``.
+        url: the URL of the server's stream: ``https://example.com/sse``.
         options: see `SseClientOptions`.
 
     Raises:
-        ValueError: the URL is not one of HTTP.
+        ValueError: the URL is not an HTTP URL.
     """
 
     def __init__(self, url: str, **options: Unpack[SseClientOptions]) -> None:
@@ -72,8 +72,8 @@ class SseClientTransport:
         """Open the stream, and wait until the server has named the endpoint for messages.
 
         Raises:
-            TransportError: the server cannot be reached, or does not speak HTTP+SSE at this URL; or the endpoint is
-                of another origin.
+            TransportError: the server cannot be reached, or does not support HTTP+SSE at this URL; or the endpoint
+                belongs to another origin.
         """
         if not isinstance(receiver, LosesRequests):
             raise TypeError(f"{type(receiver).__name__} needs request_lost(id, reason): a POST can fail by itself")
@@ -92,7 +92,7 @@ class SseClientTransport:
                 await self.close()
 
     def send(self, message: bytes) -> None:
-        """Post a message: requests at once, all else in order."""
+        """Post a message: requests immediately, everything else in order."""
         if self._is_closed:
             return
         if self._sender is None and (request := request_of(message)) is not None:
@@ -104,19 +104,19 @@ class SseClientTransport:
             self._sender = asyncio.create_task(self._send_in_order())
 
     async def drain(self) -> None:
-        """Wait until few bytes wait for their turn."""
+        """Wait until few bytes are queued."""
         await self._sendable.wait()
 
     def pause_reading(self) -> None:
-        """Deliver nothing until `resume_reading`."""
+        """Stop delivering messages until `resume_reading`."""
         self._readable.clear()
 
     def resume_reading(self) -> None:
-        """Deliver again."""
+        """Resume delivering messages."""
         self._readable.set()
 
     async def close(self) -> None:
-        """Send what is queued, and close the stream, which ends the session."""
+        """Send queued messages, and close the stream, which ends the session."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -136,7 +136,7 @@ class SseClientTransport:
         """Deliver the messages of the stream until it ends.
 
         Args:
-            opened: is resolved as soon as the server has named the endpoint for messages.
+            opened: resolved as soon as the server has named the endpoint for messages.
         """
         reason = TransportError(f"{self._stream.shown} ended the stream, and the session with it")
         try:
@@ -145,7 +145,7 @@ class SseClientTransport:
                 self._messages = self._endpoint_of(await anext(events, None), response.url)
                 opened.set_result(None)
                 async for event in events:
-                    # Servers may send events of other kinds, like keep-alives; they are none of the protocol.
+                    # Servers may send other events, such as keep-alives; they are not part of the protocol.
                     if event.event == "message" and (text := event.data.encode().strip()):
                         await self._readable.wait()
                         self._receiver.message_received(text, self)
@@ -160,7 +160,7 @@ class SseClientTransport:
         """Return the endpoint that the first event of the stream names.
 
         Raises:
-            Refused: it is another event, or the endpoint is of another origin.
+            Refused: it is another event, or the endpoint belongs to another origin.
         """
         if event is None:
             raise Refused(f"{self._stream.shown} ended the stream before it named the endpoint for messages")
@@ -188,7 +188,7 @@ class SseClientTransport:
         task.add_done_callback(lambda _: self._requests.pop(id_, None))
 
     async def _carry(self, message: bytes, id_: int) -> None:
-        """Post a request; its caller hears of it if the server does not take it."""
+        """Post a request; its caller gets the error if the server does not accept it."""
         try:
             await self._post(message)
         except Refused as refused:
@@ -198,12 +198,12 @@ class SseClientTransport:
             said = error_of(refused.body)
             self._lose(id_, TransportError(f"{refused}: {clipped(said)}") if said else refused)
         except Exception as error:
-            # Some servers hold the POST of a request until they have answered that on the stream.
+            # Some servers keep the POST of a request open until they have answered it on the stream.
             if not isinstance(error.__cause__, httpx2.ReadTimeout):
                 self._lose(id_, _reason_for(error))
 
     async def _send_in_order(self) -> None:
-        """Post what has an order: the next message leaves when the server has taken this one."""
+        """Post ordered messages: the next one is sent when the server has accepted this one."""
         try:
             while self._ordered:
                 message = self._ordered.popleft()
@@ -233,8 +233,7 @@ class SseClientTransport:
     async def _post(self, message: bytes) -> None:
         assert self._messages is not None
         async with self._messages.request("POST", message, accept="*/*") as response:
-            # The message was taken. What the answer says has no meaning, but only if it is read is the connection used
-            # again.
+            # The message was accepted. The response has no meaning, but must be read for the connection to be reused.
             size = 0
             with suppress(httpx2.HTTPError):
                 async for part in response.aiter_bytes():
@@ -244,8 +243,8 @@ class SseClientTransport:
 
 
 def _reason_for(error: Exception) -> TransportError:
-    """Return why something was not sent or received, in words that can be shown."""
+    """Return why something was not sent or received, as text that is safe to show."""
     if isinstance(error, TransportError):
         return error
-    # A client that the application has closed, an authentication that fails, and the like.
+    # For example, a client that the application has closed, or a failed authentication.
     return TransportError(clipped(f"the request could not be sent: {type(error).__name__}: {error}"))

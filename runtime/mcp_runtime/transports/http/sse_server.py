@@ -34,23 +34,23 @@ if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
 
 SESSION: Final = "session_id"
-"""The parameter of the endpoint for messages that names the session."""
+"""The query parameter that names the session in the endpoint for messages."""
 
 
 class SseApp(Application):
-    """HTTP+SSE at one path; see `sse_app`, which makes it. It answers every path that it is asked for.
+    """HTTP+SSE at one path; created by `sse_app`. It answers every path that it is asked for.
 
     A GET opens a stream, whose first event names the endpoint for messages: the same path, with the id of the session.
 
     Args:
-        servers: answer the clients, one object per revision.
-        places: which hosts and origins requests may name.
-        principal: says who sends a request, from its ASGI scope.
-        limits: what clients may cost.
+        servers: the servers, one object per revision.
+        places: the hosts and origins that requests may name.
+        principal: returns the authenticated sender of a request, given its ASGI scope.
+        limits: resource limits for clients.
 
     Attributes:
-        sessions: the sessions that live, by their ids.
-        is_stopping: whether no more requests are taken.
+        sessions: the open sessions, by id.
+        is_stopping: whether new requests are refused.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class SseApp(Application):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is being answered, or a POST is."""
+        """Whether a stream or a POST is being answered."""
         return self._posts > 0 or any(session.connection.open_requests for session in self.sessions.values())
 
     def stop(self) -> None:
-        """Take no more requests; those that are open are still answered."""
+        """Refuse new requests; open ones are still answered."""
         self.is_stopping = True
 
     async def aclose(self) -> None:
@@ -99,7 +99,7 @@ class SseApp(Application):
             case "POST" if id_ is not None:
                 await self._post(self._find(id_, principal), headers, receive, send)
             case _:
-                # Clients that try Streamable HTTP first know by this status that they have to open a stream.
+                # With this status, clients that try Streamable HTTP first know that they have to open a stream.
                 taken = b"GET" if id_ is None else b"POST"
                 why = "a GET opens a stream, whose first event says where messages are posted"
                 raise Refusal(405, why, [(b"allow", taken)])
@@ -171,7 +171,7 @@ class SseApp(Application):
 
 
 def _session_of(scope: Scope) -> str | None:
-    """Return the id of the session that a request names, None if it names none."""
+    """Return the id of the session that a request names; None if it names none."""
     try:
         given = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True, max_num_fields=10)
     except ValueError:
@@ -180,9 +180,9 @@ def _session_of(scope: Scope) -> str | None:
 
 
 def _endpoint(scope: Scope, id_: str) -> bytes:
-    """Return where the messages of a session are posted: the path that the stream was asked for, with its id."""
+    """Return the endpoint for the messages of a session: the path of the stream, with the session's id."""
     path, root = scope["path"], scope.get("root_path", "")
-    # Frameworks differ in whether the path begins with that of the application it is mounted in.
+    # Frameworks differ in whether the path includes that of the mounted application.
     whole = path if path.startswith(root) else root + path
     # Two slashes at the beginning would name another host.
     return f"/{quote(whole.lstrip('/'))}?{SESSION}={id_}".encode()

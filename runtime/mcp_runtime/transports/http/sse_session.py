@@ -1,4 +1,4 @@
-"""One session of HTTP+SSE: a transport whose messages to the client leave by a single stream of events."""
+"""One session of HTTP+SSE: a transport whose messages to the client share a single stream of events."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ class SseSession:
     Args:
         id_: the id of the session.
         endpoint: where the client posts its messages: the path and the query of a URL.
-        headers: those of the request that opened the stream.
-        principal: who sent that request, None if nobody knows.
-        limits: how much the session may cost.
-        unread: counts what clients have not read yet, of all sessions.
+        headers: the headers of the request that opened the stream.
+        principal: who sent that request; None if unknown.
+        limits: resource limits.
+        unread: counts the bytes that clients have not read yet, for all sessions.
 
     Attributes:
         connection: the conversation over it.
-        stream: what is sent to the client.
-        posts: how many POSTs of it are being answered.
+        stream: the stream to the client.
+        posts: how many of its POSTs are being answered.
     """
 
     __slots__ = (
@@ -62,7 +62,7 @@ class SseSession:
         self.principal = principal
         self.limits = limits
         self.unread = unread
-        # A stream of HTTP+SSE cannot be resumed, so nothing is kept of it.
+        # A stream of HTTP+SSE cannot be resumed, so nothing is stored.
         self.events: EventLog | None = None
         self.primes = False
         self.is_closed = False
@@ -84,7 +84,7 @@ class SseSession:
     async def take(self, body: bytes) -> Outcome:
         """Take a message as soon as the session is ready for it.
 
-        A message that is refused counts as accepted if its sender hears of that on the stream.
+        A refused message counts as accepted if its sender gets the error on the stream.
         """
         await self.ready()
         sent = self.stream.last
@@ -93,7 +93,7 @@ class SseSession:
         return ACCEPTED if is_told else outcome
 
     def skip(self, refusal: TooLarge) -> None:
-        """Learn that a message was too large to read; its sender hears of it on the stream."""
+        """Handle a message that was too large to read; its sender gets the error on the stream."""
         if isinstance(self._receiver, Identifying):
             self._receiver.message_skipped(refusal.reason, self, refusal.start, refusal.end)
         else:
@@ -115,15 +115,15 @@ class SseSession:
         self._readable.clear()
 
     def resume_reading(self) -> None:
-        """Take messages again."""
+        """Accept messages again."""
         self._readable.set()
 
     async def start(self, receiver: Receiver) -> None:
-        """Begin to carry messages."""
+        """Start carrying messages."""
         self._receiver = receiver
 
     async def close(self) -> None:
-        """End the stream once what is queued has left."""
+        """End the stream once everything queued has been sent."""
         if not self.is_closed:
             self.is_closed = True
             self.stream.finish()
@@ -132,12 +132,12 @@ class SseSession:
 
 
 class SseStream(Stream):
-    """The stream of a session: its first event says where the client posts its messages.
+    """The stream of a session: its first event names the endpoint for messages.
 
     Args:
         owner: the session.
         endpoint: where the client posts its messages.
-        headers: those of the request that it answers.
+        headers: the headers of the request that it answers.
     """
 
     __slots__ = ("_endpoint",)
@@ -147,10 +147,10 @@ class SseStream(Stream):
         self._endpoint = endpoint
 
     def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
-        """Let events leave by a response, which begins with the endpoint."""
+        """Send events through a response, which begins with the endpoint."""
         outlet.put(b"event: endpoint\ndata: %b\n\n" % self._endpoint)
         super().attach(outlet, missed)
 
     def _encoded(self, number: int, message: bytes) -> bytes:
-        # JSON on the wire has no line ends of its own.
+        # Encoded JSON contains no line ends.
         return b"event: message\ndata: %b\n\n" % message

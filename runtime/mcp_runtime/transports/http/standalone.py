@@ -1,6 +1,6 @@
-"""Requests of the modern era at a client: each is a POST of its own, and belongs to no session (2026-07-28).
+"""Requests of the modern era at a client: each is a separate POST without a session (2026-07-28).
 
-Its answer is one JSON object, or a stream of events that ends with the answer. A stream that is cut is lost, since
+The answer is one JSON object, or a stream of events that ends with the answer. A stream that is cut is lost, since
 nothing is resumed; closing it cancels the request.
 """
 
@@ -24,17 +24,17 @@ from mcp_runtime.transports.http.wire import EVENTS, Endpoint, Refused, type_of
 MAX_INTEGER: Final = (1 << 53) - 1
 """The largest integer that every program reads exactly."""
 MAX_TOOLS: Final = 10_000
-"""How many tools are remembered whose arguments become headers."""
+"""How many tools with arguments in headers are remembered."""
 MAX_PAGES: Final = 1_000
-"""How many pages of a list of tools are read to find one of them."""
+"""How many pages of a list of tools are searched for one of them."""
 MAX_WARNINGS: Final = 20
-"""How many tools of one page are named in the log as invalid."""
+"""How many invalid tools of one page are named in the log."""
 
 log: Final = logging.getLogger("mcp_runtime")
 
 _MARK: Final = f'"{modern.VERSION}"'.encode()
 _HIDING: Final = (mirrored.ANNOTATION.encode(), b"\\u")
-"""What a text has in it that has an annotation; names may be spelled with escapes."""
+"""What a text with the annotation contains; names may be written with escapes."""
 
 
 class Standalone(NamedTuple):
@@ -54,7 +54,7 @@ class Standalone(NamedTuple):
 
 
 def standalone(message: bytes) -> Standalone | None:
-    """Return a message as a request of the modern era; None if it is something else."""
+    """Return a message as a modern-era request; None if it is something else."""
     if _MARK not in message or (found := request_of(message)) is None:
         return None
     value = parse(message)
@@ -66,7 +66,7 @@ class StandaloneRequests:
 
     Args:
         endpoint: where they are sent.
-        deliver: hands a message over; returns whether it was an answer.
+        deliver: delivers a message; returns whether it was an answer.
     """
 
     def __init__(self, endpoint: Endpoint, deliver: Callable[[bytes], Awaitable[bool]]) -> None:
@@ -77,11 +77,11 @@ class StandaloneRequests:
         self._numbers = itertools.count(1)
 
     async def exchange(self, request: Standalone) -> None:
-        """Send a request, and deliver its answer and what comes before that.
+        """Send a request, and deliver its answer and what precedes it.
 
         Raises:
-            Refused: the server refused it, and not with an error of the protocol.
-            TransportError: no answer came.
+            Refused: the server refused it without a JSON-RPC error.
+            TransportError: there was no answer.
         """
         headers = self._headers(request)
         refused = await self._attempt(request, headers, is_last=request.method != TOOLS_CALL)
@@ -95,14 +95,14 @@ class StandaloneRequests:
             await self._attempt(request, again, is_last=True)
 
     async def _attempt(self, request: Standalone, headers: Mapping[str, str], *, is_last: bool) -> bytes | None:
-        """Send a request, and deliver what comes; returns the answer if headers are wrong and this is not the last."""
+        """Send a request, and deliver messages; return an answer about wrong headers, unless `is_last`."""
         async with aclosing(self._messages(request, headers)) as messages:
             async for text in messages:
                 if not is_last and _is_mismatch(text):
                     return text
                 is_list = request.method == TOOLS_LIST
                 if await self._deliver(self._valid_tools(text) if is_list else text):
-                    # The end of a stream follows at once, and the connection can be used again then.
+                    # The stream ends right after it, and then the connection can be reused.
                     with suppress(TimeoutError, TransportError):
                         async with asyncio.timeout(1):
                             async for _ in messages:
@@ -111,7 +111,7 @@ class StandaloneRequests:
         raise Refused(f"{self._endpoint.shown} did not answer {request.method}")
 
     async def _messages(self, request: Standalone, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
-        """Iterate over the messages that a request is answered with."""
+        """Iterate over the messages that answer a request."""
         try:
             async with self._endpoint.request("POST", request.message, mirrored=headers) as response:
                 if type_of(response) != EVENTS:
@@ -143,7 +143,7 @@ class StandaloneRequests:
         return headers
 
     def _valid_tools(self, text: bytes) -> bytes:
-        """Learn which arguments become headers from a list of tools; returns it without tools that are invalid."""
+        """Learn from a list of tools which arguments become headers; return it without invalid tools."""
         if not self._tools and not any(mark in text for mark in _HIDING):
             return text
         value = _object(text)
@@ -165,7 +165,7 @@ class StandaloneRequests:
         return dump(value)
 
     def _learn(self, tool: Any) -> str:
-        """Remember which arguments of a tool become headers; returns why it is invalid, empty if it is not."""
+        """Remember which arguments of a tool become headers; return why it is invalid, empty if it is not."""
         name = tool.get("name") if is_object(tool) else None
         if not isinstance(name, str):
             return ""
@@ -181,7 +181,7 @@ class StandaloneRequests:
         return ""
 
     async def _refresh(self, request: Standalone, used: Mapping[str, str]) -> None:
-        """List the tools until one is found whose headers were wrong, unless another request has just done that."""
+        """List the tools until the one whose headers were wrong is found, unless another request has just done that."""
         async with self._refreshing:
             if self._headers(request) != used:
                 return
@@ -196,7 +196,7 @@ class StandaloneRequests:
                 params["cursor"] = cursor
 
     async def _list(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return one page of the list of tools, empty if it is refused."""
+        """Return one page of the list of tools; empty if it is refused."""
         id_ = f"tools-{next(self._numbers)}"
         asked = Standalone(write_request(id_, TOOLS_LIST, dump(params)), id_, TOOLS_LIST, params)
         async with aclosing(self._messages(asked, self._headers(asked))) as messages:
@@ -217,10 +217,10 @@ def _is_mismatch(text: bytes) -> bool:
 
 
 def _error_in(refused: Refused, id_: int | str) -> bytes | None:
-    """Return the error of the protocol that a request was refused with, in answer to it; None if there is none.
+    """Return the JSON-RPC error with which a request was refused; None if there is none.
 
-    Whatever id the error has, it is about the one request that this answers. Where a proxy may have refused it, or a
-    server that asks for authorization, the error has to have the right one.
+    Whatever id the error has, it belongs to the one request that this answers. If a proxy may have refused it, or a
+    server that requires authorization, the error must have the right id.
     """
     value = _object(refused.body)
     if not is_object(value.get("error")) or (value.get("id") != id_ and refused.says_nothing_of_the_era):

@@ -1,4 +1,4 @@
-"""Requests that stand alone: the handshake that each of them would have had."""
+"""Stateless requests: the handshake that each of them would have had."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ ASSUMED: Final = "2025-03-26"
 
 
 def method_of(body: bytes) -> Any:
-    """Return the method of a message, None if it has none.
+    """Return the method of a message; None if it has none.
 
     Raises:
         MalformedMessage: it is not JSON.
@@ -20,11 +20,11 @@ def method_of(body: bytes) -> Any:
 
 
 def missing_before(method: Any, revision: str) -> tuple[bytes, ...]:
-    """Return the messages that should have come before a request: a client that says nothing of itself begins.
+    """Return the messages that should have preceded a request of a client without a session.
 
     Args:
         method: the method of the request.
-        revision: what the client speaks.
+        revision: the revision of the client.
     """
     if method == INITIALIZE:
         return ()

@@ -1,4 +1,4 @@
-"""What is checked of a request of the modern era, in this order, and the status that each failure is answered with."""
+"""The checks of a modern-era request, in order, and the HTTP status for each failure."""
 
 import re
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ from mcp_runtime.protocol import jsonrpc, modern
 
 
 class Check(NamedTuple):
-    """Something that is checked of a request.
+    """A check of a request.
 
     Attributes:
-        fault: what is wrong with a request that does not pass.
+        fault: what is wrong with a request that fails it.
         status: the HTTP status of the answer.
-        code: the code of the error in the answer; -32600 where no message was read yet.
+        code: the error code in the answer; -32600 where no message was read yet.
     """
 
     fault: str
@@ -40,18 +40,18 @@ CHECKS: Final = (
     Check("an `Mcp-Param-*` is missing or differs from the arguments", 400, modern.HEADER_MISMATCH),
     Check("the client lacks a capability", 400, modern.MISSING_CAPABILITY),
 )
-"""The checks in their order: of several things that are wrong with a request, the first one is answered.
+"""The checks in order: if a request has several faults, the first one is answered.
 
-Until the revision is known to be spoken here, only that is checked which revisions to come will have as well.
+Until the revision is known to be supported, only what future revisions will have as well is checked.
 """
 
 STATUSES: Final[Mapping[int, int]] = {check.code: check.status for check in CHECKS if check.status in (400, 404)}
-"""Codes of errors and their statuses, whoever raised them; an answer with any other code has the status 200."""
+"""Error codes and their statuses, wherever they were raised; answers with any other code have the status 200."""
 
 _ERROR: Final = re.compile(rb'\{"jsonrpc":"2\.0",(?:"id":(?:-?\d+|null|"(?:[^"\\]|\\.)*"),)?"error":\{"code":(-?\d+)')
 
 
 def status_of(answer: bytes) -> int:
-    """Return the status of an answer, which the runtime itself has written."""
+    """Return the status of an answer that the runtime has written."""
     found = _ERROR.match(answer)
     return STATUSES.get(int(found[1]), 200) if found else 200

@@ -1,4 +1,4 @@
-"""The streams of a session: each is a channel, and what it sends leaves by the HTTP response that is attached to it."""
+"""The streams of a session: each is a channel, whose messages are sent through the HTTP response attached to it."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from mcp_runtime.transports.http.unread import HIGH_WATER, Unread
 
 
 class Owner(Protocol):
-    """What streams know of their session.
+    """What streams use of their session.
 
     Attributes:
         id: its id.
-        limits: how much it may cost.
-        events: keeps what was sent; None to keep nothing.
-        unread: counts what clients have not read yet, of all sessions.
-        primes: whether streams begin with an event without data, so that clients know from the start how to come back.
+        limits: resource limits.
+        events: stores what was sent; None to store nothing.
+        unread: counts the bytes that clients have not read yet, for all sessions.
+        primes: whether streams begin with an event without data, so that clients can resume them from the start.
     """
 
     id: str
@@ -30,26 +30,26 @@ class Owner(Protocol):
     primes: bool
 
     def finished(self, stream: "Stream") -> None:
-        """Learn that nothing more belongs to a stream."""
+        """Handle that a stream is finished."""
         ...
 
 
 class Stream:
     """A stream of messages to the client: what belongs to one POST.
 
-    Until the HTTP response is known to be a stream, messages wait; then each becomes an event, which is kept for
-    clients that come back if the session has an event store.
+    Until the HTTP response is known to be a stream, messages wait; then each becomes an event, which is stored for
+    clients that reconnect if the session has an event store.
 
     Args:
-        owner: the session that it is of.
-        number: tells it apart from others of the session.
-        headers: those of the request that it came with.
-        principal: who sent that request, None if nobody knows.
+        owner: the session that it belongs to.
+        number: identifies it in the session.
+        headers: the headers of its request.
+        principal: who sent that request; None if unknown.
 
     Attributes:
         is_finished: whether nothing more belongs to it.
         last: the number of its last event.
-        outlet: the response that its events leave by, None if there is none now.
+        outlet: the response that its events are sent through; None if there is none now.
     """
 
     __slots__ = (
@@ -84,11 +84,11 @@ class Stream:
 
     @property
     def sole(self) -> bytes | None:
-        """The one message that waits, None if there are none or several."""
+        """The only message that waits; None if there are none or several."""
         return self._early[0] if self._early is not None and len(self._early) == 1 else None
 
     def send(self, message: bytes) -> None:
-        """Send a message to the client, now or when it comes back; without an event store it may be lost until then."""
+        """Send a message to the client, now or when it reconnects; without an event store it may be lost until then."""
         if self._early is None:
             self._put(message)
         else:
@@ -104,13 +104,13 @@ class Stream:
             await self.outlet.drained()
 
     def pause_reading(self) -> None:
-        """Do nothing: a client that does not read its answers is held up by its own HTTP requests."""
+        """Do nothing: a client that does not read its answers is slowed down by its own HTTP requests."""
 
     def resume_reading(self) -> None:
         """Do nothing."""
 
     def finish(self) -> None:
-        """Learn that nothing more belongs to it: the response ends."""
+        """Handle that nothing more belongs to it: the response ends."""
         self.is_finished = True
         self._owner.finished(self)
         if self.outlet is not None:
@@ -118,7 +118,7 @@ class Stream:
         self.wake()
 
     async def first(self, delay: "Delay[asyncio.Future[None]]") -> None:
-        """Wait until the first message is there or none will be, or the delay is over."""
+        """Wait for the first message, or for the end of the stream or of the delay."""
         if self._early or self.is_finished:
             return
         self._waiter = waiter = asyncio.get_running_loop().create_future()
@@ -133,13 +133,13 @@ class Stream:
         """Return the messages that followed an event, with their numbers.
 
         Raises:
-            LookupError: there was no such event, or what followed it is no longer kept.
+            LookupError: there was no such event, or what followed it is no longer stored.
         """
         if after > self.last:
             raise LookupError(after)
         found: list[tuple[int, bytes]] = []
         events = self._owner.events
-        # More may be sent while a store looks for what was.
+        # More may be sent while the store reads.
         while after < self.last:
             more = await events.after(self._owner.id, self.number, after) if events is not None else None
             if not more:
@@ -149,11 +149,11 @@ class Stream:
         return found
 
     def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
-        """Let events leave by a response; one that was attached before ends.
+        """Send events through a response; an earlier one ends.
 
         Args:
             outlet: the response.
-            missed: what a client that comes back has missed; None for a client that has got nothing yet.
+            missed: what a reconnecting client has missed; None for a client that has received nothing yet.
         """
         if self.outlet is not None:
             self.outlet.end()
@@ -172,7 +172,7 @@ class Stream:
             outlet.end()
 
     def detach(self, outlet: Outlet) -> None:
-        """Learn that a response has ended."""
+        """Handle the end of a response."""
         if self.outlet is outlet:
             self.outlet = None
         outlet.end()
@@ -189,7 +189,7 @@ class Stream:
             outlet.put(event)
 
     def _event(self, message: bytes) -> bytes:
-        """Make the next event, and keep its message for clients that come back."""
+        """Build the next event, and store its message for clients that reconnect."""
         self.last += 1
         owner = self._owner
         if owner.events is not None:
@@ -197,7 +197,7 @@ class Stream:
         return self._encoded(self.last, message)
 
     def _encoded(self, number: int, message: bytes) -> bytes:
-        # JSON on the wire has no line ends of its own.
+        # Encoded JSON contains no line ends.
         if self._owner.events is None:
             return b"data: %b\n\n" % message
         return b"id: %b\ndata: %b\n\n" % (self._event_id(number), message)
@@ -206,7 +206,7 @@ class Stream:
         return b"%d-%d" % (self.number, number)
 
     def wake(self) -> None:
-        """Let whoever waits for the first message look again."""
+        """Wake up the waiters for the first message."""
         if self._waiter is not None:
             resolve(self._waiter)
         if self.is_finished and self._begun is not None:
@@ -214,7 +214,7 @@ class Stream:
 
 
 class ResumableStream(Stream):
-    """A stream whose client knows how to come back to it, so that a handler may close the response early."""
+    """A stream that its client can resume, so that a handler may close the response early."""
 
     __slots__ = ("_is_closing",)
 
@@ -223,16 +223,16 @@ class ResumableStream(Stream):
         self._is_closing = False
 
     def close_early(self) -> None:
-        """End the response; what is sent from now on is kept until the client comes back."""
+        """End the response; messages sent from now on are stored until the client reconnects."""
         if self._early is not None:
-            # It has not begun yet: it will, with the event that tells the client how to come back.
+            # It has not begun yet: it will, with the event that lets the client resume it.
             self._is_closing = True
             self.wake()
         elif self.outlet is not None:
             self.detach(self.outlet)
 
     def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
-        """Let events leave by a response, which ends at once if it was closed before it began."""
+        """Send events through a response, which ends at once if it was closed before it began."""
         super().attach(outlet, missed)
         if self._is_closing:
             self._is_closing = False
@@ -240,7 +240,7 @@ class ResumableStream(Stream):
 
 
 class CommonStream(Stream):
-    """The stream of what belongs to no request; what is sent while no response is attached waits for the next one."""
+    """The stream of messages that belong to no request; without a response they wait for the next one."""
 
     __slots__ = ("_kept",)
 
@@ -249,7 +249,7 @@ class CommonStream(Stream):
         self._kept = 0
 
     def send(self, message: bytes) -> None:
-        """Send a message to the client, now or when it listens again; the oldest are dropped if they are too many."""
+        """Send a message to the client, now or when it listens again; beyond the limit the oldest are dropped."""
         super().send(message)
         early, owner = self._early, self._owner
         if early is None:
@@ -259,12 +259,12 @@ class CommonStream(Stream):
             self._keep(-len(early.pop(0)))
 
     def attach(self, outlet: Outlet, missed: Sequence[tuple[int, bytes]] | None = None) -> None:
-        """Let events leave by a response, those that have waited first."""
+        """Send events through a response, starting with those that waited."""
         super().attach(outlet, missed)
         self._keep(-self._kept)
 
     def close(self) -> None:
-        """Forget what has waited, since the session is over."""
+        """Drop waiting messages, since the session is over."""
         self._early = []
         self._keep(-self._kept)
 
@@ -273,12 +273,12 @@ class CommonStream(Stream):
         self._owner.unread.size += size
 
     async def drain(self) -> None:
-        """Wait until the client has read enough; nothing waits for a client that does not listen."""
+        """Wait until the client has read enough; does not wait for a client that does not listen."""
         if self.outlet is not None:
             await self.outlet.drained()
 
     def detach(self, outlet: Outlet) -> None:
-        """Learn that a response has ended, and wait for the next one."""
+        """Handle the end of a response, and wait for the next one."""
         if self.outlet is outlet:
             self._early = []
         super().detach(outlet)

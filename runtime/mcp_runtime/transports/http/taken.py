@@ -1,4 +1,4 @@
-"""What the transport itself has to know of a few answers; all others it only carries."""
+"""What the transport reads of a few answers; all others it only carries."""
 
 import re
 from typing import Any, Final
@@ -15,14 +15,14 @@ def is_answer_to(message: bytes, id_: int | str) -> bool:
 
 
 def error_of(message: bytes) -> str:
-    """Return what an error says, empty if the message is none."""
+    """Return the text of an error response; empty if the message is none."""
     error: Any = _object(message).get("error")
     said: Any = error.get("message") if is_object(error) else None
     return said if isinstance(said, str) else ""
 
 
 def revision_of(message: bytes) -> str:
-    """Return the revision that an answer to `initialize` names, empty if it names none."""
+    """Return the revision in the answer to `initialize`; empty if there is none."""
     result: Any = _object(message).get("result")
     revision: Any = result.get("protocolVersion") if is_object(result) else None
     return revision if isinstance(revision, str) and _VISIBLE.fullmatch(revision) else ""

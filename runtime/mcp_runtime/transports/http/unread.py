@@ -1,19 +1,19 @@
-"""What an endpoint keeps because clients have not read it yet, of all sessions together."""
+"""What an endpoint keeps because clients have not read it yet, for all sessions together."""
 
 from typing import Final
 
 HIGH_WATER: Final = 64 << 10
-"""How many bytes may be queued on one stream before handlers wait; so many may be on each, whatever there is in all."""
+"""How many bytes may be queued on each stream, whatever the total, before handlers wait."""
 
 
 class Unread:
     """How many bytes wait for clients to read them.
 
     Args:
-        limit: how many there may be.
+        limit: the maximum.
 
     Attributes:
-        size: how many there are.
+        size: the current number.
     """
 
     __slots__ = ("limit", "size")
@@ -24,9 +24,9 @@ class Unread:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are too many."""
+        """Whether the maximum is reached."""
         return self.size > self.limit
 
     def has_room(self, more: int, queued: int = 0) -> bool:
-        """Whether more bytes may wait on a stream or a response that has some queued already."""
+        """Whether more bytes may be queued on a stream or response that has some already."""
         return queued + more <= HIGH_WATER or self.size + more <= self.limit

@@ -1,4 +1,4 @@
-"""HTTP requests to one endpoint, and what they are answered with: each wait has a timeout, each answer a size limit."""
+"""HTTP requests to one endpoint, and their responses: each wait has a timeout, each response a size limit."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ SESSION: Final = "mcp-session-id"
 
 MAX_REDIRECTS: Final = 5
 MAX_ERROR_BYTES: Final = 1 << 20
-"""How much is read of the body of an answer with an error status."""
+"""How much of the body of an error response is read."""
 
 _PASSING: Final = (
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -41,18 +41,18 @@ _VISIBLE: Final = re.compile(r"[\x21-\x7e]{1,1024}")
 
 
 class HttpClientOptions(TypedDict, total=False):
-    """How a server is reached over HTTP.
+    """How to connect to a server over HTTP.
 
     Attributes:
         headers: headers of every request.
-        auth: authenticates requests, as httpx2 has it: a pair of name and password, or an `httpx2.Auth`.
-        max_message_bytes: how large a message of the server may be, decompressed; 64 MiB.
+        auth: authenticates requests, as in httpx2: a pair of name and password, or an `httpx2.Auth`.
+        max_message_bytes: the maximum size of a message from the server, decompressed; 64 MiB.
         connect_timeout: seconds to connect, and to wait for a free connection; 10.
         write_timeout: seconds to send a piece of a request; 30.
         read_timeout: seconds without a byte from the server after which a stream counts as lost; 300.
-        close_timeout: seconds in which the session is ended when the client leaves; 5.
-        http: the client that sends the requests, which stays open: for certificates, proxies and the like. Its
-            timeouts hold, and it must not follow redirects.
+        close_timeout: seconds in which the session is ended when the client closes; 5.
+        http: a client for sending the requests, which is not closed: for certificates, proxies and so on. Its timeouts
+            apply, and it must not follow redirects.
     """
 
     headers: Mapping[str, str] | None
@@ -70,11 +70,11 @@ class SessionGone(TransportError):
 
 
 class Refused(TransportError):
-    """The server answered with an error status, or with what cannot be read.
+    """The server answered with an error status, or with something unreadable.
 
     Attributes:
-        status: the status, 0 if it is none of an error.
-        body: the beginning of the answer.
+        status: the HTTP status; 0 if it is not an error.
+        body: the beginning of the response.
     """
 
     def __init__(self, text: str, status: int = 0, body: bytes = b"") -> None:
@@ -84,12 +84,12 @@ class Refused(TransportError):
 
     @property
     def is_passing(self) -> bool:
-        """Whether the same request may be answered a little later: the server is busy, or restarted behind a proxy."""
+        """Whether the same request may succeed a little later: the server is busy, or restarting behind a proxy."""
         return self.status in _PASSING
 
     @property
     def says_nothing_of_the_era(self) -> bool:
-        """Whether a server of either era, or a proxy before it, may have answered that."""
+        """Whether a server of either era, or a proxy, may have sent this response."""
         return self.status in _OF_NO_ERA
 
 
@@ -101,9 +101,9 @@ class Endpoint:
         options: see `HttpClientOptions`.
 
     Attributes:
-        shown: the URL without what may be secret.
-        session: the id of the session, empty before there is one.
-        version: the revision that was agreed upon, empty before that.
+        shown: the URL without secrets.
+        session: the id of the session; empty before there is one.
+        version: the agreed revision; empty before that.
     """
 
     def __init__(self, url: str, options: HttpClientOptions) -> None:
@@ -128,14 +128,14 @@ class Endpoint:
         self._auth = options.get("auth") or httpx2.USE_CLIENT_DEFAULT
 
     def at(self, base: httpx2.URL, reference: str) -> "Endpoint":
-        """Return an endpoint beside this one, which shares its connections, cookies, headers and options.
+        """Return another endpoint that shares connections, cookies, headers and options with this one.
 
         Args:
             base: the URL that the reference is relative to.
-            reference: where the other endpoint is; a server said so.
+            reference: the other endpoint, as named by a server.
 
         Raises:
-            Refused: that is another origin, or not a URL.
+            Refused: it belongs to another origin, or is not a URL.
         """
         try:
             target = base.join(reference).copy_with(userinfo=self._url.userinfo, fragment=None)
@@ -159,18 +159,18 @@ class Endpoint:
         last_event_id: str = "",
         mirrored: Mapping[str, str] | None = None,
     ) -> AsyncGenerator[httpx2.Response]:
-        """Send a request and open its answer, whose status is no error.
+        """Send a request and open its response, whose status is not an error.
 
         Args:
             method: the HTTP method.
             content: a JSON-RPC message.
-            accept: what the answer may be.
-            last_event_id: the last event of a stream that is resumed; empty for a new one.
-            mirrored: the headers that repeat what a request of the modern era says, which is of no session.
+            accept: the accepted media types.
+            last_event_id: the last event of a stream to resume; empty for a new one.
+            mirrored: the headers that repeat the content of a modern-era request, which has no session.
 
         Raises:
             SessionGone: the server no longer knows the session.
-            Refused: the server answered with an error status, or wants to be reached elsewhere.
+            Refused: the server answered with an error status, or redirects elsewhere.
             TransportError: the server cannot be reached, or the connection was lost.
         """
         session = "" if mirrored is not None else self.session
@@ -203,7 +203,7 @@ class Endpoint:
         raise Refused(f"{self.shown} redirects without end")
 
     async def body(self, response: httpx2.Response) -> bytes:
-        """Read a whole answer.
+        """Read a complete response.
 
         Raises:
             Refused: it is too large.
@@ -222,10 +222,10 @@ class Endpoint:
         return aiter(httpx2.EventSource(response, max_event_size=self._max_bytes))
 
     def learn_session(self, response: httpx2.Response) -> None:
-        """Take the session id from the answer to a handshake.
+        """Read the session id from the answer to a handshake.
 
         Raises:
-            Refused: it is not one.
+            Refused: it is not valid.
         """
         found = response.headers.get(SESSION, "")
         if found and not _VISIBLE.fullmatch(found):
@@ -233,7 +233,7 @@ class Endpoint:
         self.session = found
 
     async def end_session(self) -> None:
-        """Tell the server that the session is over, if it has one; a server may refuse that."""
+        """End the session at the server, if there is one; a server may refuse that."""
         if not self.session:
             return
         try:
@@ -248,7 +248,7 @@ class Endpoint:
             await self._http.aclose()
 
     def _redirected(self, url: httpx2.URL, response: httpx2.Response) -> httpx2.URL:
-        """Return where a redirect leads to, which must be the same origin: the headers may be secret."""
+        """Return the target of a redirect, which must be the same origin: the headers may be secret."""
         target = url.join(response.headers["location"])
         same = _is_same_origin(target, url)
         if not same or response.status_code not in (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT):
@@ -270,7 +270,7 @@ class Endpoint:
 
 
 def _shown(url: httpx2.URL) -> str:
-    """Return a URL without what may be secret."""
+    """Return a URL without secrets."""
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 
@@ -283,7 +283,7 @@ def _is_same_origin(one: httpx2.URL, other: httpx2.URL) -> bool:
 
 
 def type_of(response: httpx2.Response) -> str:
-    """Return the media type of an answer, without its parameters."""
+    """Return the media type of a response, without its parameters."""
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -295,6 +295,6 @@ def _client(options: HttpClientOptions) -> httpx2.AsyncClient:
         write=options.get("write_timeout", 30.0),
         read=options.get("read_timeout", 300.0),
     )
-    # As many connections as there are requests, which the connection bounds by their timeouts.
+    # As many connections as there are requests, which the runtime limits by timeouts.
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
     return httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
