@@ -1,4 +1,4 @@
-"""How the processes of one server tell each other what has changed, so that each can tell its own clients."""
+"""How the processes of one server share changes, so that each can notify its own clients."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -7,13 +7,13 @@ from typing import Final, Protocol
 __all__ = ["FanOut", "MemoryFanOut"]
 
 MAX_WAITING: Final = 10_000
-"""How many messages a `MemoryFanOut` keeps for a server that does not take them."""
+"""How many messages a `MemoryFanOut` keeps for a server that does not read them."""
 
 
 class FanOut(Protocol):
     """Carries short messages to all processes of a server, this one included.
 
-    It may be slow, it may raise, and it may lose messages, as long as it says so.
+    It may be slow, it may raise, and it may lose messages, as long as it reports that.
     """
 
     async def publish(self, message: bytes) -> None:
@@ -30,16 +30,16 @@ class FanOut(Protocol):
     def messages(self) -> AsyncGenerator[bytes | None]:
         """Iterate over the messages that are sent from now on.
 
-        None comes first, once nothing more is missed, and again whenever messages may have been lost.
+        None comes first, once nothing is missed any more, and again whenever messages may have been lost.
 
         Raises:
-            Exception: it cannot go on; it is called again later.
+            Exception: the iteration cannot continue; `messages` is called again later.
         """
         ...
 
 
 class MemoryFanOut:
-    """Joins server objects in the same event loop: in tests, or where several of them share their data."""
+    """Connects server objects in the same event loop: for tests, or if several of them share their data."""
 
     def __init__(self) -> None:
         self._queues: set[asyncio.Queue[bytes | None]] = set()

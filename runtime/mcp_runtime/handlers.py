@@ -94,7 +94,7 @@ class Context(Generic[PeerT]):
         """Run work that must not be repeated when this handler is replayed (`InputState`), and return its result.
 
         The result travels to the client and back; when the handler runs again, it is returned without doing the work.
-        If a process or connection ends before the result reaches the client, the work is done once more with the same
+        If a process or connection ends before the result reaches the client, the work is done again with the same
         key. Handlers that are not replayed do it once.
 
         Args:

@@ -1,4 +1,4 @@
-"""JSON numbers as metadata of types, as JSON Schema has them: ``1.0`` is an integer, and ``true`` is no number."""
+"""JSON numbers as metadata of types, with the rules of JSON Schema: ``1.0`` is an integer, ``true`` is not a number."""
 
 from math import ceil, floor
 from typing import Annotated, Any, TypeAlias

@@ -100,8 +100,8 @@ async def test_what_cannot_be_published_is_kept_and_nobody_waits_for_it(
                 await asyncio.sleep(0.01)
     assert two.heard() == {f"resources/updated {URI}": 1}
     assert [line.partition(":")[0] for line in lines] == [
-        "changes cannot be told to other processes, and are kept",
-        "changes are told to other processes again",
+        "cannot publish changes to other processes, keeping them",
+        "publishing changes to other processes again",
     ]
 
 
@@ -127,8 +127,8 @@ async def test_after_a_pause_in_which_nothing_was_heard_all_may_be_new(
         await asyncio.sleep(0.1)
     assert worker.heard() == EVERYTHING
     assert lines == [
-        "changes in other processes are not heard of: ConnectionResetError: cut",
-        "changes in other processes are heard of again; clients are told that all may be new",
+        "not receiving changes from other processes: ConnectionResetError: cut",
+        "receiving changes from other processes again; clients are notified that all may have changed",
     ]
 
 

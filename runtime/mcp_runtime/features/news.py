@@ -1,4 +1,4 @@
-"""What a client is to be told, kept until it reads: nobody waits for one that does not."""
+"""Pending changes for a client, kept until it reads: no client delays another."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
@@ -9,22 +9,22 @@ from mcp_runtime.connection.connection import Connection
 from mcp_runtime.errors import ConnectionClosed
 
 RESOURCE: Final = "resource"
-"""What has changed: a resource. A list is named by its area."""
+"""The kind of a change: a resource. A list is named by its area."""
 EVERYTHING: Final = "everything"
-"""What has changed: nobody knows, since it was too much, or was not heard of."""
+"""The kind of a change: unknown, since there were too many changes, or some were missed."""
 MAX_URI: Final = 8_192
-"""How many characters the URI of a resource may have for clients to hear of it."""
+"""The maximum length in characters of a resource URI that is reported to clients."""
 RELAY: Final = "_mcp_relay"
-"""Where a server keeps what joins it with other processes; nowhere if it is alone."""
+"""The attribute of a server that holds its relay to other processes; absent if there is none."""
 MAX_NEWS: Final = 10_000
-"""How many different changes are kept for a client that does not read; the oldest are dropped beyond that."""
+"""How many different changes are kept for a client that does not read; beyond that the oldest are dropped."""
 
 
 class News:
-    """What one client is to be told, and has not been: each change once, however often it came.
+    """The pending changes for one client: each change once, however often it happened.
 
     Attributes:
-        task: tells the client; None while there is nothing to tell.
+        task: notifies the client; None while nothing is pending.
     """
 
     __slots__ = ("_waiting", "task")
@@ -36,7 +36,7 @@ class News:
     def put(
         self, connection: Connection, change: tuple[str, str], tell: Callable[[], Coroutine[Any, Any, None]]
     ) -> "asyncio.Task[None] | None":
-        """Keep one more change; returns the task that begins to tell of it, None if one has begun already."""
+        """Add a change; return the task that notifies the client, None if it is running already."""
         self._waiting.pop(change, None)
         self._waiting[change] = tell
         if len(self._waiting) > MAX_NEWS:
@@ -47,7 +47,7 @@ class News:
         return self.task
 
     async def _send(self) -> None:
-        """Tell the client, as fast as it reads."""
+        """Notify the client, as fast as it reads."""
         try:
             while self._waiting:
                 tell = self._waiting.pop(next(iter(self._waiting)))
@@ -58,15 +58,15 @@ class News:
 
 
 async def begun(telling: "Iterable[asyncio.Task[None] | None]") -> int:
-    """Let clients that read be told, and wait for no other; returns how many were given.
+    """Let clients that read be notified, without waiting for the others; return how many changes were given.
 
     Raises:
-        MissingCapability: a change was not to be told of, since nobody declared it.
+        MissingCapability: a change must not be reported, since the capability was not declared.
     """
     tasks = list(telling)
     started = [task for task in tasks if task is not None]
     if started:
-        # Those that read have been told after one turn of the event loop.
+        # Clients that read have been notified after one turn of the event loop.
         await asyncio.wait(started, timeout=0)
     for task in started:
         if task.done() and not task.cancelled():

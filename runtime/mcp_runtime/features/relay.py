@@ -1,4 +1,4 @@
-"""Changes on their way between the processes of one server."""
+"""Relays changes between the processes of one server."""
 
 import asyncio
 import logging
@@ -19,28 +19,28 @@ from mcp_runtime.protocol.text import clipped
 log: Final = logging.getLogger("mcp_runtime")
 
 MAX_MESSAGE: Final = 65_536
-"""How many bytes a message of another process may have."""
+"""The maximum size of a message from another process in bytes."""
 MAX_WAITING: Final = 1_000
-"""How many changes wait to be published; beyond that, everything has changed."""
+"""How many changes may wait to be published; beyond that, everything counts as changed."""
 TIMEOUT: Final = 5.0
-"""Seconds that publishing may take, and that a subscriber waits for the others to be heard."""
+"""Seconds that publishing may take, and that a new subscriber waits for the other processes."""
 PAUSES: Final = (0.1, 5.0)
-"""Seconds until what failed is tried again: at first, and at most."""
+"""Seconds before a retry: initially, and at most."""
 
 Tell: TypeAlias = Callable[[str, str], Coroutine[Any, Any, None]]
-"""Tells the clients of this process what has changed, and which resource."""
+"""Notifies the clients of this process of a change, with its kind and the resource."""
 
 
 class Relay:
-    """Tells the other processes of a server what has changed here, and the clients here what has changed there.
+    """Publishes a server's changes to other processes, and reports their changes to the clients of this one.
 
-    Nobody waits for it: what cannot be published is kept and published later, and what may not have been heard of is
-    told to clients as a change of everything that they listen for.
+    Nothing waits for it: what cannot be published is kept and published later, and when changes may have been missed,
+    clients are notified that everything they listen for may have changed.
 
     Args:
-        name: what all processes call the server.
+        name: the server's name, the same in all processes.
         fan_out: carries the messages.
-        tell: tells the clients of this process.
+        tell: notifies the clients of this process.
     """
 
     def __init__(self, name: str, fan_out: FanOut, tell: Tell) -> None:
@@ -57,11 +57,11 @@ class Relay:
 
     @property
     def is_of_this_loop(self) -> bool:
-        """Whether it belongs to the event loop that runs now."""
+        """Whether it belongs to the running event loop."""
         return self._loop is asyncio.get_running_loop()
 
     def publish(self, what: str, uri: str) -> None:
-        """Tell the other processes of a change, soon."""
+        """Publish a change to the other processes, asynchronously."""
         waiting = self._waiting
         if len(uri) > MAX_URI or len(waiting) >= MAX_WAITING:
             waiting.clear()
@@ -71,12 +71,12 @@ class Relay:
             self._sender = asyncio.create_task(self._send())
 
     def listen(self) -> None:
-        """Hear what the other processes publish, from now on for as long as the event loop runs."""
+        """Receive what the other processes publish, from now until the event loop ends."""
         if self._listener is None:
             self._listener = asyncio.create_task(self._hear())
 
     async def heard(self) -> None:
-        """Wait until nothing is missed any more; not for long, since whoever is there then is told that all is new."""
+        """Wait briefly until nothing is missed any more: then clients are notified that everything may have changed."""
         if not self._heard.is_set() and "hear" not in self._failing:
             with suppress(TimeoutError):
                 async with asyncio.timeout(TIMEOUT):
@@ -92,13 +92,13 @@ class Relay:
                     await self._fan_out.publish(message)
             except Exception as error:
                 _check_cancelled()
-                self._fails("publish", "changes cannot be told to other processes, and are kept: %s", error)
-                # What came meanwhile may leave first: changes have no order.
+                self._fails("publish", "cannot publish changes to other processes, keeping them: %s", error)
+                # Changes that arrive in the meantime may be sent first: their order does not matter.
                 self._waiting[message] = None
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, PAUSES[1])
             else:
-                self._works("publish", "changes are told to other processes again")
+                self._works("publish", "publishing changes to other processes again")
                 pause = PAUSES[0]
         self._sender = None
 
@@ -114,14 +114,16 @@ class Relay:
             except Exception as error:
                 _check_cancelled()
                 self._heard.clear()
-                self._fails("hear", "changes in other processes are not heard of: %s", error)
+                self._fails("hear", "not receiving changes from other processes: %s", error)
             await asyncio.sleep(pause)
             pause = min(2 * pause, PAUSES[1])
 
     async def _take(self, message: bytes | None) -> None:
         if message is None:
             self._heard.set()
-            self._works("hear", "changes in other processes are heard of again; clients are told that all may be new")
+            self._works(
+                "hear", "receiving changes from other processes again; clients are notified that all may have changed"
+            )
             await self._tell_all((EVERYTHING, ""))
         elif (change := self._read(message)) is not None:
             await self._tell_all(change)
@@ -130,10 +132,10 @@ class Relay:
         try:
             await self._tell(*change)
         except Exception:
-            log.exception("the clients of this process cannot be told of a change")
+            log.exception("cannot notify the clients of this process of a change")
 
     def _read(self, message: bytes) -> tuple[str, str] | None:
-        """Return the change that a message tells of; None if it is not for this server, or not valid."""
+        """Return the change in a message; None if it is not for this server, or not valid."""
         try:
             value = read(message) if len(message) <= MAX_MESSAGE else None
         except NotIJson:
@@ -147,9 +149,7 @@ class Relay:
                     return what, uri
             case _:
                 pass
-        self._fails(
-            "read", "a message among those of the other processes is not one of theirs: %s", ValueError(message[:100])
-        )
+        self._fails("read", "ignoring an invalid message from another process: %s", ValueError(message[:100]))
         return None
 
     def _fails(self, what: str, text: str, error: Exception) -> None:
@@ -165,7 +165,7 @@ class Relay:
 
 
 def _check_cancelled() -> None:
-    """Go on with a cancellation that ended in another error, as when a lost connection is to be closed."""
+    """Propagate a cancellation that ended in another error, as when a lost connection is to be closed."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

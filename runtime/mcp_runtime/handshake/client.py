@@ -96,7 +96,7 @@ class Opening:
         self, clients: Mapping[str, type[ClientT]], own_handlers: Mapping[str, Handlers], require: Sequence[str]
     ) -> ClientT:
         if self._peer.connection is not None:
-            raise ConnectionClosed("this peer has a conversation already; connect anew for another one")
+            raise ConnectionClosed("this peer has a conversation already; connect again for another one")
         self._clients = clients
         self._clients, self._handlers = self._allowed(), own_handlers
         try:
@@ -172,7 +172,7 @@ class Opening:
             else:
                 if not self._peer.renew():
                     raise
-                log.info("the server ended when it was asked %s; it is started once more: %s", SERVER_DISCOVER, why)
+                log.info("the server ended when it was asked %s; restarting it: %s", SERVER_DISCOVER, why)
                 await self._connection.aclose()
                 await self._connect()
         await self._initialize(legacy)

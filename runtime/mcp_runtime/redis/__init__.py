@@ -1,4 +1,4 @@
-"""What the processes of one server share, kept in Redis. Needs the extra ``mcp-bindgen[redis]``."""
+"""State shared by the processes of one server, stored in Redis. Needs the extra ``mcp-bindgen[redis]``."""
 
 from mcp_runtime.redis.events import RedisEventStore
 from mcp_runtime.redis.fan_out import RedisFanOut

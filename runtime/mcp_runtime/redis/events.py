@@ -1,4 +1,4 @@
-"""Events of streams in Redis."""
+"""An event store in Redis."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PAGE: Final = 100
 """How many events are read at once."""
 OVERHEAD: Final = 100
-"""How many bytes an event counts beside its message."""
+"""How many bytes an event counts in addition to its message."""
 APPEND: Final = """
 local events, order, limit = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local size = tonumber(redis.call('HGET', events, 'size') or '0')
@@ -35,24 +35,25 @@ redis.call('HSET', events, 'size', size)
 redis.call('PEXPIRE', events, ARGV[2])
 redis.call('PEXPIRE', order, ARGV[2])
 """
-"""Appends events of one session, and drops its oldest ones: Redis runs it as a whole.
+"""Appends events of one session, and drops its oldest ones, atomically in Redis.
 
-It has a hash of the messages, and a list of their names in the order in which they came. What was appended before is
-not appended again. Redis may have evicted one of the two: without a list, the hash goes as well once it is too large.
+It keeps a hash of the messages, and a list of their names in the order in which they arrived. Events are never appended
+twice. Redis may have evicted either of the two: without a list, the hash is deleted as well once it is too large.
 """
 
 
 class RedisEventStore:
-    """Keeps events in Redis, the newest ones of each session.
+    """Stores the newest events of each session in Redis; it implements `EventStore`.
 
     Args:
         redis: the client.
-        prefix: how keys begin.
-        max_session_bytes: how many bytes are kept of one session, with 100 for each event.
-        max_age: for how many seconds the events of a session are kept after the last of them.
+        prefix: the prefix of all keys.
+        max_session_bytes: how many bytes are stored per session, counting 100 for each event in addition to its
+            message.
+        max_age: seconds for which the events of a session are stored after the last of them.
 
     Raises:
-        ValueError: the prefix is empty, or the client decodes what it reads.
+        ValueError: the prefix is empty, or the client decodes responses.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class RedisEventStore:
         """Store messages, and drop the oldest ones of their sessions beyond the limits; see `EventStore.append`.
 
         Raises:
-            redis.RedisError: Redis is away or full.
+            redis.RedisError: Redis is unavailable or full.
         """
         by_session: dict[str, list[str | bytes]] = {}
         for session, stream, number, message in events:
@@ -82,7 +83,7 @@ class RedisEventStore:
         """Return the later messages of a stream; see `EventStore.after`.
 
         Raises:
-            redis.RedisError: Redis is away.
+            redis.RedisError: Redis is unavailable.
         """
         events, _ = self._keys(session)
         found: list[tuple[int, bytes]] = []
@@ -96,17 +97,17 @@ class RedisEventStore:
                     return found or None
                 found.append((each, message))
                 size += len(message)
-        return None  # Nobody here has written so much.
+        return None  # No process of this server wrote that.
 
     async def forget(self, session: str) -> None:
         """Delete the messages of a session; see `EventStore.forget`.
 
         Raises:
-            redis.RedisError: Redis is away.
+            redis.RedisError: Redis is unavailable.
         """
         await self._redis.unlink(*self._keys(session))
 
     def _keys(self, session: str) -> tuple[str, str]:
-        """Return the keys of a session, whose id is a secret that Redis need not know."""
+        """Return the keys of a session, whose id is a secret that Redis does not need to store."""
         digest = blake2b(session.encode(), digest_size=16).hexdigest()
         return self._key("events", digest), self._key("order", digest)

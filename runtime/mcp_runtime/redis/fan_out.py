@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 TICK: Final = 0.25
-"""Seconds after which a connection looks up from waiting."""
+"""Seconds after which a waiting connection checks its state."""
 
 
 class RedisFanOut:
-    """Carries messages to all processes that share a Redis, over one channel. Nothing is stored.
+    """Carries messages to all processes that share a Redis channel; it implements `FanOut`. Nothing is stored.
 
     Args:
         redis: the client.
-        prefix: how the name of the channel begins.
-        quiet: seconds without a message after which Redis is asked whether it is still there. After as many without an
-            answer, the connection is given up.
+        prefix: the prefix of the channel's name.
+        quiet: seconds without a message after which Redis is pinged. After as many without an answer, the connection
+            counts as lost.
 
     Raises:
-        ValueError: the prefix is empty, or the client decodes what it reads.
+        ValueError: the prefix is empty, or the client decodes responses.
     """
 
     def __init__(self, redis: "Redis", *, prefix: str = "mcp", quiet: float = 15.0) -> None:
@@ -35,7 +35,7 @@ class RedisFanOut:
         """Send a message to everything that iterates over `messages`; see `FanOut.publish`.
 
         Raises:
-            redis.RedisError: Redis is away.
+            redis.RedisError: Redis is unavailable.
         """
         await self._redis.publish(self._channel, message)
 
@@ -43,8 +43,8 @@ class RedisFanOut:
         """Iterate over the messages that are sent from now on; None at the beginning of each connection.
 
         Raises:
-            redis.RedisError: Redis is away.
-            TimeoutError: it does not answer.
+            redis.RedisError: Redis is unavailable.
+            TimeoutError: Redis does not answer.
         """
         async with self._redis.pubsub() as connection:
             async with asyncio.timeout(self._quiet):
@@ -68,7 +68,7 @@ class RedisFanOut:
 
 
 def _check_cancelled() -> None:
-    """Raise a cancellation that was lost on its way: on Python 3.11, `asyncio.wait_for` may drop one."""
+    """Raise a cancellation that was lost: on Python 3.11, `asyncio.wait_for` may drop one."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""The keys of one application in a Redis that others may use too."""
+"""The keys of one application in a Redis that it may share with others."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,14 +7,14 @@ if TYPE_CHECKING:
 
 
 class Keys:
-    """Makes keys.
+    """Builds keys.
 
     Args:
-        redis: the client that they are used with.
-        prefix: how they begin, before a colon.
+        redis: the client that uses them.
+        prefix: their prefix, followed by a colon.
 
     Raises:
-        ValueError: the prefix is empty, or the client decodes what it reads.
+        ValueError: the prefix is empty, or the client decodes responses.
     """
 
     def __init__(self, redis: "Redis", prefix: str) -> None:

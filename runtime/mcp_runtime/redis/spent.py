@@ -1,4 +1,4 @@
-"""Which sealed states were used, in Redis."""
+"""Remembers in Redis which sealed states were used."""
 
 import secrets
 import time
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 class RedisSpentStates:
-    """Remembers used states for all processes that share a Redis, each until it expires.
+    """Remembers used states for all processes that share a Redis, each until it expires; it implements `SpentStates`.
 
-    The Redis must not evict keys (``maxmemory-policy noeviction``), and must keep them when it starts again
-    (``appendonly yes``): a state that it forgot can be used once more.
+    Redis must not evict keys (``maxmemory-policy noeviction``), and must persist them across restarts (``appendonly
+    yes``): a forgotten state can be used again.
 
     Args:
         redis: the client.
-        prefix: how keys begin.
+        prefix: the prefix of all keys.
 
     Raises:
-        ValueError: the prefix is empty, or the client decodes what it reads.
+        ValueError: the prefix is empty, or the client decodes responses.
     """
 
     def __init__(self, redis: "Redis", *, prefix: str = "mcp") -> None:
@@ -32,12 +32,12 @@ class RedisSpentStates:
         """Mark a state as used; return whether this is the first time. See `SpentStates.spend`.
 
         Raises:
-            redis.RedisError: Redis is away or full.
+            redis.RedisError: Redis is unavailable or full.
         """
         key, own = self._key("spent", state), secrets.token_bytes(8)
         milliseconds = max(1, int((until - time.time()) * 1000) + 1)
         if await self._redis.set(key, own, nx=True, px=milliseconds):
             return True
-        # The client sends a command again if the connection broke before its answer: then this use is the known one.
+        # The client repeats a command if the connection broke before its answer: then the recorded use is this one.
         found: bytes | None = await self._redis.get(key)
         return found == own

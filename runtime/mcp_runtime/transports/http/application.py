@@ -1,4 +1,4 @@
-"""What both transports over HTTP are as ASGI applications: who may call them, and how they live and end."""
+"""What both HTTP transports have in common as ASGI applications: access checks and lifespan."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable
@@ -14,9 +14,9 @@ class Application(ABC):
     """An ASGI application that answers every path that it is asked for.
 
     Args:
-        places: which hosts and origins requests may name.
-        principal: says who sends a request, from its ASGI scope.
-        limits: what clients may cost.
+        places: the hosts and origins that requests may name.
+        principal: returns the authenticated sender of a request, given its ASGI scope.
+        limits: resource limits for clients.
     """
 
     def __init__(self, places: Places, principal: Callable[[Scope], str | None] | None, limits: HttpLimits) -> None:
@@ -25,7 +25,7 @@ class Application(ABC):
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or follow the life of the server."""
+        """Answer one request, or handle the lifespan of the server."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
@@ -44,7 +44,7 @@ class Application(ABC):
 
     @asynccontextmanager
     async def lifespan(self, app: Any = None) -> AsyncGenerator[None]:
-        """End the sessions with the application that holds this one: ``FastAPI(lifespan=endpoint.lifespan)``."""
+        """End the sessions with the enclosing application: ``FastAPI(lifespan=endpoint.lifespan)``."""
         try:
             yield
         finally:
@@ -58,11 +58,11 @@ class Application(ABC):
     async def _answer(
         self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
     ) -> None:
-        """Answer a request that may be sent here.
+        """Answer a request that passed the access checks.
 
         Raises:
-            Refusal: it is refused.
-            Disconnected: its client left.
+            Refusal: the request is refused.
+            Disconnected: the client disconnected.
         """
 
     async def _live(self, receive: Receive, send: Send) -> None:

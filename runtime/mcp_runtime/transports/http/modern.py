@@ -38,10 +38,10 @@ _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class SentHeaders(Mapping[str, str]):
-    """The headers of a request, each decoded when somebody reads it: most of them nobody does.
+    """The headers of a request, each decoded on first access: most of them are never read.
 
     Args:
-        headers: the headers as they came.
+        headers: the raw headers.
     """
 
     __slots__ = ("_headers",)
