@@ -34,7 +34,7 @@ SERVER = Path(__file__).with_name("elicitation_server.py")
 
 
 class Person(ClientHandlers):
-    """Whoever sits at the terminal."""
+    """The user at the terminal."""
 
     def __init__(self) -> None:
         self.visits = Visits()

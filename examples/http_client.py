@@ -11,7 +11,7 @@ from mcp_runtime.transports.http import connect_http
 
 
 async def main(url: str, certificates: str | None) -> None:
-    # Without certificates of one's own, connect_http(url) will do.
+    # Without custom certificates, connect_http(url) is enough.
     context = ssl.create_default_context(cafile=certificates)
     async with httpx2.AsyncClient(verify=context, timeout=30) as http, connect_http(url, http=http) as peer:
         client = await Client.open(peer)

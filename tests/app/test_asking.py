@@ -14,7 +14,7 @@ from support.apps import text_of
 
 
 class Plan(BaseModel):
-    team: str = Field(description="Who does it.", min_length=2)
+    team: str = Field(description="The person or team responsible.", min_length=2)
     days: int = 1
     urgent: bool = False
     size: Literal["small", "large"] = "small"
@@ -43,7 +43,7 @@ async def test_what_is_filled_in_is_an_object_of_the_model(version: Any) -> None
         assert said == ['{"team":"ops","days":2,"urgent":false,"size":"small"}', "nothing", "nothing"]
         schema = testing.heard_by(client).asked[0].requested_schema.model_dump(mode="json")
         assert schema["required"] == ["team"]
-        assert schema["properties"]["team"]["description"] == "Who does it."
+        assert schema["properties"]["team"]["description"] == "The person or team responsible."
 
 
 async def test_what_does_not_fit_is_the_fault_of_the_client(caplog: pytest.LogCaptureFixture) -> None:

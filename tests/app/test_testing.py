@@ -46,7 +46,7 @@ async def test_a_typed_client_in_one_line() -> None:
         assert isinstance(client, mcp.Client)
 
 
-async def test_what_the_server_sent_is_heard_as_of_its_answer() -> None:
+async def test_everything_sent_before_an_answer_is_recorded() -> None:
     async with testing.connect(asking()) as client:
         heard = testing.heard_by(client)
         await client.call_tool(name="work", meta=mcp.RequestParamsMeta(progress_token="t"))
@@ -85,7 +85,7 @@ async def test_a_server_that_does_not_ask_fails_it_too() -> None:
 
 
 @pytest.mark.parametrize("given", [mcp, mcp.App, "server.py"])
-async def test_what_is_no_server_is_refused(given: Any) -> None:
+async def test_other_objects_are_refused(given: Any) -> None:
     with pytest.raises(TypeError, match="an object of"):
         async with testing.connect(given):
             pass

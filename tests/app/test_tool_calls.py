@@ -112,7 +112,7 @@ class TestThreads:
 
 
 class TestProvided:
-    def test_the_context_and_dependencies_are_no_arguments(self) -> None:
+    def test_the_context_and_dependencies_are_not_arguments(self) -> None:
         app, log = mcp.App("test"), list[str]()
 
         def settings() -> str:

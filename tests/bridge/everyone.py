@@ -172,7 +172,7 @@ async def use_everything(client: Any, heard: Heard) -> dict[str, Any]:
 
 
 async def _hear_of_changes(client: Any, heard: Heard, *, is_modern: bool) -> list[str]:
-    """Subscribe or listen, as the revision has it; returns what was heard of, and of what after the end."""
+    """Subscribe or listen, depending on the revision; return the changes received before and after the end."""
     if is_modern:
         async with await client.listen(tools=True, resources=[URI]) as changes:
             await client.call_tool(name="change")

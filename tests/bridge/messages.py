@@ -103,7 +103,7 @@ def declared_somewhere() -> tuple[tuple[str, Json], ...]:
 
 @cache
 def bridges() -> tuple[Bridge, ...]:
-    """Return the conversions between neighbours, derived anew."""
+    """Return freshly derived conversions between neighbours."""
     return derive_all([subject(revision).protocol for revision in REVISIONS])
 
 

@@ -144,7 +144,7 @@ class TestClientOfTheLegacyEra:
 
 
 class TestClientOfTheModernEra:
-    async def test_its_roots_are_set_anew_and_the_server_hears_of_it(self) -> None:
+    async def test_changed_roots_reach_the_server(self) -> None:
         options: dict[str, Any] = {"roots": ["file:///one"], "ping_interval": 0.05, "ping_timeout": 5}
         async with converse(make_server(OLD), NEW, bridged=True, options=options) as talk:
             assert talk.params_of("initialize")["capabilities"]["roots"] == {"listChanged": True}

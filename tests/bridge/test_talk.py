@@ -242,7 +242,7 @@ class TestClient:
 
         asyncio.run(main())
 
-    def test_what_the_server_refuses_to_speak_is_asked_for_anew(self) -> None:
+    def test_a_refused_revision_leads_to_another_attempt(self) -> None:
         async def main() -> None:
             bridging = Bridging(revisions=("2025-03-26", "2025-06-18"))
             async with converse(_Tools(), NEWEST, bridged=bridging) as talk:
@@ -302,7 +302,7 @@ class TestPolicy:
         assert asyncio.run(tool({})).keys() == {"name", "title", "icons", "inputSchema"}
         assert asyncio.run(tool({"undeclared": Action.DROP})).keys() == {"name", "inputSchema"}
 
-    def test_conversions_of_another_runtime_must_be_generated_anew(
+    def test_conversions_of_another_runtime_must_be_regenerated(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         package = tmp_path / "older_bindings" / "bridges"

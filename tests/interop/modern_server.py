@@ -1,7 +1,7 @@
 """Our server of 2026-07-28 for `peers/sdk_modern_client.py`.
 
 With ``--both`` it is beside one of 2025-11-25; with ``--bridged`` it is one of 2025-11-25 that is bridged; with
-``--sealed`` its handlers begin anew with each answer. With ``--http`` it is served over HTTP, and prints its URL.
+``--sealed`` its handlers are replayed with each answer. With ``--http`` it is served over HTTP, and prints its URL.
 """
 
 import asyncio

@@ -67,7 +67,7 @@ class Site:
         self._process.kill()
 
     async def restart(self) -> None:
-        """Kill the server, and start another that knows nothing of the first."""
+        """Kill the server, and start another without the state of the first."""
         assert self._process is not None
         self.kill()
         await self._process.wait()
@@ -106,7 +106,7 @@ async def test_our_client_resumes_a_stream_and_renews_a_session(server: Side, re
 
         await site.restart()
         assert (await client.call_tool(name="add", arguments={"a": 1, "b": 2})).content[0].text == "3"
-        # Subscribed in the new session too, which the caller knows nothing of.
+        # Subscribed in the new session too, without the caller noticing.
         assert (await heard(client, updates)).uri == URI
 
 
@@ -137,7 +137,7 @@ async def ends_with_its_stream(peer: Peer, end: Callable[[], None]) -> None:
 
 
 async def heard(client: Any, updates: Any) -> Any:
-    """Let a resource change until that is heard of: the peers' servers keep nothing for who does not listen yet."""
+    """Let a resource change until a notification arrives: the peers' servers keep none for later listeners."""
     for _ in range(10):
         await client.call_tool(name="touch", arguments={"uri": URI})
         with suppress(TimeoutError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 Said: TypeAlias = tuple[str, bytes]
-"""Who says something, ``>`` for the client and ``<`` for the server, and the line."""
+"""The sender of a line, ``>`` for the client and ``<`` for the server, and the line."""
 
 CLIENT, SERVER = ">", "<"
 

@@ -93,7 +93,7 @@ async def test_our_client_sends_no_batches(revision: str) -> None:
 
 
 @requirement("batches.removed")
-async def test_an_array_is_no_message_any_more(revision: str) -> None:
+async def test_arrays_are_refused_without_batches(revision: str) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
         line.send(batch({"id": 1, "method": "ping"}))

@@ -1,4 +1,4 @@
-"""The lifecycle (basic/lifecycle): the handshake, the revision that is spoken, time limits."""
+"""The lifecycle (basic/lifecycle): the handshake, the revision in use, timeouts."""
 
 import asyncio
 import json
@@ -347,7 +347,7 @@ async def test_the_time_of_one_request_is_its_own_and_its_end_is_told(revision: 
 
 
 @requirement("lifecycle.timeout-maximum")
-async def test_progress_does_not_keep_a_request_alive_for_ever(revision: str) -> None:
+async def test_progress_does_not_extend_the_maximum_time(revision: str) -> None:
     async with answering(revision) as server:
         seen: list[float] = []
         options = CallOptions(

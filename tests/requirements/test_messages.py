@@ -28,7 +28,7 @@ async def test_a_server_that_does_nothing_speaks_the_base_protocol(revision: str
 
 
 @requirement("messages.json-rpc")
-async def test_what_is_no_message_of_json_rpc_is_refused(revision: str) -> None:
+async def test_invalid_json_rpc_messages_are_refused(revision: str) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
         before = len(line.got)
@@ -132,7 +132,7 @@ async def test_our_answers_have_one_of_them(revision: str) -> None:
 
 @requirement("messages.error-code-integer")
 @pytest.mark.parametrize("code", ["1", 1.5, None, True])
-async def test_a_code_that_is_no_integer_fails_the_call(revision: str, code: Any) -> None:
+async def test_a_non_integer_code_fails_the_call(revision: str, code: Any) -> None:
     async with answering(revision, capabilities={"tools": {}}) as server:
         call = asyncio.create_task(server.client.list_tools())
         server.tell(id=(await server.asked("tools/list"))["id"], error={"code": code, "message": "m"})

@@ -80,7 +80,7 @@ async def test_a_handler_refuses_a_cursor_and_the_session_goes_on(revision: str)
 
 
 @requirement("pagination.invalid")
-async def test_a_cursor_that_is_no_string_is_refused_for_the_handler(revision: str) -> None:
+async def test_a_cursor_must_be_a_string(revision: str) -> None:
     async with raw(make_server(revision, list_tools=returns("ListToolsResult", tools=[]))) as line:
         await line.shake_hands(revision)
         assert (await line.ask("tools/list", {"cursor": 1}))["error"]["code"] == -32602

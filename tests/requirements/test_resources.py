@@ -111,7 +111,7 @@ async def test_bytes_leave_in_base64_only_and_arrive_unchanged(revision: str) ->
 
 @requirement("resources.binary-encoded")
 @pytest.mark.parametrize("blob", ["%%%", "YQ", "bytes as they are", "YWJj\nYWJj"])
-async def test_what_is_no_base64_does_not_leave(revision: str, blob: str) -> None:
+async def test_invalid_base64_is_not_sent(revision: str, blob: str) -> None:
     contents = [{"uri": "file:///x", "text": "fine"}, {"uri": "file:///x", "blob": blob}]
     async with raw(make_server(revision, read_resource=returns("ReadResourceResult", contents=contents))) as line:
         await line.shake_hands(revision)

@@ -1,4 +1,4 @@
-"""Stdio and transports of one's own (basic/transports), with real processes."""
+"""Stdio and custom transports (basic/transports), with real processes."""
 
 import asyncio
 import json
@@ -126,7 +126,7 @@ def beginning(revision: str) -> list[str]:
 
 
 @requirement("stdio.stderr-no-error")
-async def test_what_comes_on_standard_error_is_no_error(revision: str, tmp_path: Path) -> None:
+async def test_output_on_standard_error_is_not_an_error(revision: str, tmp_path: Path) -> None:
     lines: list[str] = []
     async with connect_stdio(sys.executable, "-c", KEEPER, tmp_path / "kept", stderr=lines.append) as peer:
         client = await bindings(revision).Client.open(peer)
@@ -200,7 +200,7 @@ async def test_credentials_reach_a_server_by_its_environment(monkeypatch: pytest
 
 
 class Tube:
-    """A transport of one's own: each end hands its messages to the other one in the next turn of the event loop."""
+    """A custom transport: each end passes its messages to the other one in the next turn of the event loop."""
 
     def __init__(self) -> None:
         self.other: Tube

@@ -42,7 +42,7 @@ async def test_clients_are_told_of_a_new_list_if_that_was_declared(revision: str
 
 @requirement("tools.input-schema")
 @pytest.mark.parametrize("schema", [None, True, {}, {"type": "string"}])
-async def test_a_tool_whose_schema_is_no_object_is_refused(revision: str, schema: Any) -> None:
+async def test_a_tool_schema_must_be_an_object(revision: str, schema: Any) -> None:
     async with answering(revision, capabilities={"tools": {}}) as server:
         listed = asyncio.create_task(server.client.list_tools())
         asked = await server.asked("tools/list")

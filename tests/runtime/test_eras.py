@@ -327,12 +327,12 @@ async def test_a_request_of_neither_era_is_told_how_to_begin() -> None:
 @pytest.mark.requirement("modern.initialize-refused")
 async def test_a_server_of_the_modern_era_alone_has_no_sessions() -> None:
     async with serving(New()) as (streams, _):
-        await shake_hands_in_vain(streams)
+        await fail_to_shake_hands(streams)
         streams.deliver(streams, id=2, method="ping")
         assert (await answer(streams, 2))["error"]["code"] == -32602
 
 
-async def shake_hands_in_vain(streams: Streams) -> None:
+async def fail_to_shake_hands(streams: Streams) -> None:
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "n", "version": "1"}}
     streams.deliver(streams, id=1, method="initialize", params=params)
     assert (await answer(streams, 1))["error"] == {

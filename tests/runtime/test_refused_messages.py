@@ -30,7 +30,7 @@ REFUSED = {
     "too deep": b'{"jsonrpc":"2.0","id":%%d,"result":{"a":%b%b}}' % (b"[" * 200, b"]" * 200),
     "cut off": b'{"jsonrpc":"2.0","id":%d,"result":{"tools":[{"na',
     "no jsonrpc": b'{"id":%d,"result":{}}',
-    "a result that is no object": b'{"jsonrpc":"2.0","id":%d,"result":[]}',
+    "a result that is not an object": b'{"jsonrpc":"2.0","id":%d,"result":[]}',
     "an error that is refused": b'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":"m","data":Infinity}}',
 }
 

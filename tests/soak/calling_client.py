@@ -1,4 +1,4 @@
-"""A client of an era that calls its server for ever; says the number of the server's process first."""
+"""A client of an era that calls its server forever; prints the server's process id first."""
 
 import asyncio
 import sys

@@ -81,7 +81,7 @@ CLIENTS: dict[str, type[v.Client | modern.Client]] = {"legacy": v.Client, "moder
 
 
 def memory() -> str:
-    """Return the memory of this process and its peak, in KB; the peak begins anew."""
+    """Return the memory of this process and its peak, in KB; the peak is reset."""
     lines = Path("/proc/self/status").read_text("utf-8").splitlines()
     found = {line.partition(":")[0]: line.split()[1] for line in lines if line.startswith("Vm")}
     Path("/proc/self/clear_refs").write_text("5", "utf-8")

@@ -15,7 +15,7 @@ ITEMS: dict[str, Any] = {"type": "array", "uniqueItems": True}
 
 
 class FloodServer(v.Server):
-    """Waits for ever, answers with much, fails, takes subscriptions and tasks."""
+    """Waits forever, sends large answers, fails, accepts subscriptions and tasks."""
 
     options = ServerOptions(name="flood", tasks=MemoryTaskStore(), middleware=(Validate(),))
 

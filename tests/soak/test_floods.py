@@ -53,7 +53,7 @@ async def test_arguments_that_are_expensive_to_validate() -> None:
         await unharmed(flood, megabytes=scaled(120, 1_000))
 
 
-async def test_a_batch_of_what_is_no_message() -> None:
+async def test_a_batch_of_invalid_messages() -> None:
     async with flooded() as flood:
         await flood.hello("2025-03-26")
         before = flood.messages

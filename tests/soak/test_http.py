@@ -31,7 +31,7 @@ EXPIRY = 1.0
 
 @asynccontextmanager
 async def healthy(app: Any) -> AsyncGenerator[str]:
-    """Serve an endpoint; at the end it still answers a client that begins anew."""
+    """Serve an endpoint; at the end it still answers a new client."""
     async with served(app, timeout_keep_alive=1) as url:
         yield url
         async with connect_http(url) as peer:

@@ -155,7 +155,7 @@ def prompts(revision: str) -> list[Json]:
         "name": "greet",
         "description": "Greets somebody.",
         "arguments": [
-            {"name": "name", "description": "Who is greeted.", "required": True},
+            {"name": "name", "description": "The person to greet.", "required": True},
             {"name": "style"},
         ],
     }

@@ -49,7 +49,7 @@ async def test_long_and_short_messages_keep_their_order(start: StartRaw) -> None
     assert peer.seen.messages == [message for message in sent if message]
 
 
-async def test_line_ends_of_windows_empty_lines_and_bytes_that_are_no_text(start: StartRaw) -> None:
+async def test_windows_line_ends_empty_lines_and_invalid_utf_8(start: StartRaw) -> None:
     peer = await start({})
     peer.transport.send(rb":say \r\n\n{}\r\n\n\xff\xfe\n1\n".replace(b"\n", b"\\n"))
     assert await peer.seen.count(3) == [b"{}", b"\xff\xfe", b"1"]

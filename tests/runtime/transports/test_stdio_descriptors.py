@@ -158,7 +158,7 @@ async def test_closing_writes_what_is_queued_and_tells_the_end_once(wires: Wires
     await transport.close()
 
 
-async def test_closing_does_not_wait_for_ever_for_a_client_that_never_reads(wires: Wires) -> None:
+async def test_closing_does_not_wait_forever_for_a_client_that_never_reads(wires: Wires) -> None:
     transport, seen = await started(wires)
     transport.send(b"x" * 4 * HIGH_WATER)
     await asyncio.wait_for(transport.close(), 5)

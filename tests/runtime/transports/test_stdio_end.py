@@ -200,7 +200,7 @@ async def test_children_of_a_server_end_with_it(start: StartRaw, parent: str) ->
     assert not any(map(is_running, pids))
 
 
-async def test_children_of_a_server_that_become_ours_are_no_zombies(start: StartRaw) -> None:
+async def test_adopted_children_of_a_server_are_not_zombies(start: StartRaw) -> None:
     set_child_subreaper, libc = 36, ctypes.CDLL(None)  # as a container's first process is
     assert libc.prctl(set_child_subreaper, 1, 0, 0, 0) == 0
     try:

@@ -1,4 +1,4 @@
-"""A transport of one's own: a real client and server over TCP, and connections that are cut."""
+"""A custom transport: a real client and server over TCP, and connections that are cut."""
 
 import asyncio
 import json
@@ -179,7 +179,7 @@ class TestPressure:
                 assert len(seen.messages) == number
                 there.resume_reading()
 
-    async def test_closing_does_not_wait_for_ever(self) -> None:
+    async def test_closing_does_not_wait_forever(self) -> None:
         async with connected(grace=0.2) as (here, ours, there, _):
             there.pause_reading()
             for _ in range(200):

@@ -35,7 +35,7 @@ def test_round_trip(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["=?base64?a?=", "=?base64?%%%%?=", "=?base64?/w==?=", "=?base64?YR==?="])
-def test_broken_base64_is_no_value(value: str) -> None:
+def test_broken_base64_is_refused(value: str) -> None:
     with pytest.raises(ValueError, match="Base64"):
         decode(value)
 
@@ -72,7 +72,7 @@ def test_values_are_read_at_the_exact_path() -> None:
 
 
 @pytest.mark.parametrize("value", [{"default": REGION}, {"const": REGION}, {"enum": [REGION]}, {"examples": [REGION]}])
-def test_values_are_no_annotations(value: dict[str, Any]) -> None:
+def test_values_are_not_annotations(value: dict[str, Any]) -> None:
     assert parameters(schema(tea={"type": "object", **value})) == ()
 
 
@@ -113,11 +113,11 @@ def test_bad_annotations(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, True, 7, "text", []])
-def test_what_is_no_schema_has_none(value: Any) -> None:
+def test_invalid_schemas_have_no_parameters(value: Any) -> None:
     assert parameters(value) == () == parameters(schema(a=value))
 
 
-def test_a_deep_schema_is_no_recursion() -> None:
+def test_a_deep_schema_causes_no_recursion_error() -> None:
     deep: dict[str, Any] = {"type": "string"}
     for _ in range(5_000):
         deep = {"properties": {"a": deep}}

@@ -105,7 +105,7 @@ async def test_what_a_modern_server_speaks_is_spoken() -> None:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-async def test_a_server_that_lists_what_it_has_refused_is_asked_once_more(times: int) -> None:
+async def test_a_server_that_lists_the_revision_it_refused_is_asked_again(times: int) -> None:
     def refusing(posted: Posted) -> Any:
         if len(endpoint.posted) > times:
             return discovered(posted)
@@ -231,7 +231,7 @@ async def test_http_sse_is_the_last_resort(status: int, is_asked: bool) -> None:
         assert all(one.verb == "POST" for one in endpoint.posted), "it answered what was posted"
 
 
-def test_few_servers_are_remembered_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limited_number_of_servers_is_remembered_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
     servers = probe.Servers()
     for number in range(probe.MAX_SERVERS + 10):
         servers.learn(f"http://{number}/mcp", probe.LEGACY)

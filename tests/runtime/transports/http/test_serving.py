@@ -68,7 +68,7 @@ async def test_calls_finish_before_the_end(connect: Any, path: str) -> None:
         assert (process.returncode, stderr) == (0, b"")
 
 
-async def test_the_end_does_not_wait_for_ever() -> None:
+async def test_shutdown_does_not_wait_forever() -> None:
     async with program("1") as (process, url), connect_http(f"{url}/mcp", close_timeout=1) as peer:
         client = await mcp.Client.open(peer)
         waiting = asyncio.create_task(client.call_tool(name="wait"))

@@ -145,7 +145,7 @@ async def test_a_lost_stream_is_resumed_and_no_request_is_cancelled(revision: st
         async with client.stream(last_event_id=event.id) as again:
             assert text_of(await again.message()) == "tea"
             assert await again.message() is None
-        # It has ended, and what it said can still be read once more.
+        # It has ended, and its messages can still be read again.
         async with client.stream(last_event_id=event.id) as again:
             assert text_of(await again.message()) == "tea"
             assert await again.message() is None
