@@ -37,7 +37,7 @@ class Phrase:
 
 PROGRAM = "(?:application|client|handler|host|middleware|peer|process|program|proxy|server|transport|worker)s?"
 PHRASES = (
-    Phrase(pattern=r"\bshall\b", reason="legal language", instead="must, will"),
+    Phrase(pattern=r"\b(?-i:shall)\b", reason="legal language", instead="must, will"),
     Phrase(pattern=r"\blest\b", reason="archaic", instead="so that ... does not"),
     Phrase(pattern=r"\bfor ever\b", reason="old spelling", instead="forever, indefinitely"),
     Phrase(pattern=r"\banew\b", reason="literary", instead="again, newly"),
@@ -74,11 +74,8 @@ ANY_PHRASE = re.compile("|".join(phrase.regex().pattern for phrase in PHRASES), 
 NOT_CLEANED = {
     "CHANGELOG.md",
     "README.md",
-    "benchmarks/",
-    "codegen/",
     "docs/app.md",
     "docs/bridging.md",
-    "docs/decisions/",
     "docs/diff.md",
     "docs/http.md",
     "docs/impact.md",
@@ -88,20 +85,6 @@ NOT_CLEANED = {
     "docs/requirements.md",
     "docs/robustness.md",
     "docs/tools.md",
-    "generated/",
-    "schema/",
-    "templates/",
-    "tests/cli/",
-    "tests/diff/",
-    "tests/differential/",
-    "tests/emit/",
-    "tests/functional/",
-    "tests/ingest/",
-    "tests/ir/",
-    "tests/merge/",
-    "tests/repo/",
-    "tests/support/",
-    "tests/tools/",
 }
 """Files and folders that still contain such phrases; this list may only shrink."""
 
