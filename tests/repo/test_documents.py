@@ -60,7 +60,7 @@ def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         for command in wrong:
             paste(page, command)
-    assert [(each.command.line, each.status, each.printed) for each in wrong] == [], "UPDATE_GOLDEN=1 pastes it anew"
+    assert [(each.command.line, each.status, each.printed) for each in wrong] == [], "UPDATE_GOLDEN=1 updates the page"
 
 
 def paste(page: str, command: Played) -> None:

@@ -73,18 +73,7 @@ ANY_PHRASE = re.compile("|".join(phrase.regex().pattern for phrase in PHRASES), 
 
 NOT_CLEANED = {
     "CHANGELOG.md",
-    "README.md",
-    "docs/app.md",
-    "docs/bridging.md",
-    "docs/diff.md",
-    "docs/http.md",
-    "docs/impact.md",
-    "docs/inspect.md",
-    "docs/interop.md",
-    "docs/performance.md",
     "docs/requirements.md",
-    "docs/robustness.md",
-    "docs/tools.md",
 }
 """Files and folders that still contain such phrases; this list may only shrink."""
 
