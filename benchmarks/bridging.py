@@ -1,6 +1,6 @@
-"""Bridging: microseconds of CPU for one message on its way between the bytes and the types of another revision.
+"""Bridging: microseconds of CPU to convert one message between bytes and the types of another revision.
 
-The floor is the same message where both sides speak one revision: its codec alone.
+The floor is the codec alone: the same message if both sides use one revision.
 """
 
 import json
@@ -36,7 +36,7 @@ def measure(quick: bool) -> Iterator[Row]:
     rounds, target = (5, 0.004) if quick else (15, 0.02)
     for what, (method, result) in RESULTS.items():
         sent, plain = _sending(method, result)
-        # Audio is what the oldest revision cannot say: such a result is read, said in other words and written again.
+        # The oldest revision has no audio: such a result is read, converted and written again.
         most = 4 if result is AUDIO else 2
         yield _row(f"bridge {what} result, sent to 2024-11-05", sent, plain, rounds, target, most=most)
     for what, (method, result) in RESULTS.items():
@@ -86,14 +86,14 @@ def _method(name: str) -> RequestMethod[Any, Any]:
 
 
 def _sending(name: str, result: dict[str, Any]) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return what a server does for a bridged client, and for one of its own revision."""
+    """Return a server's work for a bridged client, and for a client of its own revision."""
     wire, method = _wire(), _method(name)
     encode, value = method.result.compile().encode, method.result.validate(result)
     return lambda: wire.outgoing(method, "result", encode(value)), lambda: encode(value)
 
 
 def _taking(name: str, result: dict[str, Any]) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Return what a client does with what a bridged server sent, and one of its own revision."""
+    """Return a client's work on messages of a bridged server, and of a server of its own revision."""
     wire, method = _wire(), _method(name)
     text = json.dumps(result, separators=(",", ":")).encode()
     reader = Reader(OLDEST.revision, lenient=True, report=print)

@@ -22,7 +22,7 @@ from measure import (
 from messages import SMALL
 
 _Plan: TypeAlias = Sequence[tuple[str, tuple[str, ...], tuple[float | None, float | None]]]
-"""What; the cases that it is the geometric mean of; its budgets against the peer and the floor."""
+"""Name; the cases whose geometric mean it is; its budgets relative to the peer and the floor."""
 
 RECEIVE: _Plan = (
     *((f"receive {name}", (f"receive:{name}",), (None, None)) for name in SMALL),
@@ -32,7 +32,7 @@ RECEIVE: _Plan = (
     ("receive tools/list result, blanks between tokens", ("blanks:tools-result",), (2.5, None)),
     ("receive tools/call result, 1 MB text", ("receive:text-result",), (3, None)),
     ("receive tools/call result, 1 MB with quotes", ("receive:escaped-result",), (1.5, None)),
-    # What the peer's figure above covers: text to typed values, without a session that knows what the message is for.
+    # The scope of the peer's figure above: text to typed values, without a session.
     ("decode small, no session, geometric mean", tuple(f"decode:{name}" for name in SMALL), (None, None)),
     ("decode tools/list result, no session", ("decode:tools-result",), (None, None)),
 )

@@ -1,4 +1,4 @@
-"""Decorated functions: what they cost beside the handlers of the same server, per call and at import.
+"""Decorated functions: their cost compared with handlers of the same server, per call and at import.
 
 The server and its client are in one process; the floor is the same tool as a handler of a generated `Server`.
 """

@@ -1,6 +1,6 @@
 """One run of all comparisons in its own process: prints as JSON the CPU seconds of each pair of revisions.
 
-Loading the two sides counts too, so that a pair costs what the command costs beyond its start.
+Loading the two sides is included, so the figure is the cost of the command without its startup.
 """
 
 import json

@@ -3,7 +3,7 @@
     generate_child.py ours|peer FOLDER
 
 ours: `mcp-bindgen generate` as the command runs it, imports included. peer: datamodel-code-generator on the shipped
-schemas. Black alone is what its import and its calls take of that.
+schemas. Black alone is the share of its import and its calls.
 """
 
 import json

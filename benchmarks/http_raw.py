@@ -1,4 +1,4 @@
-"""HTTP for the benchmarks: how an application is served, and a client that reads only where an answer ends."""
+"""HTTP for the benchmarks: serving an application, and a client that only detects where a response ends."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Import: CPU time and peak memory of fresh interpreters, less those of one that does nothing.
+"""Import: CPU time and peak memory of fresh interpreters, minus those of an idle one.
 
 Each revision is measured twice: up to where Client, Server and the method table are there, and up to where one message
 of each kind of the opening has been decoded. The floor of the first is `from pydantic import BaseModel, TypeAdapter`,
@@ -18,7 +18,7 @@ REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28
 PYDANTIC = "from pydantic import BaseModel, TypeAdapter"
 ONE_MODEL = "from pydantic import BaseModel\nclass M(BaseModel):\n    x: int\nM.model_validate_json(b'{\"x\": 1}')"
 
-# What a process has held at most; Linux has it for the program alone, getrusage only together with the parent.
+# The peak memory of a process; Linux has it for the program alone, getrusage only together with the parent.
 _PEAK = """
 import sys
 try:

@@ -1,4 +1,4 @@
-"""Rows of a measurement, and how both sides are timed: in turn, by CPU time, as medians of ratios."""
+"""Rows of a measurement, and the timing of both sides: alternating, by CPU time, as medians of ratios."""
 
 import os
 import sys
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 HERE = Path(__file__).resolve().parent
 PEER_PYTHON = os.environ.get("MCP_BENCH_PYTHON")
-"""The interpreter that has the peer; `make bench` sets it, and without it the peer's columns stay empty."""
+"""The interpreter with the peer installed; `make bench` sets it, and without it the peer's columns are empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """A bound on a ratio of CPU times; `least` if the ratio has to reach it, else it must not pass it."""
+    """A bound on a ratio of CPU times; `least` if it is a lower bound, otherwise it is an upper bound."""
 
     bound: float
     unit: str
@@ -35,7 +35,7 @@ class Budget:
 
 
 def faster(bound: float) -> Budget:
-    """Our time goes into the peer's at least so often."""
+    """We are at least this many times as fast as the peer."""
     return Budget(bound=bound, unit="x faster than peer", least=True)
 
 
@@ -72,7 +72,7 @@ Samples = Mapping[str, Sequence[float]]
 
 
 def in_turn(runs: Mapping[str, Callable[[], float]], rounds: int) -> Samples:
-    """Run everything once in each round, so that a busy neighbour slows all alike; the first round does not count."""
+    """Run everything once per round, so that other load affects all equally; the first round does not count."""
     return in_turn_of(runs, rounds)
 
 
@@ -80,7 +80,7 @@ def in_turn_of(runs: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, li
     """Do the same with runs that return more than one figure."""
     samples: dict[str, list[T]] = {name: [] for name in runs}
     for number in range(rounds + 1):
-        # Every other round goes backwards: no run is always the one after the heaviest.
+        # Every other round is reversed, so that no run always follows the heaviest.
         for name in list(runs) if number % 2 else list(runs)[::-1]:
             figure = runs[name]()
             if number:
@@ -94,7 +94,7 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> float:
 
 
 def less(samples: Sequence[float], start: Sequence[float]) -> list[float]:
-    """Take the bare start-up of each round away."""
+    """Subtract the bare startup of each round."""
     return [max(sample - base, 1e-9) for sample, base in zip(samples, start, strict=True)]
 
 
@@ -114,7 +114,7 @@ class Usage:
 
 @contextmanager
 def clean_environment() -> Generator[dict[str, str]]:
-    """Give children one fresh bytecode cache for all sides, and nothing that changes what Python or pydantic do."""
+    """Give children one fresh bytecode cache for all sides, and no variables that affect Python or pydantic."""
     with tempfile.TemporaryDirectory(prefix="mcp-bench-") as folder:
         kept = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "PYDANTIC"))}
         yield kept | {
@@ -144,8 +144,8 @@ def run_python(arguments: Sequence[str], environment: Mapping[str, str], python:
 class Worker:
     """A process that holds the cases of one side ready and times them one at a time.
 
-    Both ends speak lines: the worker begins with the names of its cases; then every `case number` that it reads is
-    answered with the nanoseconds of CPU time which that many calls took.
+    The protocol is lines: the worker first writes the names of its cases; then it answers every `case number` with the
+    nanoseconds of CPU time that so many calls took.
     """
 
     program: ClassVar[str] = "worker.py"

@@ -1,4 +1,4 @@
-"""The messages that all sides read and write, as they stand on the wire. Needs nothing but the standard library."""
+"""The messages that all sides read and write, in wire format. Needs nothing but the standard library."""
 
 import json
 from typing import Any
@@ -89,7 +89,7 @@ SMALL = (
     "progress-notification",
     "call-result",
 )
-"""What the geometric mean of small messages is taken of."""
+"""The small messages whose geometric mean is measured."""
 
 
 def _document(method: str, params: dict[str, Any] | None, more: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ TEXTS: dict[str, tuple[str, bytes]] = {
     **{f"decode:{name}": (name, WIRE[name]) for name in (*SMALL, "tools-result")},
     **{f"blanks:{name}": (name, json.dumps(DOCUMENTS[name]).encode()) for name in (*SMALL, "tools-result")},
 }
-"""What is received: the name of a message and its text, compact or with blanks between its tokens, as `json` writes."""
+"""The received texts by message name, compact or with spaces between tokens, as `json` writes them."""
 
 _MODERN_META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

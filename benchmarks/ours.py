@@ -25,7 +25,7 @@ def params_type(method: str) -> WireType[Any]:
 
 
 def decode(name: str, text: bytes) -> Callable[[], object]:
-    """Read a message by the calls that a conversation makes for it, and nothing between them."""
+    """Read a message with only the calls that a conversation makes for it."""
     reader = Reader(bindings.BINDING.revision, lenient=True, report=print)
     asked = messages.RESULTS[name][0] if name in messages.RESULTS else ""
 

@@ -1,6 +1,7 @@
 """The peer's side of the codec cases: mcp 2.3.0, by the calls that its sessions make for each message.
 
-The only file that knows the peer. It is imported dynamically, since the project's own environment does not have it.
+The only file that depends on the peer. It is imported dynamically, since the project's own environment does not have
+it.
 
 Reading, on the server (mcp/server/stdio.py, mcp/server/runner.py): the envelope by `jsonrpc_message_adapter`, then
 `validate_client_request` or `validate_client_notification`, then the params model. Reading, on the client

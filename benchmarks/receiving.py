@@ -1,6 +1,6 @@
 """Our side of the receive cases: from bytes into `message_received` to typed params at the handler, or a typed result.
 
-Each case holds one end of a conversation in the state in which its message may come. Before it is timed, `ready` opens
+Each case has one end of a conversation in the state in which its message may arrive. Before it is timed, `ready` opens
 what the messages belong to: the requests that the results answer. What is timed is nothing but `message_received`, with
 a message of an id of its own each time. Where the runtime would start a task for the handler, the case takes the params
 and stops: tasks are left out on both sides, and `session.py` measures them.
@@ -27,7 +27,7 @@ from mcp_runtime.protocol.legacy import Side, State
 
 
 class Arrived(BaseException):
-    """Typed params have come to where the runtime would start a task for the handler."""
+    """Typed params have reached the point where the runtime would start a task for the handler."""
 
 
 class Silent:
@@ -62,7 +62,7 @@ def _ignore(progress: float, total: float | None, message: str | None) -> None:
 
 
 class End:
-    """One end of a conversation that has been agreed upon, as the handshake leaves it."""
+    """One end of an established conversation, in the state after the handshake."""
 
     def __init__(self, side: Side) -> None:
         self.transport = Silent()
@@ -97,13 +97,13 @@ class Receive:
         self._state = State.READY
         if self._method == "initialize":
             self._state = State.INITIALIZING if self._is_result else State.NEW
-        # What differs from one message to the next: the id of a request or a result, the progress of a report.
+        # The part that differs between messages: the id of a request or a result, the progress of a notification.
         mark = b"%d" % (messages.ID if "id" in document else messages.PROGRESS)
         self._before, self._after = text.split(mark, 1)
         self._waiting: list[bytes] = []
 
     def ready(self, number: int) -> None:
-        """Make so many messages, and open what they belong to."""
+        """Create so many messages, and open the requests that they belong to."""
         session, conversation = self._session, self._end.conversation
         session.incoming.clear()
         conversation.link.main.unread = 0

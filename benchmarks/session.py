@@ -74,7 +74,7 @@ def _each(rounds: Rounds | None, name: str, factor: float) -> list[float]:
 
 
 def _row(what: str, unit: str, found: Mapping[str, Sequence[float]], budgets: Sequence[Budget], note: str = "") -> Row:
-    """Make a row of what each side took per round; each budget says by its unit which ratio it bounds."""
+    """Make a row from each side's figures per round; the unit of a budget says which ratio it bounds."""
     ours, peer, floor = (found.get(name) or None for name in ("ours", "peer", "floor"))
     assert ours is not None
     judged: list[tuple[float, Budget]] = []
@@ -148,7 +148,7 @@ def _http(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
 
 
 def _idle(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
-    # The memory that sessions leave is used again: only the first round shows what they need.
+    # Memory released by sessions is reused: only the first round shows how much they need.
     first = {name: side.figures("memory:idle", SESSIONS) for name, side in sides.items() if "memory" in side.cases}
     found = _run(sides, "memory:idle", SESSIONS, rounds)
     opening = {side: _each(figures, "cpu", 1e3 / SESSIONS) for side, figures in found.items()}

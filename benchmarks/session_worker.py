@@ -1,6 +1,6 @@
-"""The far end of `session.Sides`: one side's conversations, measured in the interpreter that has it.
+"""The worker process of `session.Sides`: one side's conversations, measured in the interpreter that has it.
 
-Both ends speak lines: every `case number` that is read is answered with the figures of that many calls, as JSON.
+The protocol is lines: every `case number` is answered with the figures of that many calls, as JSON.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class Echo(Protocol):
 
 
 def usage() -> tuple[float, int]:
-    """Return the CPU seconds of this process and its peak memory in KB, which begins again."""
+    """Return the CPU seconds of this process and its peak memory in KB, and reset the peak."""
     status = Path("/proc/self/status").read_text("utf-8")
     peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
     Path("/proc/self/clear_refs").write_text("5", "utf-8")
@@ -113,7 +113,7 @@ WORK = {
 
 
 async def main() -> None:
-    # A side is a module beside this one: `OPEN` opens a client by the name of what lies between it and its server.
+    # A side is a module next to this one: `OPEN` opens a client by the name of its transport.
     side: Any = import_module(sys.argv[1])
     async with AsyncExitStack() as stack:
         clients: dict[str, Any] = {name: await open_one(stack) for name, open_one in side.OPEN.items()}

@@ -1,4 +1,4 @@
-"""The far end of `measure.Worker`: times the cases of one side, in the interpreter that has it."""
+"""The worker process of `measure.Worker`: times the cases of one side, in the interpreter that has it."""
 
 import gc
 import sys
@@ -10,7 +10,7 @@ from time import process_time_ns
 
 def cpu_time(run: Callable[[], object], number: int) -> int:
     """Return the nanoseconds of CPU time that so many calls take, with the collector on as in any program."""
-    # Some cases have to make what they take; that is not timed.
+    # Some cases first have to create their input, which is not timed.
     if (ready := getattr(run, "ready", None)) is not None:
         ready(number)
     gc.collect()
@@ -21,7 +21,7 @@ def cpu_time(run: Callable[[], object], number: int) -> int:
 
 
 def main() -> None:
-    # A side is a module beside this one, whose `cases()` returns what it can run.
+    # A side is a module next to this one, whose `cases()` returns its cases.
     cases: dict[str, Callable[[], object]] = import_module(sys.argv[1]).cases()
     print(*cases, flush=True)
     for line in sys.stdin:

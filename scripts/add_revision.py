@@ -1,7 +1,7 @@
 """Add a released revision to schema/: the structure of its official schema.json and schema.ts, without their prose.
 
 Run as ``make add-revision REVISION=2027-01-31 SCHEMA=schema.json TYPESCRIPT=schema.ts``: writes the two files and the
-row in revisions.json, and prints what only a person can add.
+row in revisions.json, and prints what remains to be added by hand.
 """
 
 import json
@@ -67,7 +67,7 @@ def _shipped(name: str, text: str) -> SourceText:
 
 
 def _left(protocol: Protocol) -> Iterator[str]:
-    """Iterate over what a person has to add: documentation, and what a peer must declare for a message."""
+    """Iterate over what remains to be added by hand: documentation, and the capabilities that messages need."""
     _, missing = document(protocol, doc_book())
     yield from (f"schema/docs.toml: nothing describes {name}" for name in missing)
     known = {method.name for revision in released() for method in load_released(revision).methods}
