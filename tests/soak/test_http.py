@@ -5,8 +5,9 @@ import gc
 import json
 import random
 import tracemalloc
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,16 +15,20 @@ import httpx2
 import pytest
 
 from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
 from soak.echo_server import EchoServer
 from soak.scale import SEED, scaled
 from support.http import BOTH, RawClient, call, hello, request, served
+from support.http_modern import MODERN, PREFIX, ModernClient, asked, headers_for, meta
+from support.http_modern import called as modern_call
 from support.http_server import chatty
 from support.stdio_peers import descriptors, eventually
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(scaled(300, 3600)), pytest.mark.usefixtures("nothing_left")]
 
 REVISION = "2025-11-25"
+REVISIONS = (REVISION, MODERN)
 CONCURRENT = 64
 BYTES_PER_SESSION = 12 * 1024
 EXPIRY = 1.0
@@ -84,39 +89,38 @@ async def test_abandoned_sessions_leave_nothing() -> None:
         assert descriptors().items() <= open_before.items()
 
 
-async def test_requests_that_are_cut_at_any_byte_harm_nobody() -> None:
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_requests_that_are_cut_at_any_byte_harm_nobody(revision: str) -> None:
     chance, cuts = random.Random(SEED), scaled(2_000, 50_000)
-    app = asgi_app(chatty(REVISION), limits=HttpLimits(stream_after=0.01, session_idle=60))
+    app = asgi_app(*servers(), limits=HttpLimits(stream_after=0.01, session_idle=60))
     async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
-        client = RawClient(http)
-        await client.shake_hands(REVISION)
+        client, simple, called = await begin_with(revision, http)
+        assert (await client.post(simple(id_="first"))).status_code == 200
         tasks = len(asyncio.all_tasks())
-        messages = [request("ping"), call("echo", text="x" * 3000), call("log", count=20), call("echo", delay=0.05)]
+        messages = [simple(), called("echo", text="x" * 3000), called("log", count=20), called("echo", delay=0.05)]
         for begin in range(0, cuts, CONCURRENT):
             texts = [
                 post(client, {**chance.choice(messages), "id": f"{begin}-{number}"}) for number in range(CONCURRENT)
             ]
             await asyncio.gather(*(cut(url, text, chance.randrange(len(text) + 1), chance.random()) for text in texts))
-            assert (await client.post(request("ping", id_=f"well-{begin}"))).status_code == 200
+            assert (await client.post(simple(id_=f"well-{begin}"))).status_code == 200
         await eventually(lambda: len(asyncio.all_tasks()) <= tasks, 10)
 
 
-async def test_slow_and_deaf_clients_hold_up_nobody() -> None:
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_slow_and_deaf_clients_hold_up_nobody(revision: str) -> None:
     limits = HttpLimits(body_timeout=0.5, write_timeout=0.5, max_unread=200_000, stream_after=0.01)
-    app = asgi_app(chatty(REVISION), limits=limits)
+    app = asgi_app(*servers(), limits=limits)
     async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
-        client = RawClient(http)
-        await client.shake_hands(REVISION)
-        slow = [
-            slowly(url, post(client, request("ping", id_=f"slow-{number}"))) for number in range(scaled(200, 2_000))
-        ]
+        client, simple, called = await begin_with(revision, http)
+        slow = [slowly(url, post(client, simple(id_=f"slow-{number}"))) for number in range(scaled(200, 2_000))]
         deaf = [
-            deaf_client(url, post(client, call("log", f"deaf-{number}", count=100, size=100_000)))
+            deaf_client(url, post(client, called("log", f"deaf-{number}", count=100, size=100_000)))
             for number in range(scaled(8, 64))
         ]
         answers = asyncio.gather(*slow, *deaf)
         for number in range(100):
-            assert (await client.post(request("ping", id_=f"well-{number}"))).status_code in (200, 429)
+            assert (await client.post(simple(id_=f"well-{number}"))).status_code in (200, 429)
             await asyncio.sleep(0.01)
         found = await answers
         assert {line for line in found if line} <= {b"HTTP/1.1 408 Request Timeout\r\n"} and b"HTTP/1.1 408" in found[0]
@@ -152,13 +156,49 @@ async def test_a_flood_is_refused_and_then_over(limits: HttpLimits, status: int)
         await app.sessions.end_all("the flood is over")
 
 
+async def test_a_flood_of_requests_that_stand_alone_is_refused_and_then_over() -> None:
+    server = chatty(MODERN)
+    app = asgi_app(server, chatty(REVISION), limits=HttpLimits(max_requests=50, max_streams=100))
+    pool = httpx2.Limits(max_connections=300, max_keepalive_connections=0)  # an idle one may be closed when it is used
+    async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60, limits=pool) as http:
+        client, simple, called = await begin_with(MODERN, http)
+        floods = [client.post(called("echo", text="x", delay=0.05)) for _ in range(scaled(1_000, 30_000))]
+        assert {answer.status_code for answer in await asyncio.gather(*floods)} == {200, 503}
+        listen = asked("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        ears = [asyncio.create_task(client.post(listen)) for _ in range(200)]
+        await eventually(lambda: sum(ear.done() for ear in ears) == 100, 20)
+        assert {ear.result().status_code for ear in ears if ear.done()} == {503}
+        assert await list_changed(server, "tools") == 100
+        for ear in ears:
+            ear.cancel()
+        await asyncio.gather(*ears, return_exceptions=True)
+        assert (await client.post(simple())).status_code == 200
+
+
+def servers() -> tuple[Any, Any]:
+    """Return a server of each era."""
+    return chatty(MODERN), chatty(REVISION)
+
+
+async def begin_with(
+    revision: str, http: httpx2.AsyncClient
+) -> tuple[RawClient, Callable[..., Any], Callable[..., Any]]:
+    """Return a client of a revision, and what makes a simple request and a call in it."""
+    if revision == MODERN:
+        said = {**meta(), f"{PREFIX}logLevel": "debug"}
+        return ModernClient(http), partial(asked, "tools/list"), partial(modern_call, said=said)
+    client = RawClient(http)
+    await client.shake_hands(revision)
+    return client, partial(request, "ping"), call
+
+
 def post(client: RawClient, message: Any) -> bytes:
     """Write a POST as bytes."""
     body = json.dumps(message).encode()
     headers = {
         **{"host": "localhost", "content-type": "application/json", "content-length": str(len(body))},
         **BOTH,
-        **client.session,
+        **(headers_for(message) if isinstance(client, ModernClient) else client.session),
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body

@@ -89,6 +89,7 @@ class Posts:
         self.is_stopping = False
         self._has_legacy = bool(spoken.legacy)
         self._modern_versions = frozenset(revision.encode() for revision in spoken.modern)
+        self._supported = sorted(spoken.legacy | spoken.modern)
         self._sessions = sessions
         self._endpoint = endpoint
         self._delays = delays
@@ -173,9 +174,7 @@ class Posts:
         if self.is_stopping:
             raise stopping()
         if "id" not in value:
-            # The era has none over HTTP: clients cancel by closing the connection.
-            jsonrpc.classify(value)
-            await respond(post.send, 202)
+            await self._pass_over(value, post)
             return
         listens = value["method"] == SUBSCRIPTIONS_LISTEN
         if listens and self.open.streams >= self._limits.max_streams:
@@ -190,6 +189,19 @@ class Posts:
         refused = stream.sole or jsonrpc.write_error(None, outcome.code, outcome.reason, null_id=False)
         stream.finish()
         await respond(post.send, STATUSES.get(outcome.code, 200), refused)
+
+    async def _pass_over(self, notification: dict[str, Any], post: Post) -> None:
+        """Take a notification: the era has none over HTTP, where clients cancel by closing the connection."""
+        jsonrpc.classify(notification)
+        named = post.headers.get(VERSION)
+        if named is None or named in self._modern_versions:
+            await respond(post.send, 202)
+            return
+        data = {"supported": self._supported, "requested": named.decode("latin-1")[:64]}
+        error = jsonrpc.write_error(
+            None, modern.UNSUPPORTED_VERSION, "this protocol version is not supported", data, null_id=False
+        )
+        await respond(post.send, STATUSES[modern.UNSUPPORTED_VERSION], error)
 
     async def _listen(self, stream: ModernStream, post: Post) -> None:
         """Answer a request that stays open for as long as its client listens."""

@@ -177,9 +177,13 @@ async def test_answers_come_in_requests_of_their_own(is_sealed: bool) -> None:
 @pytest.mark.requirement("posts.notification", "posts.one-message")
 async def test_a_notification_is_taken_and_passed_over() -> None:
     async with modern_client(asgi_app(chatty(MODERN))) as client:
-        told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta()}}
+        told: Any = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "_meta": meta()}}
         answer = await client.post(told)
         assert (answer.status_code, answer.content) == (202, b"")
+        told["params"]["_meta"] = meta("2099-01-01")
+        unknown = await client.post(told)
+        assert (unknown.status_code, unknown.json()["error"]["code"]) == (400, -32022)
+        assert unknown.json()["error"]["data"] == {"supported": [MODERN], "requested": "2099-01-01"}
         others: list[Any] = [[asked("server/discover")], {"jsonrpc": "2.0", "id": 1, "result": {}}, b"null", b"{"]
         for wrong in others:
             refused = await client.post(wrong)
