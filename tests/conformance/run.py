@@ -24,7 +24,7 @@ LEGS: Final[Mapping[str, tuple[str, ...]]] = {
     "2025-03-26": ("server", "client"),
     "2025-06-18": ("server", "client"),
     "2025-11-25": ("server", "client"),
-    "2026-07-28": ("server",),
+    "2026-07-28": ("server", "client"),
 }
 """The revisions, and which sides of each are run."""
 SIDES: Final = ("server", "client")

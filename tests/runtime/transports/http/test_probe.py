@@ -219,7 +219,7 @@ async def test_a_server_of_http_sse_is_reached_at_its_url(clients: tuple[Any, ..
                 assert (await client.list_tools()).tools == []
 
 
-@pytest.mark.parametrize(("status", "is_asked"), [(400, True), (404, True), (405, True), (406, False), (401, False)])
+@pytest.mark.parametrize(("status", "is_asked"), [(400, True), (404, True), (405, True), (406, False)])
 async def test_http_sse_is_the_last_resort(status: int, is_asked: bool) -> None:
     async with serving(page(status), initialize=page(status)) as endpoint:
         with pytest.raises(ConnectionClosed, match=f"answered {status}"):
