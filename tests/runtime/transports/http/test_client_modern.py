@@ -48,6 +48,7 @@ def progress(token: Any, done: float) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
 
 
+@pytest.mark.requirement("posting.post-each", "posting.accept", "posting.headers", "posting.name-encoded")
 async def test_each_request_is_a_post_that_says_what_it_is() -> None:
     def tools(posted: Posted) -> Response:
         return JSONResponse(posted.result(**listed()), headers={"mcp-session-id": "s3"})
@@ -81,6 +82,7 @@ async def test_each_request_is_a_post_that_says_what_it_is() -> None:
         assert "mcp-session-id" not in one.headers and "last-event-id" not in one.headers
 
 
+@pytest.mark.requirement("posting.both-answers", "posting.comments")
 async def test_answers_as_json_and_as_streams() -> None:
     def call(posted: Posted) -> Any:
         if posted.params["name"] == "json":
@@ -111,6 +113,7 @@ async def test_many_calls_at_once() -> None:
 
 
 @pytest.mark.parametrize("how", ["timeout", "cancelled"])
+@pytest.mark.requirement("posting.cancel")
 async def test_to_cancel_a_call_closes_its_stream(how: str) -> None:
     def call(posted: Posted) -> Any:
         return endpoint.stream(posted, ends=False)
@@ -186,6 +189,7 @@ async def test_a_server_ends_listening_or_is_lost() -> None:
                 await anext(changes)
 
 
+@pytest.mark.requirement("posting.no-resuming")
 async def test_a_stream_that_ends_early_is_not_resumed() -> None:
     def call(posted: Posted) -> Any:
         return endpoint.stream(posted, "id: 7\nretry: 1\ndata:\n\n", {"jsonrpc": "2.0", "method": "notifications/x"})
@@ -265,6 +269,7 @@ async def test_what_follows_an_answer_is_not_waited_for() -> None:
         await until(lambda: endpoint.left == ["tools/call"])
 
 
+@pytest.mark.requirement("posting.no-responses")
 async def test_a_request_on_a_stream_is_not_answered(caplog: pytest.LogCaptureFixture) -> None:
     def call(posted: Posted) -> Any:
         asking = {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}

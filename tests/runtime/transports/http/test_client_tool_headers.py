@@ -72,6 +72,7 @@ async def opened(checking: Checking, **answers: Answer) -> AsyncGenerator[tuple[
         (None, {}),
     ],
 )
+@pytest.mark.requirement("posting.tool-headers", "posting.values-encoded")
 async def test_arguments_become_headers(arguments: dict[str, Any] | None, headers: dict[str, str]) -> None:
     checking = Checking([BREW])
     checking.wanted = {f"mcp-param-{name}": value for name, value in headers.items()}
@@ -81,6 +82,7 @@ async def test_arguments_become_headers(arguments: dict[str, Any] | None, header
     assert endpoint.methods == ["server/discover", "tools/list", "tools/call"]
 
 
+@pytest.mark.requirement("posting.tool-invalid")
 async def test_an_integer_that_is_not_exact_everywhere_is_not_sent() -> None:
     async with opened(Checking([BREW])) as (client, endpoint):
         await client.list_tools()
@@ -89,6 +91,7 @@ async def test_an_integer_that_is_not_exact_everywhere_is_not_sent() -> None:
         assert not endpoint.sent("tools/call")
 
 
+@pytest.mark.requirement("posting.tool-invalid", "posting.tool-warning")
 async def test_invalid_tools_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
     bad = tool("bad\x1b[31m", region__string="Re gion")
     worse = [tool(f"worse {number}", a__number="A") for number in range(30)]
@@ -120,6 +123,7 @@ async def test_an_annotation_spelled_with_escapes_counts() -> None:
         await client.call_tool(name="brew", arguments={"region": "us"})
 
 
+@pytest.mark.requirement("posting.refresh")
 async def test_wrong_headers_are_put_right_once_by_listing_the_tools() -> None:
     checking = Checking([tool("other")], [tool("more"), BREW], [tool("last")])
     checking.wanted = {"mcp-param-region": "us"}

@@ -23,6 +23,7 @@ ENCODED = {
 
 
 @pytest.mark.parametrize("value", ENCODED)
+@pytest.mark.requirement("posting.name-encoded", "posting.values-encoded")
 def test_encoding(value: str) -> None:
     assert encode(value) == ENCODED[value]
 
@@ -107,6 +108,7 @@ BAD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
+@pytest.mark.requirement("posting.tool-invalid")
 def test_bad_annotations(name: str) -> None:
     with pytest.raises(ValueError, match="x-mcp-header"):
         parameters(BAD[name])

@@ -73,6 +73,7 @@ LEGACY_ANSWERS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("name", LEGACY_ANSWERS)
+@pytest.mark.requirement("posting.legacy")
 async def test_legacy_servers_begin_sessions(name: str) -> None:
     async with serving(LEGACY_ANSWERS[name]) as endpoint:
         assert await spoken(endpoint) == LEGACY
@@ -82,6 +83,7 @@ async def test_legacy_servers_begin_sessions(name: str) -> None:
 
 
 @pytest.mark.parametrize("code", [-32020, -32021, -32022])
+@pytest.mark.requirement("posting.modern-error")
 async def test_a_modern_error_is_that_of_a_modern_server(code: int) -> None:
     async with serving(discovered) as endpoint:
         for status in (200, 400, 404, 405):
@@ -163,6 +165,7 @@ async def test_a_client_of_one_era_asks_nothing_else() -> None:
         assert not probe.servers.era(endpoint.url), "that it begins sessions does not say that it does nothing else"
 
 
+@pytest.mark.requirement("posting.era-cached")
 async def test_a_legacy_server_is_asked_once_only() -> None:
     async with serving(page(400)) as endpoint:
         for _ in range(3):
@@ -174,6 +177,7 @@ async def test_a_legacy_server_is_asked_once_only() -> None:
 
 
 @pytest.mark.parametrize("refusal", [page(400), page(404), error(-32601, 404), error(-32022, 400)])
+@pytest.mark.requirement("posting.era-cached")
 async def test_a_server_that_is_replaced_by_a_modern_one_is_asked_again(refusal: Callable[..., Any]) -> None:
     async with serving(page(400)) as endpoint:
         assert await spoken(endpoint) == LEGACY
@@ -220,6 +224,7 @@ async def test_a_server_of_http_sse_is_reached_at_its_url(clients: tuple[Any, ..
 
 
 @pytest.mark.parametrize(("status", "is_asked"), [(400, True), (404, True), (405, True), (406, False)])
+@pytest.mark.requirement("posting.legacy")
 async def test_http_sse_is_the_last_resort(status: int, is_asked: bool) -> None:
     async with serving(page(status), initialize=page(status)) as endpoint:
         with pytest.raises(ConnectionClosed, match=f"answered {status}"):
