@@ -168,8 +168,8 @@ def render() -> str:
         "",
         "What the specification demands and recommends, in our own words, and what shows that it is met. Everything",
         "that 2026-07-28 demands is here, except for authorization. `make docs` writes this page from the rows in",
-        "[tests/requirements/rows](../tests/requirements/rows) and from the tests, which name the requirements that they",
-        "show; a test fails if one is shown by nothing and has no reason either.",
+        "[tests/requirements/rows](../tests/requirements/rows) and from the tests, which name the requirements that",
+        "they show; a test fails if one is shown by nothing and has no reason either.",
         "",
         f"There are {len(every)} requirements: {sum(bool(row.must) for row in every)} that some revision demands (MUST)"
         f" and {sum(not row.must for row in every)} that are only",
