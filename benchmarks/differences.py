@@ -1,4 +1,4 @@
-"""Comparing revisions: CPU seconds for each pair of adjacent revisions, from the shipped files to proven findings.
+"""Comparing revisions: CPU seconds for each pair of adjacent revisions, from the shipped files to proven findings."""
 
 import json
 from collections.abc import Iterator
