@@ -1,4 +1,4 @@
-"""`mcp-bindgen bridge`: what becomes of the differences, and what is lost in each direction."""
+"""`mcp-bindgen bridge`: how differences are handled, and what is lost in each direction."""
 
 from pathlib import Path
 

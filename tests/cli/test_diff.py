@@ -63,8 +63,8 @@ def test_every_break_is_proven_by_a_message(cli: Cli, old: str, new: str) -> Non
 
 
 def takes(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *, sent: bool) -> bool:
-    """Whether one side may send, or takes, a message that goes to the client or to the server."""
-    if not finding["methods"]:  # a frame, whatever it carries
+    """Whether one side may send, or accepts, a message in one direction."""
+    if not finding["methods"]:  # a frame, regardless of its content
         frame: Any = jsonschema.Draft202012Validator({**json_schema(protocol), "$ref": reference("JSONRPCMessage")})
         return bool(frame.is_valid(message))
     assert "jsonrpc" in message, "a whole frame"
@@ -94,7 +94,7 @@ def takes(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *,
 
 
 def takes_inner(protocol: Protocol, message: Any, finding: dict[str, Any], inner: str) -> bool:
-    """Whether one side takes the request, or the answer to it, that travels inside another message."""
+    """Whether one side accepts an embedded request or its response."""
     (held,) = message["result" if inner == "inputRequests" else "params"][inner].values()
     names = [name for name in finding["methods"] if held.get("method", name) == name]
     methods = [method for method in protocol.methods if method.name in names]

@@ -59,7 +59,7 @@ def refused(outcome: Any, said: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A commit with a schema in it, and a file that is none."""
+    """A commit with a schema and a file that is not a schema."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "schema.json").write_bytes(schema())
     (tmp_path / "picture.json").write_bytes(bytes(range(256)))
@@ -97,6 +97,6 @@ def test_without_git(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("repository")
 def test_what_a_commit_has_is_compared(cli: Cli) -> None:
-    """The same commands, with nothing wrong: what is refused above is refused for its reason."""
+    """The same commands with valid input: the refusals above have the right cause."""
     found = cli("diff", "HEAD:schema.json", "schema.json", "--format", "json").json["findings"]
     assert [f for f in found if f["view"] == "wire"] == []

@@ -1,4 +1,4 @@
-"""The options of `mcp-bindgen diff`: what is shown, what fails, which format, where it goes, what is accepted."""
+"""The options of `mcp-bindgen diff`: filters, exit status, format, output file, baseline."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def write(path: Path, **changes: Any) -> Path:
 
 @pytest.fixture
 def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """Two schemas, of which the new one demands a member of a result and no longer demands one of a request."""
+    """Two schemas: the new one requires a property of a result and no longer requires one of a request."""
     monkeypatch.chdir(tmp_path)
     answer = {**STRICT_RESULT, "properties": {**RESULT["properties"], "answer": {"type": "string"}}}
     write(tmp_path / "old.json")

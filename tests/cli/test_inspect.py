@@ -1,4 +1,4 @@
-"""`mcp-bindgen inspect`: what a server offers, what comes of a call, and how a wrong one is explained."""
+"""`mcp-bindgen inspect`: what a server offers, results of calls, and explanations of invalid ones."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ SCHEMA = {
 
 
 def served(tmp_path: Path, **answers: Any) -> tuple[str, ...]:
-    """Return the command line of a server that answers so."""
+    """Return the command line of a server with these answers."""
     path = tmp_path / "answers.json"
     path.write_text(json.dumps({name.replace("_", "/"): answer for name, answer in answers.items()}))
     return ("--", sys.executable, answering.__file__, str(path))

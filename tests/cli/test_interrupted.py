@@ -1,4 +1,4 @@
-"""A run that dies in the middle leaves the old bindings whole, and the next run cleans up after it."""
+"""An interrupted run leaves the old bindings intact, and the next run cleans up after it."""
 
 import json
 import signal
@@ -38,7 +38,7 @@ pathlib.Path.rename = slowly
 
 @pytest.fixture
 def before(tmp_path: Path) -> dict[str, bytes]:
-    """Bindings that are there already, and a schema that has changed since."""
+    """Existing bindings, and a schema that has changed since."""
     (tmp_path / "schema.json").write_text(json.dumps({"$defs": HANDSHAKE}), "utf-8")
     assert start(*ARGUMENTS, cwd=tmp_path).wait() == 0
     (tmp_path / "schema.json").write_text(json.dumps({"$defs": {**HANDSHAKE, "More": {"type": "string"}}}), "utf-8")

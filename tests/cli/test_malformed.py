@@ -18,7 +18,7 @@ def schema(**definitions: Any) -> str:
 
 
 def chain(length: int, kind: str) -> str:
-    """Definitions of which each refers to the next one."""
+    """Definitions that each refer to the next one."""
     found: dict[str, Any] = {f"A{length}": {"type": "object", "properties": {"end": STRING}}}
     for number in range(length):
         target = {"$ref": f"#/$defs/A{number + 1}"}
@@ -173,7 +173,7 @@ def test_an_unknown_revision(cli: Cli) -> None:
 
 
 def test_hostile_text_stays_text(cli: Cli) -> None:
-    """Names and descriptions that a generator may mistake for code or for a path."""
+    """Names and descriptions that a careless generator would turn into code or paths."""
     evil = '"""\nraise SystemExit("code ran")\n\\'
     text = schema(
         A={

@@ -1,4 +1,4 @@
-"""`mcp-bindgen proxy`: bytes pass unchanged, faults are reported, and either side may end as it likes."""
+"""`mcp-bindgen proxy`: bytes pass unchanged, faults are reported, and either side may exit at any time."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def lives(pid: int) -> bool:
 
 
 def converse(fault: Fault) -> tuple[list[dict[str, Any]], int]:
-    """Let a client and a server say what a conversation has, with the proxy between; returns its report and status."""
+    """Run a conversation through the proxy; returns its report and status."""
     said = json.dumps([(who, line.decode()) for who, line in fault.said])
     server = (sys.executable, "-m", "observe.faults", said)
     with started("--fail", "--format", "json", server=server) as process:
@@ -88,7 +88,7 @@ def converse(fault: Fault) -> tuple[list[dict[str, Any]], int]:
 
 
 def check(fault: Fault) -> None:
-    """Demand that the proxy reports a fault, and nothing else."""
+    """Check that the proxy reports a fault, and nothing else."""
     (told,), status = converse(fault)
     assert status == 1
     assert told["sender"] == {CLIENT: "client", SERVER: "server"}[fault.said[-1][0]]
@@ -117,7 +117,7 @@ class TestBytes:
         assert done.returncode == 0
 
     def test_they_pass_as_they_come(self) -> None:
-        """Half a message is not held back until the rest is there."""
+        """Half a message is not held back until the rest arrives."""
         with started() as process:
             assert process.stdin is not None and process.stdout is not None
             for part in (b'{"jsonrpc"', b':"2.0",', b'"id":1}', b"\n"):
@@ -217,7 +217,7 @@ class TestEnds:
             assert signal.Signals(number).name in process.stderr.read().decode()
 
     def test_a_client_that_is_gone_ends_the_server(self) -> None:
-        """Even one that takes no notice of the end of its standard input."""
+        """Even one that ignores the end of its standard input."""
         with started(server=(sys.executable, "-c", f"{PIDS}import time; time.sleep(600)")) as process:
             assert process.stdin is not None and process.stdout is not None and process.stderr is not None
             pid = int(process.stderr.readline())

@@ -138,7 +138,7 @@ def test_progress_is_for_terminals(tmp_path: Path, arguments: tuple[str, ...], s
     os.close(terminal)
     try:
         printed = os.read(main, 65536)
-    except OSError:  # the terminal is gone, and nobody wrote to it
+    except OSError:  # the terminal is gone, and nothing was written to it
         printed = b""
     os.close(main)
     assert (b"2024-11-05" in printed) is shown
@@ -178,7 +178,7 @@ class TestUrls:
             assert "secret" not in path.read_text("utf-8")
 
     def test_nothing_of_a_query_gets_out(self, cli: Cli, server: str) -> None:
-        """Not into files, reports or messages: a query may hold a token."""
+        """It appears in no file, report or message: a query may contain a token."""
         Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")
         secret = "?token=hush&user=hush#hush"
         place = f"{server}/schema.ts{secret}"
@@ -214,7 +214,7 @@ class TestUrls:
     def test_a_server_that_trickles_is_left(
         self, cli: Cli, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """No read is slow, but the whole is: the timeout is one for all of it."""
+        """Each read is fast, but the download is slow: the timeout covers all of it."""
         monkeypatch.setattr(sources, "TIMEOUT", 0.5)
         monkeypatch.setattr(_Quiet, "copyfile", _trickle)
         Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")
@@ -230,4 +230,4 @@ def _trickle(self: _Quiet, source: BinaryIO, outputfile: BinaryIO) -> None:
             outputfile.write(byte)
             time.sleep(0.05)
     except OSError:
-        pass  # the reader has had enough
+        pass  # the reader closed the connection

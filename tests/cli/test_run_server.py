@@ -1,4 +1,4 @@
-"""`mcp-bindgen run`: a file is served, and what is wrong with it is said with its line."""
+"""`mcp-bindgen run`: it serves a file, or reports errors with their line."""
 
 import asyncio
 import os

@@ -69,7 +69,7 @@ def test_mistakes_are_named_with_file_and_key(tmp_path: Path, table: str, said: 
 
 
 class TestSearch:
-    """Settings name templates, and templates are code: a stranger's pyproject.toml further up must not be found."""
+    """Settings name templates, and templates are code: an untrusted pyproject.toml further up must not be used."""
 
     FAR = "templates = 'evil'"
 

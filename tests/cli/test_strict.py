@@ -1,4 +1,4 @@
-"""What no type expresses: taken loosely with a warning, and refused with --strict."""
+"""What no type expresses: accepted loosely with a warning, and refused with --strict."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`mcp-bindgen tools`: what it writes, what it finds, and how it says no."""
+"""`mcp-bindgen tools`: what it writes, what it finds, and how it refuses input."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`mcp-bindgen validate`: messages and logs of them, judged by every revision."""
+"""`mcp-bindgen validate`: messages and logs, validated against every revision."""
 
 import io
 import json

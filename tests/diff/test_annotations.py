@@ -27,17 +27,17 @@ OTHER = "/** Another type. */ export interface Other { y: string; }"
 
 
 def described(doc: str) -> str:
-    """A type with a member that is described so; another one is described too, so that the file has words."""
+    """A type with a property that has this description; another description makes sure that the file has some."""
     return OTHER + f"export interface Extra {{ {f'/** {doc} */' if doc else ''} x: string; }}"
 
 
 def wording(rule: str, was: str, is_: str, old: str, new: str) -> Case:
-    """A case in which the description of a member changes."""
+    """A case in which the description of a property changes."""
     return Case(old=described(was), new=described(is_), found=((rule, "Extra.x", old, new),))
 
 
 def schema_file(dialect: str = DIALECT_2020, container: str = "$defs") -> dict[str, Any]:
-    """A schema.json that keeps its definitions there."""
+    """A schema.json with its definitions under that keyword."""
     text = json.dumps(HANDSHAKE).replace("#/$defs/", f"#/{container}/")
     return {"$schema": dialect, container: json.loads(text)}
 
@@ -145,7 +145,7 @@ class TestRules:
 
 class TestDescriptions:
     def test_a_link_that_moves_with_its_revision_asks_for_nothing(self) -> None:
-        """Nor does one from a draft; a date in the text is another matter."""
+        """Neither does one from a draft; a date in the text is different."""
         texts = ("See /specification/draft/basic.", "See /specification/2025-11-25/basic.")
         assert [f.rule.id for f in compare_definitions(*map(read, map(described, texts)))] == [
             "description-links-changed"
@@ -172,7 +172,7 @@ class TestDescriptions:
         assert [f.place for f in compare_definitions(old, new)] == ["Extra.x"]
 
     def test_an_inline_object_has_the_words_of_its_member(self) -> None:
-        """So a definition that is made of it is not described for the first time."""
+        """So a definition that is created from it is not newly described."""
         old = read(OTHER + "export interface Holder { /** A thing. */ x: { a: string; }; }")
         new = read(
             OTHER + "export interface Holder { /** A thing. */ x: HolderX; }"
@@ -187,13 +187,13 @@ class TestDescriptions:
             assert not [f for f in findings if f.rule.id.startswith("description-")]
 
     def test_the_official_files(self) -> None:
-        """Their words are compared: between two revisions some requirements change, and some links only move."""
+        """Descriptions are compared: between two revisions some requirements change, and some links only move."""
         older, newer = (load(read_source(str(official_schema(r))), revision=r)[0] for r in ("2025-06-18", "2025-11-25"))
         rules = Counter(f.rule.id for f in compare_definitions(older, newer))
         assert rules["description-changed"] and rules["description-requirements-changed"]
 
     def test_the_first_published_file(self) -> None:
-        """Two names of the same date: all that is in the definitions is a method that was misspelled in a comment."""
+        """Two files of the same date: the only difference is a misspelled method in a comment."""
         revision = REVISIONS[0]
         seed, _ = load(read_source(str(seed_typescript())), revision=revision)
         official, _ = load(read_source(str(official_schema(revision))), revision=revision)
@@ -212,7 +212,7 @@ class TestDeprecations:
         ]
 
     def test_a_schema_json_cannot_tell(self) -> None:
-        """The official converter drops the tag, so its absence means nothing beside a schema.ts."""
+        """The official converter drops the tag, so its absence does not contradict a schema.ts."""
         text = "export interface Extra { /** @deprecated */ x: string; }"
         extra = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
         schema = {**schema_file(), "$defs": {**HANDSHAKE, "Extra": extra}}
@@ -237,7 +237,7 @@ class TestConstants:
     """Only schema.ts has them."""
 
     def test_what_has_rules_of_its_own(self) -> None:
-        """The code of an error is sent, so it is the wire view's; the constant of the revision is the revision."""
+        """Error codes are sent, so the wire view has them; the constant of the revision is the revision itself."""
         for older, newer in pairwise(REVISIONS):
             findings = compare_definitions(load_released(older), load_released(newer))
             assert not [f.place for f in findings if f.rule.id.startswith("constant-")]
@@ -267,7 +267,7 @@ def other_dialect(tree: Any) -> Any:
 
 
 def backwards(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The members of an object in the opposite order."""
+    """The properties of an object in reverse order."""
     return dict(reversed(members))
 
 
@@ -285,7 +285,7 @@ def rewritten(tree: Any, rewrite: Rewrite) -> Any:
 
 
 class TestRewrites:
-    """Spellings that mean the same: a plain comparison of the texts finds hundreds of changes in each."""
+    """Equivalent notations: a plain text comparison finds hundreds of changes in each."""
 
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_another_dialect(self, revision: str) -> None:

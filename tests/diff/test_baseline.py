@@ -1,4 +1,4 @@
-"""The file of accepted findings and severities."""
+"""Baselines: accepted findings and overridden severities."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""What is found between the released revisions, where a naive comparison finds too much or too little."""
+"""Findings between the released revisions where a naive comparison finds too much or too little."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def between(pair: tuple[str, str]) -> tuple[Finding, ...]:
 
 
 def only(pair: tuple[str, str], rule: str) -> dict[tuple[str, str, str], set[Pair]]:
-    """Return what a rule finds, and who breaks."""
+    """Return what a rule finds, and the pairs that break."""
     return {(f.place, f.old, f.new): set(f.breaks) for f in between(pair) if f.rule.id == rule}
 
 
@@ -45,12 +45,12 @@ def about(pair: tuple[str, str], *names: str) -> list[str]:
 
 
 def wire(pair: tuple[str, str]) -> list[Finding]:
-    """Return the findings that messages show."""
+    """Return the findings that are visible in messages."""
     return [f for f in between(pair) if f.rule.view is View.WIRE]
 
 
 def broken(pair: tuple[str, str], holds: Callable[[Finding], bool]) -> list[str]:
-    """Return the findings for which something holds and by which somebody breaks."""
+    """Return the findings that match a condition and break a pair."""
     return [f"{f.rule.id} {f.place}: {f.old} -> {f.new}" for f in between(pair) if holds(f) and f.breaks]
 
 
@@ -93,7 +93,7 @@ def test_3_declaring_the_envelope_is_not_a_change() -> None:
 
 
 def test_4_the_notation_of_open_objects_does_not_matter() -> None:
-    """`ClientCapabilities.sampling` declares members since 2025-11-25 and is as open as it was."""
+    """`ClientCapabilities.sampling` declares members since 2025-11-25 and is as open as before."""
     assert broken(NOVEMBER, lambda f: f.place.startswith("ClientCapabilities")) == []
     rules = {f.rule.id for pair in PAIRS for f in between(pair)}
     assert not rules & {"additional-properties-closed", "additional-properties-opened"}
@@ -131,7 +131,7 @@ def test_9_intersections_are_not_a_change() -> None:
 
 
 def test_10_an_enum_schema_got_alternatives_and_lost_nothing() -> None:
-    """EnumSchema goes on as LegacyTitledEnumSchema; ElicitRequest.params as ElicitRequestFormParams."""
+    """EnumSchema continues as LegacyTitledEnumSchema; ElicitRequest.params as ElicitRequestFormParams."""
     assert only(NOVEMBER, "union-member-removed") == {}
     place = "ElicitRequestParamsRequestedSchema.properties{}"
     kinds = ("TitledMultiSelect", "TitledSingleSelect", "UntitledMultiSelect", "UntitledSingleSelect")
@@ -173,7 +173,7 @@ def test_12_definitions_outside_messages_do_not_matter(pair: tuple[str, str]) ->
 
 
 def test_1_requests_of_the_server_that_are_gone() -> None:
-    """ServerRequest is gone in 2026-07-28, and the eight requests in it with it."""
+    """ServerRequest was removed in 2026-07-28, along with its eight requests."""
     gone = only(MODERN, "request-method-removed")
     tasks = ("CancelTaskRequest", "GetTaskPayloadRequest", "GetTaskRequest", "ListTasksRequest", "PingRequest")
     from_server = ("CreateMessageRequest", "ElicitRequest", "ListRootsRequest")
@@ -200,7 +200,7 @@ def test_2_other_ways_of_answering() -> None:
 
 
 def test_3_a_frame_whose_name_means_another_now() -> None:
-    """JSONRPCResponse is a union since 2025-11-25; what it was is JSONRPCResultResponse, and says the same."""
+    """JSONRPCResponse is a union since 2025-11-25; its old content is JSONRPCResultResponse, unchanged."""
     assert about(NOVEMBER, "JSONRPCResponse", "JSONRPCResultResponse") == []
     assert about(NOVEMBER, "JSONRPCError") == ["property-now-optional JSONRPCErrorResponse.id: required -> optional"]
 
@@ -244,7 +244,7 @@ def test_6_members_that_results_must_have_now() -> None:
 
 
 def test_7_meta_that_a_base_requires() -> None:
-    """The params of the list requests, required now themselves, share one definition; bases are nobody's message."""
+    """The params of the list requests, required now themselves, share one definition; bases belong to no message."""
     named = ("CallTool", "Complete", "GetPrompt", "Paginated", "ReadResource")
     lists = ("ListPrompts", "ListResourceTemplates", "ListResources", "ListTools")
     required = {place: pairs for (place, _, _), pairs in only(MODERN, "property-now-required").items()}
@@ -285,7 +285,7 @@ def test_9_keywords_of_nested_objects() -> None:
 
 
 def test_10_codes_of_errors() -> None:
-    """They are in schema.ts alone."""
+    """They are only in schema.ts."""
     codes = {
         (f.rule.id, f.place): (f.old, f.new) for pair in PAIRS for f in between(pair) if f.rule.id.startswith("error-")
     }
@@ -295,7 +295,7 @@ def test_10_codes_of_errors() -> None:
         ("error-code-added", "HEADER_MISMATCH"): ("-", "-32020"),
         ("error-code-added", "MISSING_REQUIRED_CLIENT_CAPABILITY"): ("-", "-32021"),
         ("error-code-added", "UNSUPPORTED_PROTOCOL_VERSION"): ("-", "-32022"),
-        # No schema says so: see MOVED_CODES.
+        # Not stated in any schema: see MOVED_CODES.
         ("error-code-renumbered", "RESOURCE_NOT_FOUND"): ("-32002", "-32602"),
     }
 
@@ -313,7 +313,7 @@ def test_batches_came_and_went() -> None:
     assert only(JUNE, "jsonrpc-message-form-removed") == {("JSONRPCMessage", form, "-"): BOTH for form in forms}
 
 
-# What a comparison must bear
+# What a comparison must withstand
 
 
 @pytest.mark.parametrize("recursion", ["A | string", "A | null", "A[] | A", "(A | string)[]", "{ [key: string]: A }"])
@@ -346,7 +346,7 @@ def test_an_alternative_that_stays_is_compared_too() -> None:
 
 
 def test_a_member_of_a_union_is_paired_with_what_is_most_alike() -> None:
-    """B goes and is much like A, which stays: A is still A."""
+    """B is removed and is similar to A, which remains: A still matches A."""
 
     def text(union: str) -> str:
         return (

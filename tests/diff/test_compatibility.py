@@ -34,7 +34,7 @@ def params(members: str, more: str = "") -> Protocol:
 
 
 def wire(rule: str, gates: dict[Pair, str] | None = None, unproven: frozenset[Pair] = frozenset()) -> Finding:
-    """A finding on what a server sends."""
+    """A finding on a message from a server."""
     carriers = {Carrier("do", "params", Travel.TO_CLIENT): ()}
     return Finding(
         rule=RULES[rule], place="X.x", old="a", new="b", carriers=carriers, gates=gates or {}, unproven=unproven
@@ -58,20 +58,20 @@ class TestCompatible:
         assert found.sentence == "The change is backward compatible: the revision may keep its date."
 
     def test_names_decide_nothing(self) -> None:
-        """A class that is renamed breaks code that imports it, and no peer."""
+        """A renamed class breaks code that imports it, but no peer."""
         old = params("x: string;", "export interface Old { a: string; }")
         new = params("x: string;", "export interface Older { a: string; }")
         assert any(f.rule.breaks_source for f in compare_definitions(old, new))
         assert judged(old, new).compatible
 
     def test_what_a_peer_must_declare_first(self) -> None:
-        """Neither peer sends what the other has not said that it can take, so the two texts get along."""
+        """Neither peer sends what the other has not declared, so the two versions are compatible."""
         gated = wire("union-member-added", gates={Pair.OLD_CLIENT: "capability:client.sampling"})
         assert gated.breaks == {Pair.OLD_CLIENT}
         assert compatibility([gated]).compatible
 
     def test_the_first_published_text(self) -> None:
-        """Both texts of 2024-11-05 are one revision: the later one has one optional member more."""
+        """Both versions of 2024-11-05 are one revision: the later one has one more optional property."""
         revision = REVISIONS[0]
         seed, _ = load(read_source(str(seed_typescript())), revision=revision)
         official, _ = load(read_source(str(official_schema(revision))), revision=revision)
@@ -98,7 +98,7 @@ class TestIncompatible:
         assert found.sentence == "The change is not backward compatible (1 finding): the revision needs a new date."
 
     def test_a_capability_on_one_side_only(self) -> None:
-        """A change that breaks both pairs is kept from one of them alone."""
+        """The gate protects only one of the two pairs that break."""
         found = compatibility([wire("const-changed", gates={Pair.OLD_CLIENT: "capability:client.sampling"})])
         assert [f.rule.id for f in found.deciding] == ["const-changed"]
 

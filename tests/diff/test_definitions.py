@@ -1,4 +1,4 @@
-"""Definitions that came, went, took other names or left their names to others, and the classes made of them."""
+"""Definitions that were added, removed or renamed, reused names, and the classes generated from them."""
 
 import json
 import random
@@ -32,13 +32,13 @@ CLASS = "export interface A { a?: string; }"
 
 
 def member(rule: str, was: str, is_: str, old: str, new: str) -> Case:
-    """A case in which the declaration of one member changes, of an object that no message carries."""
+    """A case in which one property changes, of an object that no message carries."""
     texts = (f"export interface Extra {{ y: string; {text} }}" for text in (was, is_))
     return Case(old=next(texts), new=next(texts), found=((rule, "Extra.x", old, new),))
 
 
 def both_ways(there: str, back: str, case: Case) -> dict[str, Case]:
-    """A case, and the same from the other side."""
+    """A case and its reverse."""
     return {there: case, back: case.back()}
 
 
@@ -144,7 +144,7 @@ def places(rule: str, findings: tuple[Finding, ...]) -> list[str]:
 
 
 class TestReleased:
-    """What is known of the real pairs of revisions, read off their files by hand."""
+    """Facts about the real pairs of revisions, collected by hand from their files."""
 
     def test_annotations_get_a_name(self) -> None:
         findings = released("2024-11-05", "2025-03-26")
@@ -212,14 +212,14 @@ class TestReleased:
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
     def test_nothing_is_said_twice(self, old: str, new: str) -> None:
-        """A member that messages carry, frames of JSON-RPC included, is the wire view's."""
+        """Properties that messages carry, including JSON-RPC frames, belong to the wire view."""
         wire = {(f.before, f.after) for f in compare_messages(load_released(old), load_released(new))}
         members = [f for f in released(old, new) if f.rule.id.startswith("member-") or f.rule.id == "alias-changed"]
         assert not [f.place for f in members if (f.before, f.after) in wire]
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
     def test_the_way_back(self, old: str, new: str) -> None:
-        """A place is called as the new side calls it, so each is told by what both sides call it."""
+        """A place has its name on the new side, so findings are identified by the names on both sides."""
         there = {(f.rule.mirror, f.new, f.old, f.after, f.before) for f in released(old, new)}
         back = {(f.rule.id, f.old, f.new, f.before, f.after) for f in released(new, old)}
         assert back == there
@@ -245,7 +245,7 @@ def objects(tree: Json) -> list[str]:
 class TestLaws:
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_a_new_name_and_nothing_else(self, revision: str) -> None:
-        """Whatever is renamed is found under its new name, with the inline objects in it, which are named after it."""
+        """A renamed definition is found under its new name, along with its inline objects, which are named after it."""
         tree = tree_of(revision)
         for name in random.Random(revision).sample(objects(tree), 6):
             ref = f'"#/{container(tree)}/%s"'
@@ -278,7 +278,7 @@ class TestLaws:
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
     def test_pointers_lead_somewhere(self, old: str, new: str) -> None:
-        """Into the official file of the side that has the thing."""
+        """The pointers exist in the official file of the side that has the definition."""
         files = [json.loads(official_schema(revision).read_bytes()) for revision in (old, new)]
         for finding in released(old, new):
             node = files[1] if finding.after or not finding.before else files[0]

@@ -1,4 +1,4 @@
-"""What keeps two peers from meeting a break between released revisions: capabilities and params that one lacks."""
+"""Gates that protect two peers from breaks between released revisions: capabilities and params that one lacks."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from support.samples import TRANSCRIBED
 
 
 def test_what_keeps_peers_from_a_break() -> None:
-    """A client of 2025-06-18 has no way of saying that it can do tasks, or elicitation by URL."""
+    """A client of 2025-06-18 cannot declare tasks or URL elicitation."""
     pairs = [(load_released(old), load_released(new)) for old, new in pairwise(TRANSCRIBED)]
     found = [f for old, new in pairs for f in compare_messages(old, new)]
     gates = {(f.rule.id, f.place, f.new): dict(f.gates) for f in found if f.gates}

@@ -1,4 +1,4 @@
-"""What the user names on both sides is read so that like is compared with like."""
+"""Both sides are read from the same kinds of files."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from support.source_view import found
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_an_edited_copy(revision: str, tmp_path: Path) -> None:
-    """A schema.json that differs from its schema.ts is used alone; all the same nothing but the edit is found."""
+    """A schema.json that differs from its schema.ts is used alone; still, only the edit is found."""
     schema = json.loads(shipped_source(revision, SourceKind.JSON_SCHEMA).data)
     definitions = schema["$defs" if "$defs" in schema else "definitions"]
     definitions["Tool"]["properties"]["extra"] = {"type": "string"}
@@ -41,7 +41,7 @@ def test_released_revisions_are_read_whole() -> None:
 
 
 def test_a_schema_ts_has_no_schema_json_to_fall_back_to() -> None:
-    """Then it is compared as it is, and what only it can say is left out of the source view."""
+    """Then it is compared as it is, and the source view omits what only schema.ts can express."""
     old, new = load_sides(str(seed_typescript()), "2024-11-05", Diagnostics())
     assert [f.place for f in compare_messages(old, new) if f.place.startswith("Resource")] == ["Resource.size"]
     assert [rule for rule, *_ in found(compare_definitions(old, new))] == ["same-revision-changed"]

@@ -1,4 +1,4 @@
-"""What holds of every comparison: nothing is found in a revision itself, nor after a rewrite that keeps its meaning."""
+"""Laws of every comparison: no findings between a revision and itself, or after an equivalent rewrite."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def test_the_official_file_does_not_differ_from_the_shipped_one(revision: str) -
 
 
 def test_the_first_published_file() -> None:
-    """Its resources/templates/list is in no union; the method is derived all the same, so no method was added."""
+    """Its resources/templates/list is in no union; the method is derived anyway, so no method was added."""
     revision = REVISIONS[0]
     seed, diagnostics = load(read_source(str(seed_typescript())), revision=revision)
     assert any("ListResourceTemplatesRequest" in line for line in diagnostics)
@@ -93,7 +93,7 @@ def test_the_same_findings_whatever_the_hash_seed() -> None:
     assert outputs[0] == outputs[1]
 
 
-# Rewrites that keep the meaning
+# Equivalent rewrites
 
 
 @pytest.mark.parametrize("rewrite", REWRITES)

@@ -1,4 +1,4 @@
-"""Which definition of one revision is which of another, where their names do not say so, and what follows from it."""
+"""Matching definitions between revisions when their names differ, and the consequences."""
 
 from mcp_bindgen.diff.source.compare import compare_definitions
 from mcp_bindgen.diff.wire.compare import compare_messages
@@ -14,10 +14,10 @@ EXTENDED = "export interface Base { a: string; } export interface Extra extends 
 
 
 class TestMatching:
-    """Which definition is which, where names do not say so."""
+    """Matching definitions when names differ."""
 
     def test_a_name_that_is_taken_by_another_object(self) -> None:
-        """Code that reads `Answer` goes on to import it, and finds nothing in it that it knows."""
+        """Code that uses `Answer` can still import it, but finds entirely different properties."""
         old = read("export interface Answer { a: string; b: string; }")
         new = read("export interface Answer { c: string; d: string; } export interface Reply { a: string; b: string; }")
         assert found(compare_definitions(old, new)) == [
@@ -38,7 +38,7 @@ class TestMatching:
         ]
 
     def test_inline_objects_that_become_one_definition(self) -> None:
-        """Each place is named; one class cannot have two old names, so the others are gone."""
+        """Each place is named; one class cannot have two old names, so the others count as removed."""
         hints = "{ a: string; b?: string; }"
         old = read(f"export interface X {{ h: {hints} }} export interface Y {{ h: {hints} }}")
         new = read(
@@ -71,7 +71,7 @@ class TestMatching:
         ]
 
     def test_parts_of_something_else(self) -> None:
-        """Two new objects share its members, but each says that it is of a kind which the old one could not be."""
+        """Two new objects share its properties, but each has a constant that the old one did not allow."""
         rules = [f.rule.id for f in compare_definitions(read(CONTENT), read(OTHERS))]
         assert rules == ["definition-added", "definition-added", "definition-removed"]
 
@@ -103,19 +103,19 @@ class TestMatching:
         ]
 
     def test_a_constant_is_filled_in(self) -> None:
-        """A constructor does not ask for it, so code that calls one goes on."""
+        """Constructors do not require it, so calls still work."""
         old, new = read("export interface A { x: string; }"), read('export interface A { x: string; kind: "a"; }')
         assert found(compare_definitions(old, new)) == [("member-added-optional", "A.kind", "-", '"a"')]
 
     def test_errors_of_other_codes_are_other_errors(self) -> None:
-        """2026-07-28 drops one error and adds others of the same form: none is the old one under a new name."""
+        """2026-07-28 drops one error and adds others of the same form: none is a rename of the old one."""
         findings = compare_definitions(load_released("2025-11-25"), load_released("2026-07-28"))
         renamed = [(f.old, f.new) for f in findings if f.rule.id == "definition-renamed"]
         assert renamed == [("RequestParamsMeta", "RequestMetaObject")]
         assert "URLElicitationRequiredError" in [f.place for f in findings if f.rule.id == "definition-removed"]
 
     def test_too_many_to_be_matched(self) -> None:
-        """Beyond all reason nothing is guessed, and the answer still comes at once."""
+        """Beyond the limit nothing is guessed, and the comparison is still fast."""
         sides = (
             read("".join(f"export interface {kind}{i} {{ a: string; b: string; }}" for i in range(400)))
             for kind in ("Old", "New")

@@ -1,4 +1,4 @@
-"""Every change of a table is found completely, and jsonschema agrees on each message that is said to prove a break."""
+"""Every change in a table is found completely, and jsonschema confirms each message that proves a break."""
 
 import json
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def test_everything_is_found_and_nothing_else(mutation: Mutation) -> None:
 
 
 def judge(finding: Finding, pair: Pair, before: Any, after: Any) -> None:
-    """Ask jsonschema, with the files as they are: the sender may send the message, the receiver refuses it."""
+    """Check with jsonschema and the original files: the sender may send the message, the receiver refuses it."""
     message = finding.witnesses[pair]
     travels = {carrier.travel for carrier in finding.carriers}
     verdicts: list[tuple[bool, bool]] = []
@@ -83,7 +83,7 @@ def takes(tree: Any, message: Any, methods: Sequence[str]) -> bool:
             target, payload = name.removesuffix("Request") + "Result", message["result"]
         if method not in ([message["method"]] if "method" in message else methods) or target not in definitions:
             continue
-        # In draft-07 a reference hides what stands beside it.
+        # In draft-07, a reference hides its sibling keywords.
         schema = {container(tree): definitions, "allOf": [{"$ref": f"#/{container(tree)}/{target}"}]}
         dialect = jsonschema.Draft7Validator if container(tree) == "definitions" else jsonschema.Draft202012Validator
         validator: Any = dialect(schema)

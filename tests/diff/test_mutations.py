@@ -1,4 +1,4 @@
-"""A single change that was made on purpose is found, where it was made, by its rule, and against the right peer."""
+"""A single deliberate change is found at its place, by its rule, and for the right peer."""
 
 import json
 from functools import cache
@@ -35,7 +35,7 @@ def alone(tree: Json) -> Protocol:
 
 
 def wrong(mutation: Mutation, revision: str, untouched: Protocol) -> str:
-    """Say what is found that should not be, or is not; nothing if all is well."""
+    """Return unexpected and missing findings; empty if all is well."""
     tree = json.loads(schema(revision))
     ways = [travel for travel in Travel if mutation.definition in reached(revision, tree, travel)]
     findings = compare_messages(untouched, alone(mutation.made_in(schema(revision))))

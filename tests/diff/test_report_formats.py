@@ -1,4 +1,4 @@
-"""The formats of a report: each is well-formed, says what it should, and stays itself whatever a schema is called."""
+"""The formats of a report: each is well-formed, complete, and safe against hostile names."""
 
 import json
 import re
@@ -55,7 +55,7 @@ MILD = finding(
 
 
 def nasty() -> Report:
-    """A report in which everything that a schema or a user names is hostile."""
+    """A report in which every name from a schema or a user is hostile."""
     carrier = Carrier(HOSTILE, "result", Travel.TO_CLIENT)
     places_ = (HOSTILE, f"{HOSTILE}.{HOSTILE}", f"Other.{HOSTILE}")
     findings = [finding("type-changed", place, HOSTILE, f"{HOSTILE}2", carriers=[carrier]) for place in places_]

@@ -1,4 +1,4 @@
-"""The line of a file that a JSON pointer leads to."""
+"""The line of a file that a JSON pointer refers to."""
 
 import json
 

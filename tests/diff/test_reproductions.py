@@ -1,4 +1,4 @@
-"""Changes of the official files that were once misjudged, each with all that messages show of it."""
+"""Changes of the official files that were once misjudged, each with all wire findings."""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def text(revision: str) -> str:
 
 
 def changed(edit: Edit, revision: str = NOVEMBER, *, back: bool = False) -> tuple[Finding, ...]:
-    """Compare an official schema.json with what an edit of its definitions makes of it."""
+    """Compare an official schema.json with an edited copy."""
     tree, other = json.loads(text(revision)), json.loads(text(revision))
     edit(other["$defs"] if "$defs" in other else other["definitions"])
     sides = (read(other), read(tree)) if back else (read(tree), read(other))
@@ -61,7 +61,7 @@ def unlisted(root: str, message: str) -> Edit:
 
 
 def renamed(old: str, new: str, *, more: str = "") -> Edit:
-    """Rename a definition and all references to it, and demand another property of it."""
+    """Rename a definition and all references to it, and require another property of it."""
 
     def edit(definitions: dict[str, Any]) -> None:
         whole = json.loads(json.dumps(definitions).replace(f'/{old}"', f'/{new}"'))
@@ -99,7 +99,7 @@ class TestDirections:
 
     @pytest.mark.parametrize("back", [False, True])
     def test_no_error_rests_on_a_guess(self, back: bool) -> None:
-        """Nothing says who sends a message that only one side has and no union lists."""
+        """The sender of a message that only one side has and no union lists is unknown."""
 
         def edit(definitions: dict[str, Any]) -> None:
             definitions["DanceRequest"] = {

@@ -1,4 +1,4 @@
-"""What every rule on messages finds, what it finds on the way back, and the message that proves it."""
+"""What every rule on messages finds in both directions, and the message that proves it."""
 
 import json
 from collections.abc import Iterable
@@ -64,7 +64,7 @@ def test_who_breaks() -> None:
 
 
 def test_a_mirror_for_every_rule() -> None:
-    """The mirror of the mirror is the rule; one without a mirror says why."""
+    """The mirror of the mirror is the rule; one without a mirror has a reason."""
     without = [r.id for r in CATALOGUE if not r.mirror and not r.unmirrored]
     assert without == [], "these need a mirror, or a reason in `unmirrored`"
     assert [r.id for r in CATALOGUE if r.mirror and r.unmirrored] == []
@@ -93,7 +93,7 @@ def seen(findings: Iterable[Finding]) -> set[Seen]:
 
 
 def mirrored(findings: Iterable[Finding]) -> set[Seen]:
-    """Return what must be found on the way back: everything with its sides swapped."""
+    """Return the expected findings of the reverse comparison: everything with its sides swapped."""
     renames = {f.old: f.new for f in findings if f.rule.id == "method-renamed"}
     return {
         (
@@ -145,7 +145,7 @@ def resolves(pointer: str, document: Any) -> bool:
     return True
 
 
-# A break is proven, or it says why it cannot be
+# A break is proven, or has a reason why it is not
 
 
 UNPROVABLE = {

@@ -1,4 +1,4 @@
-"""Changes of shapes that are easily judged wrong: what is found, exactly, and who breaks."""
+"""Changes of shapes that are easy to misjudge: the exact findings, and the pairs that break."""
 
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,7 @@ X = "DoRequestParams.x"
 
 
 def changed(was: str, is_: str, more: str = "") -> tuple[Finding, ...]:
-    """Compare two declarations of members, which a client sends."""
+    """Compare two declarations of properties that a client sends."""
     return compare_messages(read(asking(was, more)), read(asking(is_, more)))
 
 
@@ -25,7 +25,7 @@ def brief(findings: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
 
 
 def schema(member: Any) -> dict[str, Any]:
-    """Definitions in which the params of the handshake have a member x."""
+    """Definitions in which the params of the handshake have a property x."""
     params = HANDSHAKE["InitializeRequestParams"]
     return {**HANDSHAKE, "InitializeRequestParams": {**params, "properties": {**params["properties"], "x": member}}}
 
@@ -53,7 +53,7 @@ def test_params_as_a_whole(mark: str, need: str, broken: set[Pair]) -> None:
 
 
 def test_a_request_that_becomes_a_notification() -> None:
-    """Its new receiver answers nothing; the notification itself is ignored by who does not know it."""
+    """Its new receiver sends no response; receivers that do not know the notification ignore it."""
     request = 'export interface DoRequest { method: "do"; } export type ServerRequest = DoRequest;'
     notice = 'export interface DoNotification { method: "do"; } export type ServerNotification = DoNotification;'
     old, new = read(OTHER_MESSAGES + request), read(OTHER_MESSAGES + notice)
@@ -164,7 +164,7 @@ def test_a_member_that_was_of_the_type_of_the_rest(declared: Any, rules: list[st
 
 
 def test_a_closed_object() -> None:
-    """Its old receiver refuses the new member; one that must be sent is missed by the new receiver too."""
+    """The old receiver refuses the new property; if it is required, the new receiver also refuses its absence."""
     optional, required = closed(x={"type": "string"}), closed(x={"type": "string"})
     required["InitializeRequestParams"]["required"] = ["protocolVersion", "x"]
     (finding,) = compare_messages(read(closed()), read(optional))
@@ -177,7 +177,7 @@ def test_a_closed_object() -> None:
 
 
 def test_a_closed_object_that_is_opened_says_it_once() -> None:
-    """That members are taken which were refused covers the new one."""
+    """The finding that undeclared properties are accepted covers the new one."""
     rules = [f.rule.id for f in compare_messages(read(closed()), read(schema({"type": "string"})))]
     assert rules == ["additional-properties-opened", "property-added-optional"]
 
@@ -222,7 +222,7 @@ def test_an_alias_that_two_members_share_is_found_at_both() -> None:
 
 
 def test_a_keyword_of_an_open_object_is_not_a_constraint() -> None:
-    """Objects that are open for anybody's members, such as `_meta`, take a new optional one without a break."""
+    """Open objects such as `_meta` take a new optional property without a break."""
     was = "x: { known?: string; [key: string]: unknown };"
     is_ = "x: { known?: string; more?: string; [key: string]: unknown };"
     assert brief(changed(was, is_)) == [("property-added-optional", "-", "string")]
@@ -230,7 +230,7 @@ def test_a_keyword_of_an_open_object_is_not_a_constraint() -> None:
 
 
 def test_each_side_calls_it_by_its_own_name() -> None:
-    """The place is that of the old side, and so is the fingerprint's; the pointer leads into the new file."""
+    """The place and the fingerprint use the old side's name; the pointer refers to the new file."""
     old = read(asking("x: Before;", "export interface Before { a?: string; b: string; }"))
     new = read(asking("x: After;", "export interface After { a: string; b: string; }"))
     (finding,) = compare_messages(old, new)
@@ -257,7 +257,7 @@ def test_codes_that_only_definitions_state() -> None:
 
 
 def test_aliases_that_refer_to_each_other_at_length() -> None:
-    """Each is the next, or a list of the next: a comparison that went every way would never end."""
+    """Each is the next, or a list of the next: a comparison of every path would take exponential time."""
 
     def chain(last: str) -> dict[str, Any]:
         names = [f"A{number}" for number in range(20)]

@@ -1,4 +1,4 @@
-"""The parts of the comparison: which may import which, and that rules are named by symbols."""
+"""The structure of the comparison: allowed imports, and rules referenced by symbols."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How a comparison goes through types: circles, names that mean something else now, places in the file, gates."""
+"""How a comparison walks types: cycles, reused names, places in the file, gates."""
 
 import pytest
 
@@ -17,7 +17,7 @@ export type ClientRequest = InitializeRequest | DoRequest | EndRequest;
 
 
 def test_what_was_taken_as_the_same_in_a_circle_is_looked_at_again() -> None:
-    """B is the same as long as A is taken to be, within which it is met first; the request of B is affected too."""
+    """B is equal only while A is assumed to be; the request of B is affected too."""
 
     def text(member: str) -> str:
         types = f"export interface A {{ b?: B; x: {member}; }} export interface B {{ a?: A; }}"
@@ -35,7 +35,7 @@ def test_an_alias_of_itself_is_found_once() -> None:
 
 
 def test_a_form_whose_name_was_given_to_another() -> None:
-    """What A was is C now, and every old value is still valid; the new A is a form more."""
+    """The old A is now C, and every old value is still valid; the new A is an additional form."""
     more = "export interface B { z: boolean; }"
     was = "export interface A { a: string; b: string; }"
     is_ = "export interface A { q: string; } export interface C { a: string; b: string; }"
@@ -54,7 +54,7 @@ def test_a_form_whose_name_was_given_to_another() -> None:
     ],
 )
 def test_where_it_is_in_the_file(was: str, is_: str, pointer: str) -> None:
-    """Below a union that stands inline nobody knows the order of the file."""
+    """Below an inline union, the order in the file is unknown."""
     (finding,) = compare_messages(read(asking(was)), read(asking(is_)))
     assert finding.pointer == "/$defs/DoRequestParams/properties" + pointer
 

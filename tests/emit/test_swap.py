@@ -1,4 +1,4 @@
-"""Putting trees on disk: all of them or none, whatever happens on the way."""
+"""Writing trees to disk: all of them or none, whatever fails in between."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ NEW = f"{HEADER_MARK}\nnew\n"
 
 @pytest.fixture(params=["exchange", "two steps"], autouse=True)
 def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every test with the exchange of the system, and as where there is none."""
+    """Run every test with and without the system's atomic exchange."""
 
     def cannot(one: Path, other: Path) -> bool:
         return False

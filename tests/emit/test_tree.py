@@ -1,4 +1,4 @@
-"""Comparing a tree with the disk, and knowing what is ours."""
+"""Comparing a tree with the disk, and recognizing our files."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every state of the official schema files that is at hand: read, generated, imported, and type-checked.
+"""Every available state of the official schema files: read, generated, imported, and type-checked.
 
 The states are folders of $MCP_UPSTREAM/history, each named after its commit, with a schema.json and a schema.ts.
 states.json lists what is known of each: for both files and for each alone, the number of opaque facts, or "malformed".

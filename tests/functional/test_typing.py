@@ -29,7 +29,7 @@ def reference(name: str) -> dict[str, str]:
 
 
 def hostile() -> dict[str, Any]:
-    """Make a schema whose names and shapes are as unlucky as can be."""
+    """Make a schema with the most awkward names and shapes."""
     classes = (
         "Annotated Literal Client Server Context Any Field List Dict Final Type METHODS REVISION None True".split()
     )
@@ -129,7 +129,7 @@ def test_mypy(project: Path) -> None:
 
 
 def _differences(found: list[tuple[str, int, str]], marked: list[tuple[str, int, str]]) -> str:
-    """Say which errors nobody expects and which did not come.
+    """Return unexpected and missing errors.
 
     That a type is unknown follows from an expected error; in the bindings no type may be.
     """

@@ -1,6 +1,6 @@
-"""The corpus of `impact`: programs that use the bindings of one revision, each touched line marked with the rules.
+"""The corpus of `impact`: programs that use the bindings of one revision, each affected line marked with the rules.
 
-A folder is named by two revisions. A mark stands at the end of a line: ``# impact: rule-id, other-rule-id``. A line
+A folder is named by two revisions. A mark is at the end of a line: ``# impact: rule-id, other-rule-id``. A line
 marked ``# follows`` is wrong with the new bindings because of a marked one above it, from which its value comes.
 """
 
@@ -46,6 +46,6 @@ def following(case: Path) -> Iterator[tuple[str, int]]:
 
 @cache
 def changes(old: str, new: str) -> Touches:
-    """Return what the differences between two released revisions touch."""
+    """Return what the differences between two released revisions affect."""
     before, after = load_released(old), load_released(new)
     return touches(compare(before, after, proven=False), before, after)

@@ -1,4 +1,4 @@
-"""What pyright says of the corpus with the bindings of the new revision: it complains about no line without a mark."""
+"""pyright on the corpus with the bindings of the new revision: it reports no line without a mark."""
 
 import json
 import shutil

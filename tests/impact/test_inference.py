@@ -1,4 +1,4 @@
-"""What `impact` understands of Python, one construct at a time: the line that touches the change, and no other."""
+"""The Python constructs that `impact` understands: exactly the affected lines are found."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def scanned(folder: Path, files: dict[str, str]) -> Impact:
 
 
 def touched(folder: Path, files: dict[str, str]) -> list[str]:
-    """Return the lines of code that are touched, in order."""
+    """Return the affected lines of code, in order."""
     found = scanned(folder, files)
     places = sorted({(t.use.spot.path, t.use.spot.line) for t in found.touched})
     return [found.sources[path].line(number) for path, number in places]

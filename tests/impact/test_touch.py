@@ -1,4 +1,4 @@
-"""The table of what each rule touches is complete, and so are those of the migration guide."""
+"""The table of what each rule affects is complete, and so are those of the migration guide."""
 
 from impact.corpus_marks import CASES, marks
 from mcp_bindgen.diff.rules import CATALOGUE

@@ -4,7 +4,7 @@
 #   source:   schema/2024-11-05/typescript.json sha256:f4896f55dc0fd241e61f2319f3037ca281f7a1df742ec4993f95396d52d4e1d6
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2024-11-05
-"""What this revision hands to the runtime. Revision 2024-11-05."""
+"""What this revision provides to the runtime. Revision 2024-11-05."""
 
 from typing import Final
 

@@ -4,7 +4,7 @@
 #   source:   schema/2024-11-05/typescript.json sha256:f4896f55dc0fd241e61f2319f3037ca281f7a1df742ec4993f95396d52d4e1d6
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2024-11-05
-"""The client's side: what it asks of a server, and what it answers. Revision 2024-11-05."""
+"""The client's side: its requests to a server, and its handlers. Revision 2024-11-05."""
 
 from __future__ import annotations
 

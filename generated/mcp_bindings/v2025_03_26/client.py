@@ -4,7 +4,7 @@
 #   source:   schema/2025-03-26/typescript.json sha256:177ca2c33c8d7ca3a0e7de277f2d031a735e265f26137b8f77fa86e1c2566ecf
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2025-03-26
-"""The client's side: what it asks of a server, and what it answers. Revision 2025-03-26."""
+"""The client's side: its requests to a server, and its handlers. Revision 2025-03-26."""
 
 from __future__ import annotations
 

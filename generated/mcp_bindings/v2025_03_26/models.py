@@ -4,7 +4,7 @@
 #   source:   schema/2025-03-26/typescript.json sha256:177ca2c33c8d7ca3a0e7de277f2d031a735e265f26137b8f77fa86e1c2566ecf
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2025-03-26
-"""Every type of the protocol, imported at its first use. Revision 2025-03-26."""
+"""Every type of the protocol, imported on first use. Revision 2025-03-26."""
 
 from sys import modules
 from typing import Any, TYPE_CHECKING

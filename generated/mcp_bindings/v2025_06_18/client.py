@@ -4,7 +4,7 @@
 #   source:   schema/2025-06-18/typescript.json sha256:58bd8259e665c741ef67008050435fbbb210422d28613076e87d5742c8bd0ba0
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2025-06-18
-"""The client's side: what it asks of a server, and what it answers. Revision 2025-06-18."""
+"""The client's side: its requests to a server, and its handlers. Revision 2025-06-18."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 #   source:   schema/2025-11-25/typescript.json sha256:2c8dbc7349ed60482cad285d73ed41616b6c03731863fc4ee7021a1f9a125bca
 #   tool:     mcp-bindgen 0.1.0
 #   command:  mcp-bindgen generate 2025-11-25
-"""The client's side: what it asks of a server, and what it answers. Revision 2025-11-25."""
+"""The client's side: its requests to a server, and its handlers. Revision 2025-11-25."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 #   source:   schema.json sha256:f08d70fdab6ed6c984e6c477112a0f59ed359f5848411dba6106691441e8871a
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""What this revision hands to the runtime. Revision 2099-01-01."""
+"""What this revision provides to the runtime. Revision 2099-01-01."""
 
 from typing import Final
 

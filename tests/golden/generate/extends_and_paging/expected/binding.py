@@ -3,7 +3,7 @@
 #   source:   schema.ts sha256:afb9beeec7f52f7c670b983855c6007512d19b0819ceed8409e49de485af9741
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""What this revision hands to the runtime. Revision 2099-01-01."""
+"""What this revision provides to the runtime. Revision 2099-01-01."""
 
 from typing import Final
 

@@ -3,7 +3,7 @@
 #   source:   schema.ts sha256:afb9beeec7f52f7c670b983855c6007512d19b0819ceed8409e49de485af9741
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""The client's side: what it asks of a server, and what it answers. Revision 2099-01-01."""
+"""The client's side: its requests to a server, and its handlers. Revision 2099-01-01."""
 
 from __future__ import annotations
 

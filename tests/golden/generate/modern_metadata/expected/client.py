@@ -3,7 +3,7 @@
 #   source:   schema.json sha256:8c6ee86d9ce669b53a480e1b47cc310c6e20e7ed0a5f87bdf17fd283b1d82215
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""The client's side: what it asks of a server, and what it answers. Revision 2099-01-01."""
+"""The client's side: its requests to a server, and its handlers. Revision 2099-01-01."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 #   source:   schema.json sha256:7e73fe2065db5efc161139bb3c3d7286c126d7966ce240d8cea877fddd316efc
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""What this revision hands to the runtime. Revision 2099-01-01."""
+"""What this revision provides to the runtime. Revision 2099-01-01."""
 
 from typing import Final
 

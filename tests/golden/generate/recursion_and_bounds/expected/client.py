@@ -3,7 +3,7 @@
 #   source:   schema.json sha256:7e73fe2065db5efc161139bb3c3d7286c126d7966ce240d8cea877fddd316efc
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""The client's side: what it asks of a server, and what it answers. Revision 2099-01-01."""
+"""The client's side: its requests to a server, and its handlers. Revision 2099-01-01."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 #   source:   schema.json sha256:7e73fe2065db5efc161139bb3c3d7286c126d7966ce240d8cea877fddd316efc
 #   tool:     mcp-bindgen 0.0.0
 #   command:  mcp-bindgen generate
-"""Every type of the protocol, imported at its first use. Revision 2099-01-01."""
+"""Every type of the protocol, imported on first use. Revision 2099-01-01."""
 
 from sys import modules
 from typing import Any, TYPE_CHECKING
