@@ -1,4 +1,4 @@
-"""A client of the audited server; the server's audit appears on standard error."""
+"""A client of the audited server, whose audit log appears on standard error."""
 
 import argparse
 import asyncio

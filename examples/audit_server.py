@@ -1,4 +1,4 @@
-"""A server with a middleware of its own: it writes down who did what, how long that took and how it ended."""
+"""A server with custom middleware that logs who did what, how long it took and how it ended."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Clients of three revisions at a server that is written for another one.
+"""Clients of three revisions that talk to a server written for another one.
 
 python examples/bridged_client.py
 """

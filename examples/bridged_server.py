@@ -1,7 +1,7 @@
-"""A server that is written once, for 2025-11-25, and serves clients of every revision: it asks before it books.
+"""A server written once, for 2025-11-25, that serves clients of every revision: it asks before it books.
 
-In its handler nothing tells which revision the client speaks. A client of 2026-07-28 gets the question in the result of
-its call, one of the legacy era as a request of the server's own.
+Its handler does not depend on the client's revision. A client of 2026-07-28 gets the question in the result of its
+call, a legacy-era client in a separate request.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""A server that completes arguments while they are typed: of a prompt, and of a resource's URI.
+"""A server that completes arguments as they are typed: of a prompt, and of a resource's URI.
 
-What was chosen before narrows what comes next: the files that are offered are those of the language.
+Earlier choices narrow later ones: the suggested files are those of the chosen language.
 """
 
 import argparse
@@ -37,7 +37,7 @@ FILES = {
     "rust": [f"part{number}.rs" for number in range(150)],
 }
 MAX_VALUES = 100
-"""How many values an answer may have (server/utilities/completion)."""
+"""The maximum number of values in an answer (server/utilities/completion)."""
 TEMPLATE = "code://{language}/{file}"
 
 

@@ -1,4 +1,4 @@
-"""A client that shows a prompt of several messages, as it would go to its model.
+"""A client that shows a prompt with several messages, as it would send it to its model.
 
 python examples/debugging_client.py "KeyError: 'tea'" "turned it off; turned it on"
 """

@@ -1,7 +1,7 @@
-"""A server whose prompt is a conversation in several steps: it puts first answers into the assistant's mouth.
+"""A server whose prompt is a conversation with several turns, including answers of the assistant.
 
-Where a single question gets a single guess, turns that are there already make a model go on as it seems to have begun:
-to ask before it answers, and to look at one cause at a time.
+A single question gets a single guess. With earlier turns, a model continues as it seems to have begun: it asks before
+it answers, and looks at one cause at a time.
 """
 
 import argparse

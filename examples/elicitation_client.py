@@ -1,4 +1,4 @@
-"""A client that lets the person at the terminal fill in forms, and asks before it opens a web page.
+"""A client that lets the user at the terminal fill in forms, and asks before it opens a web page.
 
 Run it in a terminal: python examples/elicitation_client.py
 """
@@ -50,7 +50,7 @@ class Person(ClientHandlers):
         self.visits.complete(params.elicitation_id)
 
     async def visit(self, who: str, message: str, url: str, id_: str) -> bool:
-        """Open a page if the person agrees, who sees all of its URL first; we neither fetch it nor look into it."""
+        """Open a page if the user agrees, after showing the whole URL; it is neither fetched nor inspected."""
         view = look_at_url(url)
         warnings = "".join(f"\n  careful: {warning}" for warning in view.warnings)
         text = f"{who} wants you to visit a page at {view.host}:\n  {view.url}{warnings}\n  {message}"
@@ -62,7 +62,7 @@ class Person(ClientHandlers):
 
 
 async def fill_in(who: str, params: ElicitRequestFormParams) -> ElicitResult:
-    """Ask for one field after the other, then show all of it before it is sent."""
+    """Ask for one field after the other, then show everything before it is sent."""
     schema = params.requested_schema.model_dump(mode="json")
     content: dict[str, Any] = defaults(schema)
     text = f"{who} asks: {params.message}"
@@ -92,7 +92,7 @@ def prompt(name: str, field: Mapping[str, Any]) -> str:
 
 
 def read(field: Mapping[str, Any], typed: str) -> Any:
-    """Read what was typed as the field wants it; what cannot be read stays text, which the check then refuses."""
+    """Convert the input to the type of the field; if that fails it stays text, and validation refuses it."""
     if field["type"] == "boolean":
         return {"y": True, "yes": True, "n": False, "no": False}.get(typed.lower(), typed)
     if field["type"] == "array":
@@ -106,7 +106,7 @@ def read(field: Mapping[str, Any], typed: str) -> Any:
 
 
 async def call(client: Client, person: Person, tool: str) -> CallToolResult | None:
-    """Call a tool; if it has to wait for a visit to a web page, call it again after that."""
+    """Call a tool; if it requires a visit to a web page first, call it again after that."""
     for _ in range(3):
         try:
             return await client.call_tool(name=tool)

@@ -67,10 +67,10 @@ class Kitchen(Server):
                 raise PeerError(-32602, "there is no such tool")
 
     async def ask_for_key(self, ctx: Context) -> PeerError:
-        """Return the error that sends the person to our page, where the key never passes through the client.
+        """Return the error that sends the user to our page, so that the key never passes through the client.
 
-        This server has one user, at the same machine. Others have to find out at the page who it is that opens it, and
-        must not believe the URL, which anybody may have been tricked to open.
+        This server has one user, on the same machine. Other servers must verify on the page who opens it, and must not
+        rely on the URL, which anyone may have been tricked into opening.
         """
         if self.web is None:
             self.web = await asyncio.start_server(self.page, "127.0.0.1", 0)
@@ -82,7 +82,7 @@ class Kitchen(Server):
         return self.pages.required(ctx.client, page)
 
     async def page(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request of a browser: the form, or what was typed into it."""
+        """Answer one request of a browser: the form, or its input."""
         line = (await reader.readline()).decode("latin-1")
         _, _, id_ = line.split(" ")[1].partition("?e=")
         known = id_ in self.keys

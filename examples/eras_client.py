@@ -1,4 +1,4 @@
-"""A client of both eras: it finds out what its server speaks, answers its questions, and listens for changes.
+"""A client of both eras: it detects what its server supports, answers its questions, and listens for changes.
 
 python examples/eras_client.py [legacy | modern]
 """

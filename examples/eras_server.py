@@ -1,6 +1,6 @@
-"""A server of both eras: it asks for confirmation before it deletes, and tells who listens that its list has changed.
+"""A server of both eras: it asks for confirmation before it deletes, and notifies listeners that its list has changed.
 
-In 2025-11-25 the question is a request of the server's, in 2026-07-28 part of a result. The handlers read the same.
+In 2025-11-25 the question is a request of the server, in 2026-07-28 part of a result. The handlers are the same.
 """
 
 import argparse
@@ -21,7 +21,7 @@ files = ["draft", "letter", "notes"]
 
 
 async def delete(client: Any, arguments: dict[str, Any] | None) -> str:
-    """Delete a file, if a person says so."""
+    """Delete a file, if the user confirms."""
     name = str((arguments or {}).get("name"))
     if name not in files:
         raise PeerError(-32602, f"there is no file {name}")

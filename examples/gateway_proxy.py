@@ -1,7 +1,7 @@
-"""A gateway: it serves clients of any legacy revision and passes what they ask to a server of any other.
+"""A gateway: it serves clients of any legacy revision and forwards their requests to a server of any other.
 
-It is written once, for 2025-11-25. Both of its sides are bridged, so that a client of 2024-11-05 talks to a server of
-2025-11-25, or the other way round. What neither revision knows passes through as it is.
+It is written once, for 2025-11-25. Both of its sides are bridged, so that a client of 2024-11-05 can talk to a server
+of 2025-11-25, or the other way round. Properties that neither revision declares pass through unchanged.
 
 python examples/gateway_proxy.py COMMAND [ARGUMENT ...]        # the command that starts the server
 """
@@ -33,7 +33,7 @@ NOT_FOUND = -32601
 
 
 class Upstream(ClientHandlers):
-    """Passes on what the server asks, to whatever client there is."""
+    """Forwards the server's requests to the client."""
 
     client: Connection | None = None
 
@@ -42,7 +42,7 @@ class Upstream(ClientHandlers):
 
 
 class Gateway(Server):
-    """Passes on what the client asks, and offers what the server offers."""
+    """Forwards the client's requests, and declares what the server offers."""
 
     def __init__(self, upstream: Client, back: Upstream) -> None:
         self.upstream = upstream.connection
@@ -53,7 +53,7 @@ class Gateway(Server):
             name=info["name"],
             version=info["version"],
             instructions=self.upstream.instructions,
-            logging=False,  # The server's messages pass through; the gateway has none of its own.
+            logging=False,  # The server's messages pass through; the gateway has none itself.
             capabilities=offered,
         )
 
@@ -63,14 +63,14 @@ class Gateway(Server):
 
 
 def forward_all(connection: Connection, direction: Direction, to: Callable[[], Connection | None]) -> None:
-    """Pass on every message of a direction that belongs to no side alone."""
+    """Forward every message in a direction that belongs to no side alone."""
     for method in METHODS.values():
         if method.direction is direction and method.name not in EACH_SIDE_ITS_OWN:
             connection.handle(method, partial(forward, method, to))
 
 
 async def forward(method: AnyMethod, to: Callable[[], Connection | None], params: Any, ctx: Context[Any]) -> Any:
-    """Pass a message on, and return what is answered; an error passes in its own words."""
+    """Forward a message, and return the answer; an error is forwarded unchanged."""
     target = to()
     if target is None:
         raise PeerError(NOT_FOUND, "nobody is there to answer")
@@ -81,14 +81,14 @@ async def forward(method: AnyMethod, to: Callable[[], Connection | None], params
     except PeerError as error:
         raise PeerError(error.code, error.message, error.data) from error
     except MissingCapability as error:
-        # `MissingInRevision` is one: the other side speaks a revision without this method.
+        # `MissingInRevision` is one: the other side uses a revision without this method.
         raise PeerError(NOT_FOUND, str(error)) from error
 
 
 def ask(
     method: RequestMethod[Any, Any], target: Connection, params: Any, ctx: Context[Any]
 ) -> Coroutine[Any, Any, Any]:
-    """Ask the other side, and report its progress to who asked here."""
+    """Ask the other side, and report its progress to the requester."""
 
     def progress(done: float, total: float | None, message: str | None) -> None:
         ctx.connection.spawn(ctx.report_progress(done, total, message))

@@ -1,6 +1,6 @@
 """A server for the gateway: of 2025-11-25, or with the argument `old` of 2024-11-05. It asks its client's model.
 
-Its results hold a member that no revision knows, and echo one of the request's.
+Its results have a property that no revision declares, and echo one of the request.
 """
 
 import argparse

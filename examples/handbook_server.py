@@ -1,4 +1,4 @@
-"""A server of a folder: its files as resources with paths that are completed, and a tool and a prompt that use them.
+"""A server of a folder: its files as resources with completed paths, and a tool and a prompt that use them.
 
 Run it: python examples/handbook_server.py FOLDER
 """
@@ -26,7 +26,7 @@ app.files("handbook", root=root(), max_bytes=100_000)
 
 @app.tool()
 def search(word: str, folder: Annotated[Path, Depends(root)]) -> list[str]:
-    """Find the pages that have a word."""
+    """Find the pages that contain a word."""
     pages = sorted(folder.rglob("*.md"))
     found = [page for page in pages if word.lower() in page.read_text("utf-8").lower()]
     if not found:
@@ -36,7 +36,7 @@ def search(word: str, folder: Annotated[Path, Depends(root)]) -> list[str]:
 
 @app.prompt()
 def explain(topic: str, readers: int = 1) -> str:
-    """Ask for an explanation out of the handbook."""
+    """Ask for an explanation based on the handbook."""
     return f"Search the handbook for {topic!r}, and explain it to {readers} new colleague(s)."
 
 

@@ -1,7 +1,7 @@
-"""Ends TLS in front of a server: `python http_tls_proxy.py CERTIFICATE KEY` prints the URL to reach it by.
+"""Terminates TLS in front of a server: `python http_tls_proxy.py CERTIFICATE KEY` prints its URL.
 
-It stands for what HAProxy, stunnel or a load balancer does: the server itself speaks plain HTTP, on this machine only.
-The request stays as it is, so the server has to know the name that clients ask for (`hosts`).
+It does what HAProxy, stunnel or a load balancer does: the server itself uses plain HTTP, on this machine only. The
+request is unchanged, so the server must accept the host name that clients use (`hosts`).
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A client that follows a log file: it subscribes, and reads the file again whenever the server says that it changed.
+"""A client that follows a log file: it subscribes, and reads the file again whenever the server reports a change.
 
 python examples/log_file_client.py LOGFILE LINE...     (it writes the lines itself, in place of another program)
 """

@@ -1,4 +1,4 @@
-"""A server with a log file as a resource: clients that subscribe to it are told when it grows."""
+"""A server with a log file as a resource: subscribed clients are notified when it grows."""
 
 import argparse
 import asyncio
@@ -34,7 +34,7 @@ class LogFile(Server):
         self.uri = path.as_uri()
 
     def connected(self, connection: Connection) -> None:
-        """Watch the file for as long as the client is there."""
+        """Watch the file while the client is connected."""
         connection.spawn(self.watch())
 
     async def watch(self) -> None:
@@ -55,7 +55,7 @@ class LogFile(Server):
         return ReadResourceResult(contents=[TextResourceContents(uri=self.uri, mime_type="text/plain", text=text)])
 
     async def subscribe(self, params: SubscribeRequestParams, ctx: Context) -> EmptyResult:
-        """Agree to it; who subscribed to what is remembered by the runtime."""
+        """Accept the subscription; the runtime remembers it."""
         self.check(params.uri)
         return EmptyResult()
 

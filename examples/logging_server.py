@@ -1,6 +1,6 @@
 """A server of both eras whose ordinary log reaches the client: from handlers, from threads, exceptions included.
 
-In 2025-11-25 the client sets a level for the session, in 2026-07-28 each request says the level that it wants.
+In 2025-11-25 the client sets a level for the session, in 2026-07-28 each request names its level.
 """
 
 import argparse

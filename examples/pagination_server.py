@@ -1,4 +1,4 @@
-"""A server with more resources than it lists at once: pages of ten, each with a cursor for the next one."""
+"""A server that lists its resources in pages of ten, each with a cursor for the next one."""
 
 import argparse
 import base64
@@ -23,12 +23,12 @@ NOTES = {f"note://{number}": f"Note {number}" for number in range(1, 26)}
 
 
 def write_cursor(start: int) -> str:
-    """Return where a page starts as clients see it: a text that they pass back and do not look into."""
+    """Return the cursor of a page: an opaque text that clients pass back."""
     return base64.urlsafe_b64encode(str(start).encode()).decode()
 
 
 def read_cursor(cursor: str) -> int:
-    """Return where a page starts; a cursor that was not made here is refused."""
+    """Return where a page starts; unknown cursors are refused."""
     try:
         start = int(base64.urlsafe_b64decode(cursor))
     except (ValueError, binascii.Error):

@@ -1,4 +1,4 @@
-"""A client that watches a call, gives up another one with a reason, and lets a third one run out of time.
+"""A client that watches a call, cancels another one with a reason, and lets a third one time out.
 
 python examples/progress_client.py
 """

@@ -1,4 +1,4 @@
-"""A server whose tool takes its time: it says how far it has come, and cleans up when nobody wants the answer."""
+"""A server with a slow tool: it reports progress, and cleans up when the call is cancelled."""
 
 import argparse
 import asyncio
@@ -46,7 +46,7 @@ class Baker(Server):
                 await asyncio.sleep(0.02)
                 await ctx.report_progress(done, loaves, f"loaf {done}")
         except asyncio.CancelledError:
-            # The client no longer wants the answer, and gets none; all that is left to do is to tidy up.
+            # The client cancelled the call and gets no answer; only cleaning up is left.
             self.binned = f"{done} loaves were thrown away: {ctx.cancel_reason}"
             raise
         return CallToolResult(content=[TextContent(text=f"{loaves} loaves")])

@@ -1,4 +1,4 @@
-"""A server whose prompt brings files along: a question on a project, with its files as embedded resources.
+"""A server whose prompt includes files: a question about a project, with its files as embedded resources.
 
 The model sees the files, and the client knows where each comes from and can read it again as a resource.
 """

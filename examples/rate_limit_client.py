@@ -1,4 +1,4 @@
-"""A client that waits for as long as a server asks it to, and then tries again."""
+"""A client that waits for as long as a server tells it to, and then tries again."""
 
 import argparse
 import asyncio
@@ -14,7 +14,7 @@ SERVER = Path(__file__).with_name("rate_limit_server.py")
 
 
 async def lookup(client: Client) -> CallToolResult:
-    """Call the tool until the server has time for it."""
+    """Call the tool until the server accepts the call."""
     while True:
         try:
             return await client.call_tool(name="lookup")

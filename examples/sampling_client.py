@@ -1,4 +1,4 @@
-"""A client whose model is asked, and whose answers leave, only after the person at the terminal has agreed.
+"""A client that asks the user at the terminal before its model is called, and before the answer is sent.
 
 Run it in a terminal: python examples/sampling_client.py osmosis
 """
@@ -46,7 +46,7 @@ async def before(params: CreateMessageRequestParams) -> CreateMessageRequestPara
 
 
 async def after(params: CreateMessageRequestParams, result: CreateMessageResult) -> CreateMessageResult | Denied:
-    """Show what the model said; it can be replaced too."""
+    """Show the model's answer; it can be replaced too."""
     answer = await ask(f"Your model answers:\n{text_of(result)}", f"Send this to the server? {YES}")
     if answer is None or answer.lower() in ("", "n", "no"):
         return Denied()
@@ -56,7 +56,7 @@ async def after(params: CreateMessageRequestParams, result: CreateMessageResult)
 
 
 async def model(params: CreateMessageRequestParams) -> CreateMessageResult:
-    """Stand in for a language model."""
+    """Act as a language model."""
     question = text_of(params.messages[-1])
     said = TextContent(text=f"Nobody knows, though you asked so nicely: {question!r}.")
     return CreateMessageResult(role="assistant", model="shrug-1", content=said, stop_reason="endTurn")

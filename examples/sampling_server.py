@@ -1,4 +1,4 @@
-"""A server with one tool that has the client's model explain a word."""
+"""A server with one tool that lets the client's model explain a word."""
 
 import argparse
 
@@ -32,7 +32,7 @@ class Explainer(Server):
         word = (params.arguments or {}).get("word", "")
         question = SamplingMessage(role="user", content=TextContent(text=f"Explain in one sentence: {word}"))
         try:
-            # A person reviews this, so it may take a while.
+            # The user reviews this, so it may take a while.
             answer = await ctx.client.create_message(
                 messages=[question], max_tokens=100, options=CallOptions(timeout=300)
             )

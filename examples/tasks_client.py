@@ -1,4 +1,4 @@
-"""A client that has a tool work in the background, watches it, and calls off another one."""
+"""A client that runs a tool in the background, watches it, and cancels another one."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""A server whose tool takes so long that it is called as a task: it counts the words of a text, one at a time."""
+"""A server with a tool slow enough to be called as a task: it counts the words of a text, one at a time."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""Asks the person at the terminal, which is not standard input: that may belong to the protocol."""
+"""Asks the user at the terminal, not on standard input: that may belong to the protocol."""
 
 import asyncio
 import os
@@ -6,17 +6,17 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 Ask = Callable[[str, str], Awaitable[str | None]]
-"""Shows a text, asks a question, returns the answer; None if there is no terminal, or nobody at it any more."""
+"""Shows a text, asks a question, returns the answer; None if there is no terminal, or nobody is using it."""
 
 
 def printable(text: str, limit: int = 4000) -> str:
-    """Return a peer's text as a terminal may show it: nothing that moves the cursor, changes colours or hides text."""
+    """Return a peer's text as it is safe to print: nothing that moves the cursor, changes colours or hides text."""
     shown = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text[:limit])
     return shown if len(text) <= limit else f"{shown}\n... and {len(text) - limit} more characters"
 
 
 async def ask(text: str, question: str, path: str = "/dev/tty") -> str | None:
-    """Show a text and ask a question at the terminal; cancelling it takes the question back."""
+    """Show a text and ask a question at the terminal; cancelling the task removes the question."""
     try:
         terminal = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     except OSError:

@@ -1,4 +1,4 @@
-"""A client that shows every message of a conversation, with times, and without the secrets in it."""
+"""A client that prints every message of a conversation, with times and without secrets."""
 
 import argparse
 import asyncio
@@ -15,7 +15,7 @@ SERVER = Path(__file__).with_name("trace_server.py")
 
 
 def show(record: Traced) -> None:
-    """Print one message: a line, and for requests what they ask."""
+    """Print one message: a line, and the params of requests."""
     print(record)
     if record.kind is Kind.REQUEST and record.message is not None:
         print("   ", json.dumps(record.message["params"]))

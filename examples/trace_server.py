@@ -1,4 +1,4 @@
-"""A server to look at; see trace_client.py."""
+"""A server to observe; see trace_client.py."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""A client that checks the results of tools, and sees what a server says to arguments that are wrong."""
+"""A client that checks the results of tools, and shows how a server answers invalid arguments."""
 
 import argparse
 import asyncio

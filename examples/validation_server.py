@@ -1,4 +1,4 @@
-"""A server whose tool and prompt get valid arguments only, and whose results keep what its schemas promise."""
+"""A server whose tool and prompt receive only valid arguments, and whose results match their schemas."""
 
 import argparse
 

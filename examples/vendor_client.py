@@ -1,4 +1,4 @@
-"""A client that uses a vendor's own methods, with pydantic models, after it made sure that the server has them.
+"""A client that uses a vendor's own methods, with pydantic models, after checking that the server has them.
 
 python examples/vendor_client.py
 """

@@ -1,4 +1,4 @@
-"""A server with a request and a notification of its own, which no revision knows, and an experimental capability."""
+"""A server with its own request and notification, which no revision has, and an experimental capability."""
 
 import argparse
 
@@ -30,7 +30,7 @@ class Kitchen(Server):
         connection.handle_request("acme/order", Order, self.order)
 
     async def order(self, params: Order, ctx: Context) -> Bill:
-        # The other side has to know of it too; what nobody declared is not sent.
+        # The other side must support it too; undeclared methods are not sent.
         if ctx.client.has("experimental.acme.smells"):
             await ctx.connection.send_notification("acme/smell", Smell(of=params.dish))
         return Bill(cents=450 * params.portions)

@@ -1,4 +1,4 @@
-"""A client that opens a web page for its server, once the person at the terminal has seen where it leads and agreed.
+"""A client that opens a web page for its server, once the user at the terminal has seen the URL and agreed.
 
 Run it in a terminal: python examples/visit_client.py
 """

@@ -1,6 +1,6 @@
-"""A server that sends people to a web page for what must not pass through the client, and waits until they are done.
+"""A server that sends users to a web page for what must not pass through the client, and waits until they are done.
 
-It reads the same in both eras: in 2026-07-28 the question is part of a result, and the client sends its request again.
+The code is the same in both eras: in 2026-07-28 the question is part of a result, and the client repeats its request.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from mcp_runtime.transports.stdio import serve_stdio
 from mcp_runtime.url_elicitation import UrlElicitations
 
 PATIENCE = 300
-"""How many seconds a person may take on the page."""
+"""Seconds that a user may take on the page."""
 
 
 class Safe(Server):
@@ -44,10 +44,10 @@ class Safe(Server):
         return CallToolResult(content=[TextContent(text="It is open." if key == "1982" else "It stays closed.")])
 
     async def ask_for_key(self, ctx: Context) -> str | None:
-        """Return what the person types on our page, None if they do not want to.
+        """Return what the user enters on our page; None if they refuse.
 
-        This server has one user, at the same machine. Others have to find out at the page who it is that opens it, and
-        must not believe the URL, which anybody may have been tricked to open.
+        This server has one user, on the same machine. Other servers must verify on the page who opens it, and must not
+        rely on the URL, which anyone may have been tricked into opening.
         """
         if self.web is None:
             self.web = await asyncio.start_server(self.page, "127.0.0.1", 0)
@@ -64,7 +64,7 @@ class Safe(Server):
             await self.pages.complete(page.id)
 
     async def page(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request of a browser: the form, or what was typed into it."""
+        """Answer one request of a browser: the form, or its input."""
         line, *headers = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         _, _, id_ = line.split(" ")[1].partition("?e=")
         typed = self.keys.get(id_)

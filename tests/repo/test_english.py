@@ -73,7 +73,6 @@ ANY_PHRASE = re.compile("|".join(phrase.regex().pattern for phrase in PHRASES), 
 
 NOT_CLEANED = {
     "CHANGELOG.md",
-    "docs/requirements.md",
 }
 """Files and folders that still contain such phrases; this list may only shrink."""
 

@@ -34,7 +34,7 @@ def find(number: int) -> Issue:
 
 @mcp.tool()
 def search(text: str = "", state: State | None = None, limit: Annotated[int, Field(ge=1, le=50)] = 10) -> list[Issue]:
-    """Find issues by words of their title."""
+    """Find issues by words in their title."""
     found = [issue for issue in issues.values() if text.lower() in issue.title.lower()]
     return [issue for issue in found if state in (None, issue.state)][:limit]
 
@@ -49,7 +49,7 @@ def open_issue(title: str, labels: list[str] | None = None) -> Issue:
 
 @mcp.tool()
 async def close_issue(number: int, ctx: Context) -> Issue:
-    """Close an issue, once the user has said why."""
+    """Close an issue, once the user has given a reason."""
     issue = find(number)
     answer = await ctx.elicit(f"Why can {issue.title!r} be closed?", Closing)
     if answer.action != "accept":
