@@ -37,7 +37,7 @@ def planning(version: Any, form: type[BaseModel] = Plan) -> Any:
 
 
 @pytest.mark.parametrize("version", [older, mcp, modern], ids=lambda version: version.REVISION)
-async def test_what_is_filled_in_is_an_object_of_the_model(version: Any) -> None:
+async def test_a_filled_in_form_becomes_an_object_of_the_model(version: Any) -> None:
     async with testing.connect(planning(version), elicit=[{"team": "ops", "days": 2.0}, "decline", "cancel"]) as client:
         said = [text_of(await client.call_tool(name="plan")) for _ in range(3)]
         assert said == ['{"team":"ops","days":2,"urgent":false,"size":"small"}', "nothing", "nothing"]
@@ -46,7 +46,7 @@ async def test_what_is_filled_in_is_an_object_of_the_model(version: Any) -> None
         assert schema["properties"]["team"]["description"] == "The person or team responsible."
 
 
-async def test_what_does_not_fit_is_the_fault_of_the_client(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_answer_that_does_not_match_is_a_protocol_error(caplog: pytest.LogCaptureFixture) -> None:
     async with testing.connect(planning(mcp), elicit=[{"team": "o"}]) as client:
         assert (await client.call_tool(name="plan")).is_error
     assert "team: String should have at least 2 characters" in caplog.text
@@ -59,7 +59,7 @@ async def test_a_model_that_is_not_a_form_is_refused(caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("version", [older, mcp, modern], ids=lambda version: version.REVISION)
-async def test_the_model_of_the_client_writes_a_text(version: Any) -> None:
+async def test_the_clients_model_generates_text(version: Any) -> None:
     app = version.App("test")
 
     async def poem(ctx: Any) -> str:

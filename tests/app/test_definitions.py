@@ -18,7 +18,7 @@ class TestDefinitions:
         assert f"test_definitions.py:{function.__code__.co_firstlineno}: tool" in str(caught.value)
         return str(caught.value)
 
-    def test_what_has_no_schema_is_refused_with_file_and_line(self) -> None:
+    def test_functions_without_a_schema_are_refused_with_file_and_line(self) -> None:
         class Opaque: ...
 
         def bare(x): ...  # type: ignore[no-untyped-def] # pyright: ignore
@@ -54,7 +54,7 @@ class TestDefinitions:
         assert "its annotations use Nowhere" in self.refused(missing)
         assert "it has no name" in self.refused(lambda: None)
 
-    def test_a_decorator_without_brackets_is_told_so(self) -> None:
+    def test_a_decorator_without_parentheses_is_refused(self) -> None:
         with pytest.raises(TypeError, match=r"@app.tool\(...\)"):
             mcp.App("test").tool(print)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 

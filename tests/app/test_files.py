@@ -95,7 +95,7 @@ async def test_a_folder_lists_what_is_in_it(folder: Path) -> None:
         "a.json%00",
     ],
 )
-async def test_what_may_not_be_seen_is_not_found(folder: Path, path: str) -> None:
+async def test_hidden_files_are_not_found(folder: Path, path: str) -> None:
     with pytest.raises(PeerError) as caught:
         await read(served(folder), f"docs:///{path}")
     assert caught.value.code == -32002

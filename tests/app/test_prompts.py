@@ -56,7 +56,7 @@ def test_a_signature_becomes_the_arguments() -> None:
     asyncio.run(main())
 
 
-def test_arguments_are_texts_that_spell_values() -> None:
+def test_arguments_are_converted_from_strings() -> None:
     assert asyncio.run(got(reviewing(), "review", code="x", lines="4")) == [("user", text("kind 5: x"))]
 
 
@@ -170,7 +170,7 @@ class TestCompletions:
 
         asyncio.run(main())
 
-    def test_what_cannot_be_completed_is_refused_at_once(self) -> None:
+    def test_invalid_completions_are_refused_at_definition(self) -> None:
         app = reviewing()
         for arguments in ({"prompt": "other"}, {"prompt": "review"}, {"resource": "acme://x"}, {}):
             with pytest.raises(TypeError):

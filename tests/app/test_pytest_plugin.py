@@ -31,7 +31,7 @@ def test_expected(mcp_errors):
 """
 
 
-def test_a_server_that_fails_inside_fails_the_test(tmp_path: Path) -> None:
+def test_a_server_that_logs_errors_fails_the_test(tmp_path: Path) -> None:
     (tmp_path / "test_server.py").write_text(TESTS, "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -39,7 +39,7 @@ def refused(server: mcp.App, uri: str) -> PeerError:
         (mcp.TextResourceContents(uri="acme://other", text="x"), {"uri": "acme://other", "text": "x"}),
     ],
 )
-def test_what_a_function_returns_is_the_contents(value: Any, expected: dict[str, Any]) -> None:
+def test_return_values_become_contents(value: Any, expected: dict[str, Any]) -> None:
     app = mcp.App("test")
     app.resource("acme://one", name="one")(lambda: value)
     assert asyncio.run(read(app, "acme://one")) == [{"uri": "acme://one", **expected}]
@@ -97,7 +97,7 @@ def test_an_unknown_resource_has_the_code_of_the_revision() -> None:
     assert [asyncio.run(code(version)) for version in (first, mcp, modern)] == [-32002, -32002, -32602]
 
 
-def test_a_uri_that_several_templates_fit_is_refused() -> None:
+def test_a_uri_that_several_templates_match_is_refused() -> None:
     app = mcp.App("test")
 
     @app.resource("acme://{name}")
@@ -151,7 +151,7 @@ class TestDefinitions:
             ("no-scheme/{name}", "scheme"),
         ],
     )
-    def test_a_template_that_could_not_be_read_is_refused(self, uri: str, reason: str) -> None:
+    def test_an_ambiguous_template_is_refused(self, uri: str, reason: str) -> None:
         def function(name: str) -> str:
             return name
 
@@ -186,7 +186,7 @@ class TestTemplates:
             ("a://{x}{?q,r}", "a://1", {"x": "1"}),
         ],
     )
-    def test_what_fits_is_read(self, template: str, uri: str, expected: dict[str, str] | None) -> None:
+    def test_matching_uris_are_read(self, template: str, uri: str, expected: dict[str, str] | None) -> None:
         assert UriTemplate(template).match(uri) == expected
 
     @pytest.mark.parametrize(
@@ -213,11 +213,11 @@ class TestTemplates:
             ("a://{x}", "a://" + "b" * 9000),
         ],
     )
-    def test_what_hides_where_it_leads_or_has_two_readings_is_not(self, template: str, uri: str) -> None:
+    def test_disguised_and_ambiguous_uris_are_refused(self, template: str, uri: str) -> None:
         assert UriTemplate(template).match(uri) is None
 
     @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1), min_size=2))
-    def test_what_the_library_expands_is_read_back_or_refused(self, values: list[str]) -> None:
+    def test_expanded_templates_are_read_back_or_refused(self, values: list[str]) -> None:
         from uritemplate import URITemplate
 
         names = [f"v{number}" for number in range(min(len(values), 5))]
@@ -227,7 +227,7 @@ class TestTemplates:
         unsafe = any("/" in value or "\\" in value or value in (".", "..") for value in given.values())
         assert read == (None if unsafe or not all(map(str.isprintable, given.values())) else given)
 
-    def test_a_hostile_uri_takes_no_time(self) -> None:
+    def test_a_hostile_uri_takes_bounded_time(self) -> None:
         template = UriTemplate("a://{a}-{b}-{c}-{d}-{e}x")
         for _ in range(10):
             assert template.match("a://" + "-" * 8000) is None

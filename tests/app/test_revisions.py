@@ -69,7 +69,7 @@ def test_the_handlers_have_the_names_of_the_generated_ones(revision: str) -> Non
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_the_decorators_say_what_the_revision_has(revision: str) -> None:
+def test_the_decorators_match_the_revision(revision: str) -> None:
     module = package(revision)
     said = set(inspect.signature(module.App.tool).parameters) - {"self", "structured"}
     wanted = set(module.Tool.model_fields) - {"input_schema", "output_schema"} | {"description"}

@@ -20,7 +20,7 @@ from support.apps import call, listed, opened, text_of
 
 
 class TestFailures:
-    def test_what_a_tool_says_of_its_failure_is_for_the_model(self) -> None:
+    def test_the_text_of_a_tool_failure_reaches_the_model(self) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -30,7 +30,7 @@ class TestFailures:
         result = asyncio.run(call(app, "close", number=7))
         assert (result.is_error, text_of(result)) == (True, "issue 7 is closed already")
 
-    def test_it_says_that_in_as_many_lines_as_it_takes(self) -> None:
+    def test_a_tool_failure_may_have_several_lines(self) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -39,7 +39,7 @@ class TestFailures:
 
         assert text_of(asyncio.run(call(app, "close"))) == "closed already:\n" + "x" * 5000
 
-    def test_any_other_exception_is_for_the_author(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_other_exceptions_are_logged_only(self, caplog: pytest.LogCaptureFixture) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -51,7 +51,7 @@ class TestFailures:
         assert result.is_error and "hunter2" not in result.model_dump_json()
         assert "hunter2" in caplog.text and "tool leak failed" in caplog.text
 
-    def test_an_error_of_the_protocol_is_one(self) -> None:
+    def test_a_protocol_error_is_sent_as_such(self) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -63,7 +63,7 @@ class TestFailures:
 
 
 class TestThreads:
-    def test_a_plain_function_keeps_its_context_variables_and_blocks_nobody(self) -> None:
+    def test_a_plain_function_keeps_its_context_variables_and_blocks_no_other(self) -> None:
         app, who = mcp.App("test"), contextvars.ContextVar("who", default="nobody")
         begun, go_on = threading.Event(), threading.Event()
 
@@ -90,7 +90,7 @@ class TestThreads:
 
         asyncio.run(main())
 
-    def test_nobody_waits_for_a_cancelled_one(self) -> None:
+    def test_a_cancelled_function_is_not_waited_for(self) -> None:
         app, begun, go_on = mcp.App("test"), threading.Event(), threading.Event()
 
         @app.tool()
@@ -247,7 +247,7 @@ class TestManyWrongValues:
 
 
 @pytest.mark.parametrize("kind", [mcp.Context | None, Annotated[mcp.Context | None, "x"], mcp.Context], ids=str)
-def test_a_context_that_may_be_none_is_one(kind: Any) -> None:
+def test_an_optional_context_is_provided(kind: Any) -> None:
     app = mcp.App("test")
 
     async def greet(who: str, ctx: Any = None) -> str:

@@ -92,7 +92,7 @@ def test_every_style_of_docstring_describes_arguments(doc: str) -> None:
     assert tool["inputSchema"]["properties"]["number"]["description"] == "The number."
 
 
-def test_what_is_said_of_a_tool_is_what_the_revision_has() -> None:
+def test_listed_properties_match_the_revision() -> None:
     app = mcp.App("test")
 
     @app.tool(
@@ -210,7 +210,7 @@ class TestResults:
         assert asyncio.run(call(app, "nothing")).model_dump(mode="json") == {"content": []}
         assert all("outputSchema" not in tool for tool in asyncio.run(listed(app)).values())
 
-    def test_what_was_not_promised_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_results_that_do_not_match_the_output_schema_are_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -237,7 +237,7 @@ class TestArguments:
             ({"point": {"x": 1}, "even": 3}, "even: it should be a multiple of 2, not 3"),
         ],
     )
-    def test_a_wrong_one_is_named_with_the_reason(self, arguments: dict[str, Any], words: str) -> None:
+    def test_an_invalid_argument_is_named_with_the_reason(self, arguments: dict[str, Any], words: str) -> None:
         app = mcp.App("test")
         called: list[Point] = []
 
@@ -266,7 +266,7 @@ class TestArguments:
 
         asyncio.run(main())
 
-    def test_an_integer_may_be_written_with_a_point(self) -> None:
+    def test_an_integer_may_have_a_decimal_point(self) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -276,7 +276,7 @@ class TestArguments:
         assert text_of(asyncio.run(call(app, "kind", value=1.0, many=[2.0]))) == "1 [2]"
         assert text_of(asyncio.run(call(app, "kind", value=2**70, many=[]))) == f"{2**70} []"
 
-    def test_parameters_may_have_the_names_of_anything(self) -> None:
+    def test_parameters_may_have_any_name(self) -> None:
         app = mcp.App("test")
 
         @app.tool()

@@ -56,7 +56,7 @@ class TestServerOfTheLegacyEra:
         async def list_tasks(self, params: Any, ctx: old.Context) -> old.ListTasksResult:
             return old.ListTasksResult(tasks=[])
 
-    async def test_its_handlers_hear_of_what_is_listened_for(self) -> None:
+    async def test_its_handlers_learn_what_is_listened_for(self) -> None:
         server = self.Noting()
         async with converse(server, NEW) as talk:
             async with await talk.client.listen(tools=True, resources=[URI, "memo://none"]) as changes:
@@ -70,7 +70,7 @@ class TestServerOfTheLegacyEra:
             await talk.client.list_tools()
         assert server.noted == [f"+{URI}", f"-{URI}"]
 
-    async def test_its_results_may_be_kept_as_its_options_say(self) -> None:
+    async def test_its_results_may_be_cached_as_its_options_say(self) -> None:
         async with converse(self.Noting(), NEW) as talk:
             kept = await talk.client.list_tools()
             assert (kept.ttl_ms, kept.cache_scope) == (60_000, "public")
@@ -109,7 +109,7 @@ class TestServerOfTheModernEra:
                 content=[new.TextContent(text=f"{params.request_state} {answer.content['name']}")]
             )
 
-    async def test_what_its_handler_returns_is_asked_by_a_request(self) -> None:
+    async def test_questions_in_results_become_requests(self) -> None:
         async with converse(self.ByHand(), OLD, handlers=make_handlers(OLD, Heard())) as talk:
             assert (await talk.client.call_tool(name="ask")).content[0].text == "one Who?"
             assert talk.judge(OLD) > 5
@@ -122,12 +122,12 @@ class TestServerOfTheModernEra:
 
 
 class TestClientOfTheLegacyEra:
-    async def test_tasks_have_no_place_in_the_modern_era(self) -> None:
+    async def test_tasks_are_not_available_in_the_modern_era(self) -> None:
         async with converse(make_server(NEW), OLD, bridged=True) as talk:
             with pytest.raises(MissingInRevision, match="tasks/list does not exist in revision 2026-07-28"):
                 await talk.client.list_tasks()
 
-    async def test_its_level_is_said_in_each_request_from_then_on(self) -> None:
+    async def test_its_log_level_is_sent_with_each_request(self) -> None:
         heard = Heard()
         async with converse(make_server(NEW), OLD, bridged=True, handlers=make_handlers(OLD, heard)) as talk:
             await talk.client.call_tool(name="plain")
@@ -154,14 +154,14 @@ class TestClientOfTheModernEra:
             methods = [m.get("method") for m in talk.messages]
             assert "notifications/roots/list_changed" in methods and "ping" in methods
 
-    async def test_it_says_in_no_request_what_only_its_own_era_has(self) -> None:
+    async def test_requests_omit_what_only_its_own_era_has(self) -> None:
         async with converse(make_server(OLD), NEW, bridged=True) as talk:
             await talk.client.list_tools(meta={"trace": "kept"})
             assert talk.params_of("tools/list") == {"_meta": {"trace": "kept"}}
             await talk.client.list_tools()
             assert talk.params_of("tools/list") == {}
 
-    async def test_discovering_tells_what_the_handshake_told(self) -> None:
+    async def test_discovery_returns_the_information_of_the_handshake(self) -> None:
         async with converse(make_server(OLD), NEW, bridged=True) as talk:
             meta = new.RequestMetaObject.model_validate(talk.client.connection.request_meta())
             params = new.RequestParams(meta=meta)

@@ -23,7 +23,7 @@ ACROSS = [(s, c) for s, c in PAIRS if ERAS[s] != ERAS[c]]
 
 @pytest.mark.parametrize("bridged", ["server", "client"])
 @pytest.mark.parametrize(("server", "client"), list(product(REVISIONS, REVISIONS)))
-async def test_each_pair_says_all_that_both_know(server: str, client: str, bridged: str) -> None:
+async def test_each_pair_exchanges_everything_both_support(server: str, client: str, bridged: str) -> None:
     heard = Heard()
     talk = converse(make_server(server), client, handlers=make_handlers(client, heard), bridged=bridged == "client")
     async with talk as both:

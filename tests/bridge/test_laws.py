@@ -112,7 +112,7 @@ def _ignore(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_what_comes_out_is_valid_in_the_other_revision(source: str, target: str) -> None:
+def test_converted_messages_are_valid_in_the_other_revision(source: str, target: str) -> None:
     found, judged = conversions(source, target), subject(target)
     refused = tried = 0
     for part in parts(source, target):
@@ -233,7 +233,7 @@ def test_every_policy_gives_valid_messages(source: str, target: str, action: Act
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_nothing_that_a_peer_sends_breaks_a_conversion(source: str, target: str) -> None:
+def test_no_message_of_a_peer_breaks_a_conversion(source: str, target: str) -> None:
     found = conversions(source, target)
     for part in parts(source, target):
         maker = subject(source).instances(f"hostile {part}")
@@ -303,7 +303,7 @@ LOOKALIKES: list[tuple[str, Part, Json]] = [
 
 
 @pytest.mark.parametrize(("old", "part", "value"), LOOKALIKES, ids=[str(part) for _, part, _ in LOOKALIKES])
-def test_what_only_looks_like_a_newer_form_comes_back_as_it_was(old: str, part: Part, value: Json) -> None:
+def test_lookalikes_of_newer_forms_come_back_unchanged(old: str, part: Part, value: Json) -> None:
     assert accepts(subject(old), part.source, value)
     newer = convert(conversions(old, REVISIONS[-1]), part, value)
     assert newer != value
@@ -313,7 +313,7 @@ def test_what_only_looks_like_a_newer_form_comes_back_as_it_was(old: str, part: 
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_what_is_not_read_twice_needs_no_second_reading(source: str, target: str) -> None:
+def test_messages_that_are_read_once_need_no_second_validation(source: str, target: str) -> None:
     found, judges = conversions(source, target), (subject(source), subject(target))
     tried = 0
     for part in parts(source, target):

@@ -41,7 +41,7 @@ def entries(old: str, new: str) -> dict[tuple[str, str, str, str], Entry]:
 
 
 @pytest.mark.parametrize(("old", "new"), NEIGHBOURS)
-def test_every_break_is_bridged_or_says_what_becomes_of_it(old: str, new: str) -> None:
+def test_every_break_is_bridged_or_explained(old: str, new: str) -> None:
     known = entries(old, new)
     framing = {(rule, row.place) for row in FRAMING if (old, new) in row.between for rule in row.rules}
     found = breaking(old, new)
@@ -102,29 +102,29 @@ def test_the_kinds_are_those_of_the_committed_tables() -> None:
 class TestSmallRevisions:
     """What the legacy revisions do not need, and a later one may."""
 
-    def test_a_renamed_member(self) -> None:
+    def test_a_renamed_property(self) -> None:
         old = _moon({"diameterKm": {"type": "number"}})
         new = _moon({"diameterKms": {"type": "number"}})
         assert _convert(old, new, {"diameterKm": 3474}, up=True) == {"diameterKms": 3474}
         assert _convert(old, new, {"diameterKms": 3474}, up=False) == {"diameterKm": 3474}
 
-    def test_a_constant_that_must_be_there_is_filled_in(self) -> None:
+    def test_a_required_constant_is_filled_in(self) -> None:
         old, new = _moon({}), _moon({"kind": {"const": "moon"}}, "kind")
         assert _convert(old, new, {}, up=True) == {"kind": "moon"}
         assert _convert(old, new, {"kind": "moon"}, up=False) == {"kind": "moon"}
 
-    def test_a_member_that_must_be_there_and_cannot_be_known_is_refused(self) -> None:
+    def test_a_required_property_with_an_unknown_value_is_refused(self) -> None:
         old, new = _moon({}), _moon({"name": {"type": "string"}}, "name")
         with pytest.raises(NotExpressible, match="/name"):
             _convert(old, new, {}, up=True)
 
-    def test_a_member_that_need_not_be_there_any_more(self) -> None:
+    def test_a_property_that_became_optional(self) -> None:
         old, new = _moon({"name": {"type": "string"}}, "name"), _moon({"name": {"type": "string"}})
         assert _convert(old, new, {"name": "Io"}, up=False) == {"name": "Io"}
         with pytest.raises(NotExpressible, match="/name"):
             _convert(old, new, {}, up=False)
 
-    def test_a_scalar_of_another_type_passes_if_it_is_of_both(self) -> None:
+    def test_a_scalar_of_another_type_passes_if_valid_for_both(self) -> None:
         old, new = _moon({"rank": {"type": "integer"}}), _moon({"rank": {"type": "number"}})
         assert _convert(old, new, {"rank": 2}, up=False) == {"rank": 2}
         with pytest.raises(NotExpressible, match="/rank"):

@@ -83,7 +83,7 @@ class TestServer:
         asyncio.run(main())
 
     @pytest.mark.parametrize("revision", LEGACY)
-    def test_content_becomes_what_the_client_knows(self, revision: str) -> None:
+    def test_content_is_converted_to_forms_of_the_client(self, revision: str) -> None:
         async def main() -> list[Any]:
             async with converse(Everything(), revision) as talk:
                 result = (await talk.client.call_tool(name="speak")).model_dump(mode="json")
@@ -108,7 +108,7 @@ class TestServer:
 
         asyncio.run(main())
 
-    def test_a_handler_that_needs_what_the_revision_lacks_gets_an_error_that_it_can_handle(self) -> None:
+    def test_a_handler_gets_an_error_for_missing_features_of_the_revision(self) -> None:
         async def main() -> None:
             async with converse(Everything(), "2025-03-26") as talk:
                 answer = await talk.client.call_tool(name="ask")
@@ -160,7 +160,7 @@ class TestServer:
 
         asyncio.run(main())
 
-    def test_a_revision_that_is_not_offered_is_not_spoken(self) -> None:
+    def test_a_revision_that_is_not_offered_is_not_used(self) -> None:
         async def main() -> None:
             with pytest.raises(UnsupportedRevision, match="2025-11-25"):
                 async with converse(Everything(), "2024-11-05", revisions=["2025-06-18"]):
@@ -168,7 +168,7 @@ class TestServer:
 
         asyncio.run(main())
 
-    def test_a_server_that_is_written_for_a_revision_answers_in_it(self) -> None:
+    def test_a_server_answers_in_its_own_revision(self) -> None:
         class Old(v2024_11_05.Server):
             async def list_tools(self, params: Any, ctx: Any) -> v2024_11_05.ListToolsResult:
                 return v2024_11_05.ListToolsResult(tools=[])
@@ -258,7 +258,7 @@ class _Tools(v2025_06_18.Server):
 
 
 class TestPolicy:
-    def test_losses_are_told_once_with_method_and_path(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_losses_are_reported_once_with_method_and_path(self, caplog: pytest.LogCaptureFixture) -> None:
         async def main() -> list[Loss]:
             async with converse(Everything(), "2024-11-05") as talk:
                 for _ in range(3):
@@ -275,7 +275,7 @@ class TestPolicy:
         }
         assert len(losses) == len(caplog.records) == 3
 
-    def test_what_cannot_be_said_is_left_out_if_so_wished(self) -> None:
+    def test_inexpressible_values_are_dropped_if_configured(self) -> None:
         async def main() -> None:
             policy = {"audio": Action.DROP, "resource_link": Action.DROP, "structured_content": Action.DROP}
             async with converse(Everything(), "2024-11-05", policy=policy) as talk:
@@ -285,7 +285,7 @@ class TestPolicy:
 
         asyncio.run(main())
 
-    def test_what_cannot_be_said_is_refused_if_so_wished(self) -> None:
+    def test_inexpressible_values_are_refused_if_configured(self) -> None:
         async def main() -> None:
             async with converse(Everything(), "2024-11-05", policy={"audio": Action.REFUSE}) as talk:
                 with pytest.raises(PeerError, match="internal error"):
@@ -293,7 +293,7 @@ class TestPolicy:
 
         asyncio.run(main())
 
-    def test_members_that_the_revision_does_not_declare_are_sent_along_or_left_out(self) -> None:
+    def test_undeclared_properties_are_sent_along_or_dropped(self) -> None:
         async def tool(policy: dict[str, Action]) -> Any:
             async with converse(Everything(), "2024-11-05", policy=policy) as talk:
                 await talk.client.list_tools()
@@ -320,7 +320,7 @@ class TestPolicy:
             bridge(Everything(), policy={"video": Action.DROP})
 
 
-def test_what_a_peer_declares_beyond_its_revision_says_nothing() -> None:
+def test_capabilities_beyond_the_revision_are_ignored() -> None:
     info = {"name": "old", "version": "1"}
     hello: Any = {"protocolVersion": "2024-11-05", "capabilities": {"elicitation": {}, "roots": {}}, "clientInfo": info}
 

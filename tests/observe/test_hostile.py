@@ -52,7 +52,7 @@ def odd_talk(chance: random.Random) -> list[Said]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_odd_conversations_are_judged_to_their_end(seed: int) -> None:
+def test_odd_conversations_are_checked_to_their_end(seed: int) -> None:
     chance = random.Random(seed)
     bindings = [package.BINDING for package in packages_of(released())]
     for _ in range(CASES // 4):

@@ -50,12 +50,12 @@ def test_it_finds_a_fault_and_nothing_before_it(fault: Fault) -> None:
     assert fault.why in found.reason
 
 
-def test_each_fault_breaks_a_requirement_that_there_is() -> None:
+def test_each_fault_breaks_an_existing_requirement() -> None:
     assert {fault.requirement for fault in FAULTS} <= rows().keys()
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
 
 
-def test_each_requirement_is_broken_by_a_fault_or_cannot_be_judged() -> None:
+def test_each_requirement_is_broken_by_a_fault_or_cannot_be_checked() -> None:
     """What is demanded (MUST) has a fault, or exactly one reason; each reason is about something that has no fault."""
     broken = {fault.requirement for fault in FAULTS}
     reasons = {row.id: [name for name in UNSEEN if fnmatchcase(row.id, name)] for row in rows().values() if row.must}
@@ -69,7 +69,7 @@ def test_a_line_that_is_not_utf_8() -> None:
 
 
 @pytest.mark.parametrize("revision", released())
-async def test_our_own_client_and_server_break_nothing(revision: str) -> None:
+async def test_our_own_client_and_server_violate_nothing(revision: str) -> None:
     package = package_of(revision)
 
     async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
@@ -139,7 +139,7 @@ class TestAfterAFault:
 
 
 class TestLimits:
-    def test_a_message_that_is_too_long_is_not_judged_but_answered(self) -> None:
+    def test_a_message_that_is_too_long_is_not_checked_but_counts(self) -> None:
         watching = observer()
         watch(*hello(), ASKED, by=watching)
         long: dict[str, Any] = {"tools": [], "more": "x" * MAX_JUDGED}
@@ -147,14 +147,14 @@ class TestLimits:
         assert watching.unjudged == 1
         assert "not an open request" in watch((SERVER, result(1, {"tools": []})), by=watching)[0][0].reason
 
-    def test_names_of_any_length_are_told_in_a_few_characters(self) -> None:
+    def test_long_names_are_shortened_in_findings(self) -> None:
         name = "\x1b[31m" * 100_000
         for found in watch(*hello(), (CLIENT, call(name, name)), (SERVER, result(name + "x", {})))[-2:]:
             (finding,) = found
             assert len(json.dumps([finding.reason, finding.id, finding.method, finding.pointer])) < 1000
             assert "\x1b" not in f"{finding.reason}{finding.method}{finding.id}"
 
-    def test_requests_without_answers_are_forgotten_in_the_end(self) -> None:
+    def test_unanswered_requests_are_forgotten_eventually(self) -> None:
         watching = observer()
         watch(*hello(), by=watching)
         for id_ in range(20_001):

@@ -74,7 +74,7 @@ async def test_initialize_in_a_batch_is_refused_and_our_client_sends_it_alone(re
 
 
 @requirement("batches.calls-or-answers")
-async def test_a_batch_that_leaves_holds_answers_only(revision: str) -> None:
+async def test_sent_batches_contain_only_answers(revision: str) -> None:
     server = make_server(revision, call_tool=returns("CallToolResult", content=[TEXT]))
     async with raw(server) as line:
         await line.shake_hands(revision, roots={})

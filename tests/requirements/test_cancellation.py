@@ -28,7 +28,7 @@ async def cancelled(task: "asyncio.Task[Any]", reason: str | None = None) -> Non
 
 
 @requirement("cancellation.own-requests")
-async def test_what_is_cancelled_is_an_open_request_of_ours(revision: str) -> None:
+async def test_only_our_own_open_requests_are_cancelled(revision: str) -> None:
     async with answering(revision) as server:
         call = asyncio.create_task(server.client.ping())
         asked = await server.asked("ping")
@@ -38,7 +38,7 @@ async def test_what_is_cancelled_is_an_open_request_of_ours(revision: str) -> No
 
 
 @requirement("cancellation.own-requests", "cancellation.races")
-async def test_what_was_answered_is_not_cancelled(revision: str) -> None:
+async def test_answered_requests_are_not_cancelled(revision: str) -> None:
     async with answering(revision) as server:
         call = asyncio.create_task(server.client.ping())
         server.tell(id=(await server.asked("ping"))["id"], result={})
@@ -60,7 +60,7 @@ async def test_an_id_of_the_other_direction_cancels_nothing(revision: str) -> No
 
 
 @requirement("cancellation.not-initialize")
-async def test_a_client_that_gives_up_the_handshake_leaves_without_a_word(revision: str) -> None:
+async def test_a_client_that_cancels_the_handshake_disconnects_silently(revision: str) -> None:
     here, there = memory_pair()
     server = Raw(None)  # type: ignore[arg-type]  # a peer that says nothing has no connection
     server.send = there.send

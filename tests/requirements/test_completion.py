@@ -17,7 +17,7 @@ SOME = returns("CompleteResult", completion={"values": ["python"], "total": 1, "
 
 
 @requirement("completion.declared")
-async def test_who_completes_declares_it(revision: str) -> None:
+async def test_servers_with_completions_declare_them(revision: str) -> None:
     async with raw(make_server(revision, complete=SOME)) as line:
         assert (await line.shake_hands(revision))["capabilities"]["completions"] == {}
         assert (await line.ask("completion/complete", PARAMS))["result"]["completion"]["values"] == ["python"]
@@ -26,7 +26,7 @@ async def test_who_completes_declares_it(revision: str) -> None:
 
 
 @requirement("completion.not-supported")
-async def test_who_does_not_says_so(revision: str) -> None:
+async def test_servers_without_completions_refuse_them(revision: str) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
         assert (await line.ask("completion/complete", PARAMS))["error"]["code"] == -32601
@@ -41,7 +41,7 @@ async def test_params_that_cannot_be_completed(revision: str) -> None:
 
 
 @requirement("completion.internal-error")
-async def test_what_goes_wrong_inside_stays_inside(revision: str) -> None:
+async def test_internal_errors_are_not_exposed(revision: str) -> None:
     async with raw(make_server(revision, complete=raises(KeyError("secret")))) as line:
         await line.shake_hands(revision)
         error = (await line.ask("completion/complete", PARAMS))["error"]
@@ -50,7 +50,7 @@ async def test_what_goes_wrong_inside_stays_inside(revision: str) -> None:
 
 @requirement("completion.inputs-validated")
 @pytest.mark.parametrize("wrong", [{"ref": {"type": "ref/x", "name": "p"}}, {"argument": {"name": "a", "value": 7}}])
-async def test_params_that_are_not_valid_reach_no_handler(revision: str, wrong: dict[str, Any]) -> None:
+async def test_invalid_params_reach_no_handler(revision: str, wrong: dict[str, Any]) -> None:
     async with raw(make_server(revision, complete=SOME)) as line:
         await line.shake_hands(revision)
         assert (await line.ask("completion/complete", {**PARAMS, **wrong}))["error"]["code"] == -32602

@@ -30,7 +30,7 @@ def person(revision: str, action: str = "accept", **content: Any) -> Any:
 
 
 @requirement("elicitation.declared")
-async def test_who_elicits_declares_it(revision: str) -> None:
+async def test_clients_with_elicitation_declare_it(revision: str) -> None:
     async with answering(revision, handlers=person(revision, n=7)) as server:
         assert server.declared == {"elicitation": {}}
         assert (await server.ask(CREATE, FORM))["result"] == {"action": "accept", "content": {"n": 7}}
@@ -61,9 +61,7 @@ async def test_a_client_refuses_a_mode_that_it_did_not_declare(revision: str, mo
 
 @requirement("elicitation.one-mode", "elicitation.no-undeclared-mode")
 @pytest.mark.parametrize(("modes", "form", "url"), MODES)
-async def test_a_server_asks_in_no_mode_that_was_not_declared(
-    revision: str, modes: dict[str, Any], form: bool, url: bool
-) -> None:
+async def test_a_server_uses_only_declared_modes(revision: str, modes: dict[str, Any], form: bool, url: bool) -> None:
     for ask, declared in ((ask_in_form, form), (ask_by_page, url)):
         found = await asked_in_a_call(revision, ask, {"action": "decline"}, elicitation=modes)
         assert [question["method"] for question in found.questions] == [CREATE] * declared
@@ -82,7 +80,7 @@ async def ask_by_page(ctx: Any) -> Any:
 
 
 @requirement("elicitation.message", "elicitation.form-params", "elicitation.url-params")
-async def test_what_a_server_asks_has_all_that_it_must(revision: str) -> None:
+async def test_elicitations_have_all_required_properties(revision: str) -> None:
     declined = {"action": "decline"}
     form = await asked_in_a_call(revision, ask_in_form, declined, **BOTH)
     assert form.questions == [{"method": CREATE, "params": FORM}]
@@ -97,7 +95,7 @@ def page_in(revision: str) -> dict[str, Any]:
 
 @requirement("elicitation.message", "elicitation.form-params", "elicitation.url-params")
 @pytest.mark.parametrize("missing", ["message", "requestedSchema", "url", "elicitationId"])
-async def test_a_client_refuses_what_lacks_something(revision: str, missing: str) -> None:
+async def test_a_client_refuses_incomplete_elicitations(revision: str, missing: str) -> None:
     async with answering(revision, handlers=person(revision), own=BOTH) as server:
         for number, whole in enumerate((FORM, page_in(revision))):
             params = {name: value for name, value in whole.items() if name != missing}
@@ -124,7 +122,7 @@ WRONG_URLS = ["", "x.org", "javascript:alert(1)", "https://", "https://a@b.org",
 
 @requirement("elicitation.url-valid")
 @pytest.mark.parametrize("url", WRONG_URLS)
-async def test_a_url_that_is_none_leaves_in_no_question(revision: str, url: str) -> None:
+async def test_invalid_urls_are_not_sent_in_questions(revision: str, url: str) -> None:
     async def ask(ctx: Any) -> Any:
         more = {} if revision == MODERN else {"elicitation_id": "i"}
         await ctx.client.elicit(mode="url", message="m", url=url, **more)
@@ -136,7 +134,7 @@ async def test_a_url_that_is_none_leaves_in_no_question(revision: str, url: str)
 
 @requirement("elicitation.id-unique")
 @pytest.mark.parametrize("url", WRONG_URLS)
-async def test_no_elicitation_begins_with_a_url_that_is_none(revision: str, url: str) -> None:
+async def test_no_elicitation_begins_with_an_invalid_url(revision: str, url: str) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision, **BOTH)
         with pytest.raises(ValueError, match="URL"):
@@ -145,7 +143,7 @@ async def test_no_elicitation_begins_with_a_url_that_is_none(revision: str, url:
 
 @requirement("elicitation.required-list")
 @pytest.mark.parametrize("url", [*WRONG_URLS, "https://x%2eorg"])
-async def test_a_url_that_is_none_leaves_in_no_error(revision: str, url: str) -> None:
+async def test_invalid_urls_are_not_sent_in_errors(revision: str, url: str) -> None:
     page = {"mode": "url", "message": "m", "elicitationId": "i", "url": url}
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
@@ -202,7 +200,7 @@ def test_a_form_starts_with_its_defaults(revision: str) -> None:
 
 
 @requirement("elicitation.complete-to-initiator", "elicitation.complete-id")
-async def test_only_who_was_asked_is_told_with_the_id(revision: str) -> None:
+async def test_only_the_asked_client_is_notified_with_the_id(revision: str) -> None:
     server, pages = make_server(revision), UrlElicitations()
     async with raw(server) as one, raw(server) as other:
         for line in (one, other):
@@ -253,7 +251,7 @@ async def test_a_request_that_has_to_wait_says_for_which_pages(revision: str) ->
 
 @requirement("elicitation.declining")
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-async def test_a_person_can_decline_and_cancel(revision: str, action: str) -> None:
+async def test_a_user_can_decline_and_cancel(revision: str, action: str) -> None:
     async with answering(revision, handlers=person(revision, action)) as server:
         assert (await server.ask(CREATE, FORM))["result"] == {"action": action}
     found = await asked_in_a_call(revision, ask_in_form, {"action": action, "content": {"n": "wrong"}}, elicitation={})
@@ -261,7 +259,7 @@ async def test_a_person_can_decline_and_cancel(revision: str, action: str) -> No
 
 
 @requirement("elicitation.url-host-highlighted")
-def test_a_person_sees_the_whole_url_its_host_and_what_is_suspicious(revision: str) -> None:
+def test_a_user_sees_the_whole_url_its_host_and_warnings(revision: str) -> None:
     """Looking at a URL is all that the runtime does with it."""
     url = "https://xn--pypal-4ve.com/paypal.com?x=1"
     view = look_at_url(url)
@@ -272,7 +270,7 @@ def test_a_person_sees_the_whole_url_its_host_and_what_is_suspicious(revision: s
 
 
 @requirement("elicitation.validated-by-client")
-async def test_a_client_can_tell_what_does_not_fit_a_form(revision: str) -> None:
+async def test_a_client_can_validate_a_form(revision: str) -> None:
     async def elicit(self: Any, params: Any, ctx: Any) -> Any:
         wrong = problems(params.requested_schema.model_dump(mode="json"), {"n": "seven"})
         raise PeerError(-1, "; ".join(wrong))
@@ -283,7 +281,7 @@ async def test_a_client_can_tell_what_does_not_fit_a_form(revision: str) -> None
 
 @requirement("elicitation.validated-by-server")
 @pytest.mark.parametrize("content", [None, {}, {"n": "7"}, {"n": 7.5}, {"n": True}])
-async def test_a_server_refuses_an_answer_that_does_not_fit(revision: str, content: Any) -> None:
+async def test_a_server_refuses_an_invalid_answer(revision: str, content: Any) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision, elicitation={})
         asking = asyncio.ensure_future(ask_form(line.server.stub, "?", SCHEMA))

@@ -40,7 +40,7 @@ async def test_a_server_refuses_what_comes_before_the_handshake(revision: str) -
 
 
 @requirement("lifecycle.initialize-first", "lifecycle.initialize-params", "lifecycle.initialized")
-async def test_a_client_begins_says_who_it_is_and_confirms(revision: str) -> None:
+async def test_a_client_begins_identifies_itself_and_confirms(revision: str) -> None:
     handlers = make_handlers(revision, create_message=returns("CreateMessageResult"))
     async with answering(revision, handlers=handlers, name="me", version="3") as server:
         first, second = server.got
@@ -54,7 +54,7 @@ async def test_a_client_begins_says_who_it_is_and_confirms(revision: str) -> Non
 
 
 @requirement("lifecycle.initialize-result")
-async def test_a_server_says_what_it_can_and_who_it_is(revision: str) -> None:
+async def test_a_server_declares_its_capabilities_and_identity(revision: str) -> None:
     options = ServerOptions(name="me", version="3", instructions="Ask.")
     async with raw(make_server(revision, options, list_tools=returns("ListToolsResult", tools=[]))) as line:
         assert await line.shake_hands(revision) == {
@@ -112,7 +112,7 @@ async def test_a_server_asks_nothing_before_the_confirmation(revision: str) -> N
 
 
 @requirement("lifecycle.server-waits")
-async def test_changes_are_told_to_those_who_have_confirmed_and_harm_no_other(revision: str) -> None:
+async def test_changes_are_sent_to_confirmed_clients_only(revision: str) -> None:
     server = make_server(
         revision,
         ServerOptions(list_changed=True),
@@ -213,7 +213,7 @@ async def test_the_revision_cannot_be_changed(revision: str) -> None:
 
 
 @requirement("lifecycle.respect-version")
-async def test_what_a_newer_revision_has_is_not_there(revision: str) -> None:
+async def test_features_of_newer_revisions_are_absent(revision: str) -> None:
     """A server of all revisions answers by the one that was agreed upon."""
     servers = [make_server(other, call_tool=returns("CallToolResult", content=[TEXT])) for other in LEGACY]
     async with raw(*servers) as line:
@@ -228,7 +228,7 @@ async def test_what_a_newer_revision_has_is_not_there(revision: str) -> None:
 
 
 @requirement("lifecycle.respect-version")
-async def test_what_a_client_could_do_in_a_newer_revision_is_not_answered(revision: str) -> None:
+async def test_features_of_newer_revisions_are_not_answered_by_clients(revision: str) -> None:
     newest = LEGACY[-1]
     server = RawServer(revision, {"tasks": {}})
     here, there = memory_pair()
@@ -288,7 +288,7 @@ async def test_a_server_sends_nothing_that_was_not_declared(revision: str) -> No
 
 
 @requirement("lifecycle.respect-capabilities")
-async def test_what_was_not_declared_is_not_answered(revision: str) -> None:
+async def test_undeclared_methods_are_not_answered(revision: str) -> None:
     async with raw(make_server(revision, ServerOptions(logging=False))) as line:
         await line.shake_hands(revision)
         for id_, method in enumerate(("tools/list", "prompts/list", "resources/list", "logging/setLevel")):
@@ -316,7 +316,7 @@ async def test_a_client_can_insist_on_a_capability(revision: str) -> None:
 
 
 @requirement("lifecycle.timeouts", "lifecycle.error-timeout")
-async def test_every_request_ends_in_time_the_handshake_too(revision: str) -> None:
+async def test_every_request_has_a_timeout_including_the_handshake(revision: str) -> None:
     async with answering(revision, timeout=0.02) as server:
         with pytest.raises(RequestTimeout, match=r"ping: no answer within 0\.02 s"):
             await server.client.ping()
@@ -327,7 +327,7 @@ async def test_every_request_ends_in_time_the_handshake_too(revision: str) -> No
 
 
 @requirement("lifecycle.timeouts")
-async def test_requests_of_a_server_end_in_time_too(revision: str) -> None:
+async def test_requests_of_a_server_have_a_timeout_too(revision: str) -> None:
     async with raw(make_server(revision, ServerOptions(timeout=0.02))) as line:
         await line.shake_hands(revision)
         with pytest.raises(RequestTimeout):
@@ -335,7 +335,7 @@ async def test_requests_of_a_server_end_in_time_too(revision: str) -> None:
 
 
 @requirement("lifecycle.timeout-cancels", "lifecycle.timeout-per-request")
-async def test_the_time_of_one_request_is_its_own_and_its_end_is_told(revision: str) -> None:
+async def test_each_request_can_have_its_own_timeout_which_cancels_it(revision: str) -> None:
     async with answering(revision, timeout=60) as server:
         with pytest.raises(RequestTimeout):
             await server.client.ping(options=CallOptions(timeout=0.02))

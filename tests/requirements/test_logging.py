@@ -21,7 +21,7 @@ def logged(line: Raw) -> list[dict[str, Any]]:
 
 
 @requirement("logging.declared")
-async def test_who_logs_declares_it_and_others_do_not_log(revision: str) -> None:
+async def test_servers_that_log_declare_it_and_others_do_not_log(revision: str) -> None:
     async with raw(make_server(revision)) as line:
         assert (await line.shake_hands(revision))["capabilities"]["logging"] == {}
         await line.server.log("error", {"a": 1}, "here")
@@ -34,7 +34,7 @@ async def test_who_logs_declares_it_and_others_do_not_log(revision: str) -> None
 
 
 @requirement("logging.invalid-level")
-async def test_a_level_that_is_none_is_refused_and_the_last_one_stays(revision: str) -> None:
+async def test_an_invalid_level_is_refused_and_the_last_one_stays(revision: str) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
         assert (await line.ask("logging/setLevel", {"level": "warning"}, id_=1))["result"] == {}
@@ -73,7 +73,7 @@ def app() -> Any:
 
 
 @requirement("logging.logger-names", "logging.no-secrets", "logging.no-internals")
-async def test_what_a_program_logs_leaves_without_secrets_and_internals(revision: str, app: logging.Logger) -> None:
+async def test_log_records_are_sent_without_secrets_and_internals(revision: str, app: logging.Logger) -> None:
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
         app.warning({"user": "ada", "password": "hunter2", "apiKey": "k-1"})
         app.info("curl -H 'Authorization: Bearer abcdef123456' https://ada:hunter2@x.org")
@@ -97,7 +97,7 @@ async def test_what_a_program_logs_leaves_without_secrets_and_internals(revision
 
 
 @requirement("logging.fields-validated")
-async def test_messages_whose_fields_are_wrong_neither_leave_nor_arrive(revision: str) -> None:
+async def test_invalid_log_messages_are_neither_sent_nor_delivered(revision: str) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
         with pytest.raises(ValueError, match="unknown log level 'loud'"):

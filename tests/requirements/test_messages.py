@@ -19,7 +19,7 @@ requirement = pytest.mark.requirement
 
 
 @requirement("messages.base-protocol")
-async def test_a_server_that_does_nothing_speaks_the_base_protocol(revision: str) -> None:
+async def test_an_empty_server_supports_the_base_protocol(revision: str) -> None:
     async with talk(make_server(revision)) as both:
         assert both.client.connection.revision == revision
     async with raw(make_server(revision)) as line:
@@ -39,7 +39,7 @@ async def test_invalid_json_rpc_messages_are_refused(revision: str) -> None:
 
 
 @requirement("messages.json-rpc")
-async def test_every_message_that_leaves_is_one_of_json_rpc(revision: str) -> None:
+async def test_every_sent_message_is_valid_json_rpc(revision: str) -> None:
     server = make_server(revision, list_tools=raises(PeerError(-7, "no more tea")))
     async with talk(server) as both:
         with pytest.raises(PeerError):
@@ -156,7 +156,7 @@ async def test_what_belongs_to_an_extension_of_the_peer_alone_is_refused(revisio
 
 @requirement("modern.error-codes-unassumed")
 @pytest.mark.parametrize("code", [-32000, -32001, -32002, -32019])
-async def test_codes_that_mean_nothing_reach_the_caller_as_they_are(revision: str, code: int) -> None:
+async def test_unknown_codes_reach_the_caller_unchanged(revision: str, code: int) -> None:
     async with answering(revision, capabilities={"tools": {}}) as server:
         call = asyncio.create_task(server.client.list_tools())
         server.tell(id=(await server.asked("tools/list"))["id"], error={"code": code, "message": "m", "data": [1]})
@@ -169,7 +169,7 @@ async def test_codes_that_mean_nothing_reach_the_caller_as_they_are(revision: st
 
 
 @requirement("messages.error-members")
-async def test_an_error_without_its_members_fails_the_call(revision: str) -> None:
+async def test_an_incomplete_error_fails_the_call(revision: str) -> None:
     async with answering(revision, capabilities={"tools": {}}) as server:
         call = asyncio.create_task(server.client.list_tools())
         server.tell(id=(await server.asked("tools/list"))["id"], error={"code": 1})

@@ -56,7 +56,7 @@ async def test_a_peers_token_comes_back_as_it_was(revision: str, token: Any) -> 
 
 @requirement("progress.token-type")
 @pytest.mark.parametrize("token", [None, 1.5, True, [1]])
-async def test_a_token_of_another_kind_is_none(revision: str, token: Any) -> None:
+async def test_an_invalid_token_counts_as_absent(revision: str, token: Any) -> None:
     async with raw(make_server(revision, call_tool=returns("CallToolResult", content=[]))) as line:
         await line.shake_hands(revision)
         answer = await line.ask("tools/call", {"name": "x", "_meta": {"progressToken": token}})
@@ -66,7 +66,7 @@ async def test_a_token_of_another_kind_is_none(revision: str, token: Any) -> Non
 
 
 @requirement("progress.grows")
-async def test_reports_that_do_not_grow_do_not_leave(revision: str) -> None:
+async def test_non_increasing_reports_are_not_sent(revision: str) -> None:
     hold = Hold()
     async with raw(make_server(revision, ServerOptions(progress_rate=None), call_tool=hold.handler)) as line:
         await line.shake_hands(revision)
@@ -81,7 +81,7 @@ async def test_reports_that_do_not_grow_do_not_leave(revision: str) -> None:
 
 
 @requirement("progress.grows", "progress.known-tokens", "progress.tracked")
-async def test_reports_that_do_not_grow_or_name_nothing_reach_nobody(revision: str) -> None:
+async def test_non_increasing_or_unknown_reports_are_not_delivered(revision: str) -> None:
     seen, options = listening()
     async with answering(revision) as server:
         call = asyncio.create_task(server.client.ping(options=options))
@@ -96,7 +96,7 @@ async def test_reports_that_do_not_grow_or_name_nothing_reach_nobody(revision: s
 
 
 @requirement("progress.known-tokens")
-async def test_who_did_not_ask_is_not_told(revision: str) -> None:
+async def test_no_progress_without_a_token(revision: str) -> None:
     hold = Hold()
     async with raw(make_server(revision, call_tool=hold.handler)) as line:
         await line.shake_hands(revision)
@@ -124,7 +124,7 @@ async def test_nothing_is_reported_after_the_answer(revision: str) -> None:
 
 
 @requirement("progress.stops")
-async def test_a_report_that_crosses_the_answer_reaches_nobody(revision: str) -> None:
+async def test_a_report_that_crosses_the_answer_is_not_delivered(revision: str) -> None:
     seen, options = listening()
     async with answering(revision) as server:
         call = asyncio.create_task(server.client.ping(options=options))

@@ -17,7 +17,7 @@ NONE = returns("ListPromptsResult", prompts=[])
 
 
 @requirement("prompts.declared")
-async def test_who_has_prompts_declares_them(revision: str) -> None:
+async def test_servers_with_prompts_declare_them(revision: str) -> None:
     async with raw(make_server(revision, list_prompts=NONE)) as line:
         assert (await line.shake_hands(revision))["capabilities"]["prompts"] == {}
     async with raw(make_server(revision)) as line:
@@ -25,7 +25,7 @@ async def test_who_has_prompts_declares_them(revision: str) -> None:
 
 
 @requirement("prompts.list-changed")
-async def test_clients_are_told_of_a_new_list_if_that_was_declared(revision: str) -> None:
+async def test_clients_are_notified_of_a_changed_list_if_declared(revision: str) -> None:
     server = make_server(revision, ServerOptions(list_changed=True), list_prompts=NONE)
     async with raw(server) as line:
         await line.shake_hands(revision)
@@ -72,7 +72,7 @@ async def test_an_embedded_resource_has_a_uri_and_something_in_it(revision: str)
 
 
 @requirement("prompts.unknown")
-async def test_a_handler_says_that_a_prompt_is_not_there(revision: str) -> None:
+async def test_a_handler_reports_a_missing_prompt(revision: str) -> None:
     async with raw(make_server(revision, get_prompt=raises(PeerError(-32602, "unknown prompt")))) as line:
         await line.shake_hands(revision)
         assert (await line.ask("prompts/get", {"name": "x"}))["error"]["code"] == -32602
@@ -96,7 +96,7 @@ async def test_arguments_are_checked_before_the_handler_sees_them(revision: str)
 
 
 @requirement("prompts.internal-error")
-async def test_what_goes_wrong_inside_stays_inside(revision: str) -> None:
+async def test_internal_errors_are_not_exposed(revision: str) -> None:
     async with raw(make_server(revision, get_prompt=raises(KeyError("the password is hunter2")))) as line:
         await line.shake_hands(revision)
         answer = await line.ask("prompts/get", {"name": "x"})

@@ -19,7 +19,7 @@ requirement = pytest.mark.requirement
 
 
 @requirement("resources.declared")
-async def test_who_has_resources_declares_them_and_what_they_can(revision: str) -> None:
+async def test_servers_with_resources_declare_them_and_their_features(revision: str) -> None:
     listed = {"list_resources": returns("ListResourcesResult", resources=[])}
     cases: list[tuple[dict[str, Any], ServerOptions | None, Any]] = [
         ({}, None, None),
@@ -36,7 +36,7 @@ async def test_who_has_resources_declares_them_and_what_they_can(revision: str) 
 
 
 @requirement("resources.list-changed")
-async def test_clients_are_told_of_a_new_list_if_that_was_declared(revision: str) -> None:
+async def test_clients_are_notified_of_a_changed_list_if_declared(revision: str) -> None:
     handler = returns("ListResourcesResult", resources=[])
     server = make_server(revision, ServerOptions(list_changed=True), list_resources=handler)
     async with raw(server) as line:
@@ -46,7 +46,7 @@ async def test_clients_are_told_of_a_new_list_if_that_was_declared(revision: str
 
 
 @requirement("resources.not-found")
-async def test_a_handler_says_that_a_resource_is_not_there(revision: str) -> None:
+async def test_a_handler_reports_a_missing_resource(revision: str) -> None:
     error = PeerError(-32002, "not found", {"uri": "file:///x"})
     async with raw(make_server(revision, read_resource=raises(error))) as line:
         await line.shake_hands(revision)
@@ -89,7 +89,7 @@ async def test_no_path_leads_out_of_what_is_served(revision: str, tmp_path: Path
 
 
 @requirement("resources.internal-error")
-async def test_what_goes_wrong_inside_stays_inside(revision: str) -> None:
+async def test_internal_errors_are_not_exposed(revision: str) -> None:
     async with raw(make_server(revision, read_resource=raises(OSError("the disk is on fire")))) as line:
         await line.shake_hands(revision)
         answer = await line.ask("resources/read", {"uri": "file:///x"})
@@ -97,7 +97,7 @@ async def test_what_goes_wrong_inside_stays_inside(revision: str) -> None:
 
 
 @requirement("resources.binary-encoded")
-async def test_bytes_leave_in_base64_only_and_arrive_unchanged(revision: str) -> None:
+async def test_bytes_are_sent_as_base64_and_arrive_unchanged(revision: str) -> None:
     data = bytes(range(256))
     with pytest.raises(ValidationError):
         bindings(revision).BlobResourceContents(uri="file:///x", blob=data)

@@ -17,7 +17,7 @@ LIST = "roots/list"
 
 
 @requirement("roots.declared")
-async def test_who_has_roots_declares_them(revision: str) -> None:
+async def test_clients_with_roots_declare_them(revision: str) -> None:
     async with answering(revision, roots=["file:///one"]) as server:
         assert server.declared == {"roots": {} if revision == MODERN else {"listChanged": True}}
         answer = await server.ask(LIST)
@@ -28,7 +28,7 @@ async def test_who_has_roots_declares_them(revision: str) -> None:
 
 
 @requirement("roots.list-changed")
-async def test_who_changes_roots_tells_so(revision: str) -> None:
+async def test_changed_roots_are_announced(revision: str) -> None:
     async with answering(revision, roots=["file:///one"]) as server:
         await server.client.set_roots(["file:///two"])
         assert server.got[-1] == {"jsonrpc": "2.0", "method": CHANGED}
@@ -52,13 +52,13 @@ async def test_roots_must_be_plain_file_uris(revision: str, uri: str) -> None:
 
 
 @requirement("roots.not-supported")
-async def test_who_has_none_says_so(revision: str) -> None:
+async def test_clients_without_roots_refuse_the_request(revision: str) -> None:
     async with answering(revision) as server:
         assert (await server.ask(LIST))["error"]["code"] == -32601
 
 
 @requirement("roots.internal-error")
-async def test_what_goes_wrong_inside_stays_inside(revision: str) -> None:
+async def test_internal_errors_are_not_exposed(revision: str) -> None:
     async with answering(revision, handlers=make_handlers(revision, list_roots=raises(OSError("secret")))) as server:
         assert (await server.ask(LIST))["error"] == {"code": -32603, "message": "internal error"}
 
@@ -80,7 +80,7 @@ async def test_paths_inside_are_found_and_others_refused(revision: str, tmp_path
 
 
 @requirement("roots.unavailable")
-async def test_a_list_of_roots_that_cannot_be_had_harms_nobody(revision: str) -> None:
+async def test_an_unavailable_list_of_roots_does_no_harm(revision: str) -> None:
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision, roots={})
         asking = asyncio.create_task(Roots.of(line.server).list())

@@ -44,7 +44,7 @@ class Model:
 
 
 @requirement("sampling.declared")
-async def test_who_samples_declares_it(revision: str) -> None:
+async def test_clients_with_sampling_declare_it(revision: str) -> None:
     async with answering(revision, handlers=Model(revision).handlers) as server:
         assert server.declared == {"sampling": {}}
         assert (await server.ask(ASK, asks(says("hi"))))["result"]["content"]["text"] == "hi"
@@ -55,7 +55,7 @@ async def test_who_samples_declares_it(revision: str) -> None:
 
 @requirement("sampling.human-in-the-loop", "sampling.rejected")
 @pytest.mark.parametrize("hook", ["before", "after"])
-async def test_a_person_can_deny_before_and_after_the_model(revision: str, hook: str) -> None:
+async def test_a_user_can_deny_before_and_after_the_model(revision: str, hook: str) -> None:
     async def deny(*shown: Any) -> Denied:
         return Denied(reason="no")
 
@@ -67,7 +67,7 @@ async def test_a_person_can_deny_before_and_after_the_model(revision: str, hook:
 
 
 @requirement("sampling.prompts-edited", "sampling.results-reviewed")
-async def test_a_person_can_edit_what_the_model_is_asked_and_what_it_says(revision: str) -> None:
+async def test_a_user_can_edit_requests_and_results(revision: str) -> None:
     async def before(params: Any) -> Any:
         return made(revision, "CreateMessageRequestParams", **asks(says("edited")))
 
@@ -82,7 +82,7 @@ async def test_a_person_can_edit_what_the_model_is_asked_and_what_it_says(revisi
 
 
 @requirement("sampling.content-validated")
-async def test_messages_that_are_none_reach_no_model(revision: str) -> None:
+async def test_invalid_messages_reach_no_model(revision: str) -> None:
     model = Model(revision)
     async with answering(revision, handlers=model.handlers) as server:
         wrong: list[Any] = [
@@ -96,7 +96,7 @@ async def test_messages_that_are_none_reach_no_model(revision: str) -> None:
 
 
 @requirement("sampling.content-validated")
-async def test_a_result_that_is_none_reaches_no_handler_of_a_server(revision: str) -> None:
+async def test_an_invalid_result_reaches_no_handler_of_a_server(revision: str) -> None:
     """In the legacy era its handler is told, in the modern one the client."""
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
@@ -134,7 +134,7 @@ RESULT: dict[str, Any] = {"type": "tool_result", "toolUseId": "a", "content": []
 
 
 @requirement("sampling.tools-declared")
-async def test_who_declares_tools_gets_them(revision: str) -> None:
+async def test_clients_that_declare_tools_get_them(revision: str) -> None:
     model = Model(revision)
     async with answering(revision, handlers=model.handlers) as server:
         assert server.declared == {"sampling": {}}
@@ -146,7 +146,7 @@ async def test_who_declares_tools_gets_them(revision: str) -> None:
 
 @requirement("sampling.tools-refused")
 @pytest.mark.parametrize("more", [{"tools": [TOOL]}, {"tools": []}, {"toolChoice": {"mode": "none"}}])
-async def test_who_did_not_refuses_them(revision: str, more: dict[str, Any]) -> None:
+async def test_clients_that_did_not_declare_tools_refuse_them(revision: str, more: dict[str, Any]) -> None:
     model = Model(revision)
     async with answering(revision, handlers=model.handlers) as server:
         assert (await server.ask(ASK, asks(says("hi"), **more)))["error"]["code"] == -32602
@@ -211,7 +211,7 @@ UNANSWERED = {
 
 @requirement("sampling.uses-answered")
 @pytest.mark.parametrize("case", UNANSWERED)
-async def test_a_use_without_its_result_neither_leaves_nor_reaches_a_handler(revision: str, case: str) -> None:
+async def test_a_tool_use_without_result_is_neither_sent_nor_handled(revision: str, case: str) -> None:
     """Also where nobody reviews the messages."""
     asked: list[Any] = []
 

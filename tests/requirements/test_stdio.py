@@ -157,7 +157,7 @@ def seconds() -> float:
 
 
 @requirement("stdio.shutdown-input")
-async def test_closing_the_input_is_enough_for_a_server_that_heeds_it(peer: Raw, tmp_path: Path) -> None:
+async def test_closing_the_input_is_enough_for_a_cooperative_server(peer: Raw, tmp_path: Path) -> None:
     lines: list[str] = []
     raw = Raw(StdioClientTransport(*RAW_PEER, grace=5, stderr=lines.append))
     await raw.transport.start(raw.seen)
@@ -235,7 +235,7 @@ class Tube:
 
 
 @requirement("stdio.custom-transports")
-async def test_a_transport_of_ones_own_has_the_same_messages_and_lifecycle(revision: str) -> None:
+async def test_a_custom_transport_has_the_same_messages_and_lifecycle(revision: str) -> None:
     here, there = Tube(), Tube()
     here.other, there.other = there, here
     server = await start_server(there, make_server(revision, call_tool=returns("CallToolResult", content=[TEXT])))

@@ -51,14 +51,14 @@ async def ended(line: Raw, task_id: str) -> Any:
 
 
 @requirement("tasks.declared")
-async def test_who_runs_tasks_declares_which(revision: str) -> None:
+async def test_servers_with_tasks_declare_which(revision: str) -> None:
     async with raw(Worker()) as line:
         declared = (await line.shake_hands(revision))["capabilities"]
         assert declared["tasks"] == {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
 
 
 @requirement("tasks.undeclared-ignored")
-async def test_who_declared_none_ignores_the_wish(revision: str) -> None:
+async def test_task_params_are_ignored_without_the_capability(revision: str) -> None:
     server = Worker()
     server.options = ServerOptions()
     async with raw(server) as line:
@@ -116,7 +116,7 @@ def test_the_ways_of_a_status_are_those_of_the_specification(revision: str) -> N
 
 
 @requirement("tasks.ttl")
-async def test_for_how_long_a_task_is_kept_is_said(revision: str) -> None:
+async def test_the_ttl_of_a_task_is_reported(revision: str) -> None:
     async with working(revision, Worker(quick(ttl=None, max_ttl=5))) as line:
         for asked, given in ((1000, 1000), (10**9, 5000)):
             task = await begin(line, ttl=asked)
@@ -158,7 +158,7 @@ async def test_it_is_exactly_what_the_call_would_have_come_to(revision: str, do:
 
 
 @requirement("tasks.input-required", "tasks.input-related", "tasks.related")
-async def test_what_a_task_asks_names_it_and_it_waits_meanwhile(revision: str) -> None:
+async def test_questions_of_a_task_name_it_and_it_requires_input(revision: str) -> None:
     async with working(revision, sampling={}) as line:
         task = await begin(line, "sample")
         related = {RELATED: {"taskId": task["taskId"]}}
@@ -175,7 +175,7 @@ async def test_what_a_task_asks_names_it_and_it_waits_meanwhile(revision: str) -
 
 
 @requirement("tasks.related")
-async def test_what_a_task_reports_and_logs_names_it(revision: str) -> None:
+async def test_reports_and_logs_of_a_task_name_it(revision: str) -> None:
     server = Worker()
     async with working(revision, server) as line:
         params = {"name": "work", "arguments": {"do": "progress"}, "task": {}, "_meta": {"progressToken": "t"}}
@@ -217,7 +217,7 @@ async def test_pages_have_all_tasks(revision: str) -> None:
 
 
 @requirement("tasks.unknown-cursor", "tasks.unknown-id", "tasks.informative")
-async def test_what_is_not_there_is_refused_and_said(revision: str) -> None:
+async def test_unknown_tasks_are_refused_with_an_explanation(revision: str) -> None:
     async with working(revision) as line:
         await begin(line)
         for cursor in ("x", "", "99"):
@@ -257,7 +257,7 @@ async def test_a_task_stays_cancelled_though_the_work_goes_on(revision: str) -> 
 
 
 @requirement("tasks.internal-error", "tasks.failed-message")
-async def test_what_goes_wrong_inside_is_said_without_its_text(revision: str) -> None:
+async def test_internal_errors_are_reported_without_their_text(revision: str) -> None:
     async with working(revision) as line:
         for do, message in (("crash", "internal error"), ("fail", "no more tea")):
             task = await begin(line, do)
@@ -278,7 +278,7 @@ async def test_a_store_that_fails_is_an_internal_error(revision: str) -> None:
 
 
 @requirement("tasks.context")
-async def test_a_task_is_nobody_elses(revision: str) -> None:
+async def test_a_task_is_visible_to_its_owner_only(revision: str) -> None:
     server = Worker()
     async with working(revision, server) as one, working(revision, server) as other:
         task = await begin(one, "wait")
@@ -299,7 +299,7 @@ async def test_requests_that_come_too_fast_are_refused(revision: str) -> None:
 
 
 @requirement("tasks.task-limit")
-async def test_there_are_limits_and_what_expires_goes(revision: str) -> None:
+async def test_tasks_are_limited_and_expire(revision: str) -> None:
     server = Worker(quick(max_tasks=1, max_ttl=0.5))
     async with working(revision, server) as line:
         task = await begin(line, "wait", ttl=10**9)

@@ -42,7 +42,7 @@ async def answer(server: RawServer, method: str, result: Any) -> Any:
 
 
 @requirement("tasks.poll-interval", "tasks.polls-on", "tasks.status-optional", "tasks.related-not-repeated")
-async def test_who_waits_polls_no_faster_than_asked_until_the_end(revision: str) -> None:
+async def test_a_waiter_polls_no_faster_than_requested(revision: str) -> None:
     """Nothing is ever told of the status."""
     loop = asyncio.get_running_loop()
     async with answering(revision, capabilities=DECLARED) as server:
@@ -61,7 +61,7 @@ async def test_who_waits_polls_no_faster_than_asked_until_the_end(revision: str)
 
 
 @requirement("tasks.input-fetched")
-async def test_who_sees_that_input_is_required_asks_for_the_result(revision: str) -> None:
+async def test_input_required_leads_to_a_request_for_the_result(revision: str) -> None:
     async with answering(revision, capabilities=DECLARED) as server:
         starting = asyncio.create_task(start_task(server.client, methods.TOOLS_CALL, call()))
         await answer(server, "tools/call", {"task": task("working", 1)})
@@ -89,7 +89,7 @@ async def test_cursors_go_back_as_they_came(revision: str) -> None:
 
 
 @requirement("tasks.not-retained")
-async def test_who_cancels_does_not_ask_again(revision: str) -> None:
+async def test_a_cancelled_task_is_not_polled_again(revision: str) -> None:
     async with answering(revision, capabilities=DECLARED) as server:
         starting = asyncio.create_task(start_task(server.client, methods.TOOLS_CALL, call()))
         await answer(server, "tools/call", {"task": task("working")})
@@ -105,7 +105,7 @@ async def test_who_cancels_does_not_ask_again(revision: str) -> None:
 
 
 @requirement("tasks.only-declared", "tasks.tool-capability")
-async def test_nobody_asks_for_a_task_that_was_not_declared(revision: str) -> None:
+async def test_undeclared_tasks_are_not_requested_by_clients(revision: str) -> None:
     cases: list[dict[str, Any]] = [{}, {"tasks": {}}, {"tasks": {"requests": {"tools": {}}}}]
     for tasks in cases:
         async with answering(revision, capabilities={"tools": {}, **tasks}) as server:

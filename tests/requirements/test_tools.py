@@ -24,7 +24,7 @@ def listing(*tools: dict[str, Any]) -> Any:
 
 
 @requirement("tools.declared")
-async def test_who_has_tools_declares_them(revision: str) -> None:
+async def test_servers_with_tools_declare_them(revision: str) -> None:
     async with raw(make_server(revision, list_tools=listing())) as line:
         assert (await line.shake_hands(revision))["capabilities"]["tools"] == {}
     async with raw(make_server(revision)) as line:
@@ -32,7 +32,7 @@ async def test_who_has_tools_declares_them(revision: str) -> None:
 
 
 @requirement("tools.list-changed")
-async def test_clients_are_told_of_a_new_list_if_that_was_declared(revision: str) -> None:
+async def test_clients_are_notified_of_a_changed_list_if_declared(revision: str) -> None:
     server = make_server(revision, ServerOptions(list_changed=True), list_tools=listing())
     async with raw(server) as line:
         assert (await line.shake_hands(revision))["capabilities"]["tools"] == {"listChanged": True}
@@ -53,7 +53,7 @@ async def test_a_tool_schema_must_be_an_object(revision: str, schema: Any) -> No
 
 @requirement("tools.output-conforms")
 @pytest.mark.parametrize("structured", [None, {}, {"total": "x"}])
-async def test_a_result_that_breaks_its_output_schema_does_not_leave(revision: str, structured: Any) -> None:
+async def test_a_result_that_violates_its_output_schema_is_not_sent(revision: str, structured: Any) -> None:
     more = {} if structured is None else {"structuredContent": structured}
     server = make_server(
         revision,
@@ -69,7 +69,7 @@ async def test_a_result_that_breaks_its_output_schema_does_not_leave(revision: s
 
 @requirement("tools.output-conforms")
 @pytest.mark.parametrize("more", [{"structuredContent": {"total": 1.5}}, {"isError": True}])
-async def test_a_result_that_conforms_leaves_and_so_does_an_error(revision: str, more: dict[str, Any]) -> None:
+async def test_valid_results_and_errors_are_sent(revision: str, more: dict[str, Any]) -> None:
     server = make_server(
         revision,
         ServerOptions(middleware=(Validate(),)),
@@ -101,7 +101,7 @@ async def test_a_client_refuses_a_result_that_breaks_its_output_schema(revision:
 
 
 @requirement("tools.errors-in-results")
-async def test_what_goes_wrong_in_a_tool_comes_back_as_a_result(revision: str) -> None:
+async def test_tool_failures_are_returned_as_results(revision: str) -> None:
     server = make_server(revision, call_tool=returns("CallToolResult", content=[TEXT], isError=True))
     async with talk(server) as both:
         result = await both.client.call_tool(name="x")
@@ -122,7 +122,7 @@ async def test_names_that_differ_in_case_are_different(revision: str) -> None:
 
 
 @requirement("tools.inputs-validated")
-async def test_arguments_that_break_the_schema_reach_no_handler(revision: str) -> None:
+async def test_invalid_arguments_reach_no_handler(revision: str) -> None:
     called: list[Any] = []
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
@@ -155,7 +155,7 @@ async def test_calls_that_come_too_fast_are_refused(revision: str) -> None:
 
 
 @requirement("tools.results-checked")
-async def test_a_result_that_is_none_reaches_nobody(revision: str) -> None:
+async def test_an_invalid_result_reaches_no_caller(revision: str) -> None:
     async with answering(revision, capabilities={"tools": {}}) as server:
         call = asyncio.create_task(server.client.call_tool(name="x"))
         asked = await server.asked("tools/call")
