@@ -10,8 +10,7 @@ from mcp_bindings import v2025_11_25
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.subscriptions import list_changed
-from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
-from mcp_runtime.transports.http import client as client_module
+from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http, position
 from support.cutting import cutting
 from support.http import served
 from support.http_server import chatty
@@ -22,7 +21,7 @@ QUICK = HttpLimits(stream_after=0.02, retry=0.05)
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 async def test_a_server_that_is_away_for_a_moment_is_come_back_to(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "RETRY", 0.05)
+    monkeypatch.setattr(position, "RETRY", 0.05)
     server = chatty("2025-11-25")
     endpoint, refused = asgi_app(server, limits=QUICK), 0
 
