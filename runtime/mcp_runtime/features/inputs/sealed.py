@@ -126,10 +126,10 @@ class SealedInputs:
         return record
 
     async def _spend(self, spent: SpentStates, exchange: Exchange, state: str, until: float) -> bool:
-        """Note that a state is used; returns whether this is the first time.
+        """Mark a state as used; return whether this is the first time.
 
         Raises:
-            PeerError: nobody can say whether it is.
+            PeerError: that cannot be determined.
         """
         try:
             async with asyncio.timeout(SPENT_TIMEOUT):
