@@ -101,13 +101,7 @@ def _memory(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
     yield _row("tools/call in memory; peer: direct calls", "us", cpu, (faster(3.5), at_most(30, " us")))
     over_streams = {"ours": cpu["ours"], "peer": cpu["streams"]}
     yield _row("tools/call in memory; peer: over streams", "us", over_streams, (faster(6),))
-    ours = sides["ours"]
-    eras = {
-        era: (lambda between=between: ours.figures(f"{between}:sequential", SEQUENTIAL))
-        for era, between in (("ours", "modern"), ("floor", "memory"))
-    }
-    modern = {era: _each(found, "cpu", 1e6 / SEQUENTIAL) for era, found in in_turn_of(eras, rounds).items()}
-    yield _row("tools/call in memory, modern; floor: legacy", "us", modern, (at_most(1.15, "x floor"),))
+    yield _eras("tools/call in memory, modern", sides["ours"], "modern", "memory", (SEQUENTIAL, rounds))
 
 
 def _stdio(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
@@ -145,6 +139,18 @@ def _http(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:
     found = _run(sides, "http:sequential", POSTED, rounds)
     cpu = {side: _each(figures, "cpu", 1e6 / POSTED) for side, figures in found.items()}
     yield _row("tools/call over HTTP, own client and server", "us", cpu, (faster(2),))
+    yield _eras(
+        "tools/call over HTTP, own client and server, modern", sides["ours"], "http-modern", "http", (POSTED, rounds)
+    )
+
+
+def _eras(what: str, ours: Side, modern: str, legacy: str, count: tuple[int, int]) -> Row:
+    """Measure a call of the modern era beside one of the legacy era; ``count`` is how many, and the rounds."""
+    number, rounds = count
+    cases = (("ours", modern), ("floor", legacy))
+    runs = {era: (lambda between=between: ours.figures(f"{between}:sequential", number)) for era, between in cases}
+    each = {era: _each(found, "cpu", 1e6 / number) for era, found in in_turn_of(runs, rounds).items()}
+    return _row(f"{what}; floor: legacy", "us", each, (at_most(1.15, "x floor"),))
 
 
 def _idle(sides: Mapping[str, Side], rounds: int) -> Iterator[Row]:

@@ -93,18 +93,25 @@ class ModernServer(m.Server):
 
 
 class ModernClient:
-    def __init__(self, client: m.Client) -> None:
+    def __init__(self, client: m.Client, *, alone: bool) -> None:
         self._client = client
+        self._alone = alone
 
     async def echo(self, text: str) -> str:
-        result = await self._client.call_tool(name="echo", arguments={"text": text})
+        return await self._call("echo", text=text)
+
+    async def usage(self) -> tuple[float, int]:
+        if self._alone:
+            return 0.0, 0
+        seconds, peak = (await self._call("usage")).split()
+        return float(seconds), int(peak)
+
+    async def _call(self, name: str, **arguments: str) -> str:
+        result = await self._client.call_tool(name=name, arguments=arguments)
         assert isinstance(result, m.CallToolResult)
         content = result.content[0]
         assert isinstance(content, m.TextContent)
         return content.text
-
-    async def usage(self) -> tuple[float, int]:
-        return 0.0, 0
 
 
 async def memory(stack: AsyncExitStack) -> Client:
@@ -114,7 +121,7 @@ async def memory(stack: AsyncExitStack) -> Client:
 
 async def modern(stack: AsyncExitStack) -> ModernClient:
     peer = await stack.enter_async_context(connect_memory(ModernServer()))
-    return ModernClient(await m.Client.open(peer))
+    return ModernClient(await m.Client.open(peer), alone=True)
 
 
 async def stdio(stack: AsyncExitStack) -> Client:
@@ -127,11 +134,17 @@ async def http(stack: AsyncExitStack) -> Client:
     return Client(await v.Client.open(peer), alone=False)
 
 
+async def http_modern(stack: AsyncExitStack) -> ModernClient:
+    peer = await stack.enter_async_context(connect_http(await http_raw.start(stack, __file__)))
+    return ModernClient(await m.Client.open(peer), alone=False)
+
+
 OPEN = {
     "memory": memory,
     "modern": modern,
     "stdio": stdio,
     "http": http,
+    "http-modern": http_modern,
     "json": http_raw.opener(__file__, "echo"),
     "stream": http_raw.opener(__file__, "stream"),
     "modern-json": http_raw.opener(__file__, "echo", is_modern=True),
