@@ -18,6 +18,7 @@ from mcp.server.sse import SseServerTransport
 from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from offer import Json
+from starlette.responses import Response
 
 RESOURCE_NOT_FOUND = -32002
 INVALID_PARAMS = -32602
@@ -260,6 +261,9 @@ async def serve_sse(server: Any) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["path"] == "/messages":
             await transport.handle_post_message(scope, receive, send)
+            return
+        if scope["method"] != "GET":
+            await Response(status_code=405)(scope, receive, send)
             return
         async with transport.connect_sse(scope, receive, send) as (reading, writing):
             await server.server.run(reading, writing, server.initialization())
