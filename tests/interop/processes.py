@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,14 +124,21 @@ def outcomes_over_http(client: Side, server: Side, revision: str, transport: str
     return _over_http(client.client_command(revision), server.server_command(f"--{transport}"))
 
 
-@functools.cache
-def _over_http(client: tuple[str, ...], server: tuple[str, ...]) -> dict[str, Any]:
+@contextmanager
+def serving(server: tuple[str, ...]) -> Generator[str]:
+    """Run a server that is reached over HTTP; yields its URL."""
     with subprocess.Popen(server, cwd=TESTS, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None
         try:
-            printed, problem = _run((*client, process.stdout.readline().strip()))
+            yield process.stdout.readline().strip()
         finally:
             process.terminate()
+
+
+@functools.cache
+def _over_http(client: tuple[str, ...], server: tuple[str, ...]) -> dict[str, Any]:
+    with serving(server) as url:
+        printed, problem = _run((*client, url))
     assert not problem, f"{problem}\n{printed}"
     return _seen(printed)
 
