@@ -166,7 +166,7 @@ check: test slow lint types verify-generated package ## Run everything that must
 # Programs for the tests of several processes; they run on ports of their own.
 .PHONY: debian
 debian:
-	@scripts/debian.sh redis-server nginx
+	@scripts/debian.sh haproxy nginx redis-server
 
 .PHONY: interop
 interop: $(READY) $(PEERS_READY) debian ## Talk to servers, clients, proxies and stores that others wrote, over stdio and HTTP.
