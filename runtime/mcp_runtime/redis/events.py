@@ -15,20 +15,20 @@ PAGE: Final = 100
 OVERHEAD: Final = 100
 """How many bytes an event counts in addition to its message."""
 APPEND: Final = """
-local events, order, limit = KEYS[1], KEYS[2], tonumber(ARGV[1])
+local events, order, limit, overhead = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[3])
+if math.max(redis.call('HLEN', events), 1) - 1 ~= redis.call('LLEN', order) then
+  redis.call('DEL', events, order)
+end
 local size = tonumber(redis.call('HGET', events, 'size') or '0')
 for i = 4, #ARGV, 2 do
   if redis.call('HSETNX', events, ARGV[i], ARGV[i + 1]) == 1 then
     redis.call('RPUSH', order, ARGV[i])
-    size = size + #ARGV[i + 1] + tonumber(ARGV[3])
+    size = size + #ARGV[i + 1] + overhead
   end
 end
 while size > limit do
   local oldest = redis.call('LPOP', order)
-  if not oldest then
-    return redis.call('DEL', events)
-  end
-  size = size - redis.call('HSTRLEN', events, oldest) - tonumber(ARGV[3])
+  size = size - redis.call('HSTRLEN', events, oldest) - overhead
   redis.call('HDEL', events, oldest)
 end
 redis.call('HSET', events, 'size', size)
@@ -38,7 +38,7 @@ redis.call('PEXPIRE', order, ARGV[2])
 """Appends events of one session, and drops its oldest ones, atomically in Redis.
 
 It keeps a hash of the messages, and a list of their names in the order in which they arrived. Events are never appended
-twice. Redis may have evicted either of the two: without a list, the hash is deleted as well once it is too large.
+twice. If Redis has evicted one of the two, the other one is deleted as well.
 """
 
 

@@ -113,6 +113,21 @@ async def test_a_store_that_is_behind_holds_up_only_so_much() -> None:
     assert await log.after("a", 2, 0) is None
 
 
+async def test_a_stream_whose_end_was_lost_cannot_be_resumed_and_later_ones_can() -> None:
+    store = Unreliable()
+    log = EventLog(store, pause=0)
+    log.append("a", 1, 1, b"{}")
+    assert await log.after("a", 1, 0) == [(1, b"{}")]
+    store.error = ConnectionError()
+    log.append("a", 1, 2, b"{}")
+    await asyncio.sleep(0.01)
+    store.error = None
+    log.append("a", 2, 1, b"{}")
+    log.append("b", 1, 1, b"{}")
+    assert await log.after("a", 1, 0) is None, "it would seem to end without an answer"
+    assert await log.after("a", 2, 0) == await log.after("b", 1, 0) == [(1, b"{}")]
+
+
 @pytest.mark.parametrize(
     "found",
     [[(3, b"{}")], [(2, b"{}"), (4, b"{}")], [(2, b"{}\n\nid: 9\ndata: {}")], [(2, b"{} {}")], [(2, b"\xff")]],
