@@ -68,6 +68,9 @@ class Listeners:
 
     async def _listen(self, params: Any, ctx: Context[Any]) -> Any:
         """Acknowledge a request to listen, and keep it open."""
+        relay: Relay | None = self.server.__dict__.get(RELAY)
+        if relay is not None:
+            await relay.heard()
         self._living()
         if len(self._listening) >= self._connection.settings.max_waiting:
             raise PeerError(INTERNAL_ERROR, "too many requests listen; try again later")
@@ -85,9 +88,6 @@ class Listeners:
         listener = _Listener(exchange, agreed)
         exchange.when_answered = listener.hold
         method = self._methods[names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED]
-        relay: Relay | None = self.server.__dict__.get(RELAY)
-        if relay is not None:
-            await relay.heard()
         await self._tell(listener, method, {"notifications": agreed})
         self._listening.append(listener)
         listen = self._methods[names.SUBSCRIPTIONS_LISTEN]
