@@ -34,7 +34,7 @@ SERVER = Path(__file__).with_name("elicitation_server.py")
 
 
 class Person(ClientHandlers):
-    """The user at the terminal."""
+    """Answers with what the person at the terminal types."""
 
     def __init__(self) -> None:
         self.visits = Visits()

@@ -1,4 +1,4 @@
-"""A client that calls a tool: correctly, with an argument that is not a number, and with a name that does not exist.
+"""A client that calls a tool correctly, with an argument that is not a number, and under a name that does not exist.
 
 python examples/sum_client.py 2 3.5
 """

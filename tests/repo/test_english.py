@@ -72,7 +72,6 @@ PHRASES = (
 ANY_PHRASE = re.compile("|".join(phrase.regex().pattern for phrase in PHRASES), re.IGNORECASE | re.MULTILINE)
 
 NOT_CLEANED = {
-    "CHANGELOG.md",
 }
 """Files and folders that still contain such phrases; this list may only shrink."""
 
