@@ -9,18 +9,18 @@ NEEDED = (
 )
 """Modules of the codegen extra, which the bindings and the runtime do not need."""
 
-WITHOUT_EXTRA = (
-    "the commands need an extra: pip install 'mcp-bindgen[codegen]'"
-    " (or, without installing: uvx --from 'mcp-bindgen[codegen]' mcp-bindgen ...)"
-)
+# pip adds the extra to the installed package: no index has to know it.
+WITHOUT_EXTRA = "the commands need an extra: pip install 'mcp-bindgen[codegen]'"
 HELP = f"""usage: mcp-bindgen COMMAND ...
 
-Compile the Model Context Protocol: typed bindings, breaking changes between revisions, typed clients for a
-server's tools.
+Compile the Model Context Protocol: typed bindings, breaking changes between
+revisions, typed clients for a server's tools.
 
-The bindings (mcp_bindings) and the runtime (mcp_runtime) are installed, and
-`mcp-bindgen run server.py` serves what a file defines; for the rest
-{WITHOUT_EXTRA}
+The bindings (mcp_bindings), the runtime (mcp_runtime) and `mcp-bindgen run`
+are installed; {WITHOUT_EXTRA}
+
+Example:  mcp-bindgen run server.py
+See also: docs/start/server.md
 """
 """The output of `--help` if the codegen extra is not installed."""
 

@@ -80,7 +80,6 @@ def test_without_the_extra_one_line_says_what_to_install(
     assert (caught.value.code, printed.out) == (2, "")
     (line,) = printed.err.splitlines()
     assert "pip install 'mcp-bindgen[codegen]'" in line
-    assert "uvx --from 'mcp-bindgen[codegen]'" in line
 
 
 def test_a_defect_is_one_message_and_a_status_of_its_own(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

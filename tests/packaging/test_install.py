@@ -132,7 +132,11 @@ def test_sealed_states_need_one_extra(distribution: Distribution, tmp_path: Path
 
 def test_the_command_without_its_extra_answers_what_it_can(bare: Environment) -> None:
     assert bare.run("mcp-bindgen", "--version").stdout.startswith("mcp-bindgen ")
-    assert "mcp-bindgen[codegen]" in bare.run("mcp-bindgen", "--help").stdout
+    lines = bare.run("mcp-bindgen", "--help").stdout.splitlines()
+    assert any("mcp-bindgen[codegen]" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+    assert lines[-2] == "Example:  mcp-bindgen run server.py"
+    assert (REPOSITORY / lines[-1].removeprefix("See also: ")).is_file()
 
 
 def test_the_installed_generator_writes_the_committed_bindings(complete: Environment) -> None:
