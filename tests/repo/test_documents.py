@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -99,6 +100,13 @@ def test_the_code_has_no_type_errors(folder: Path) -> None:
     environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_readme_lists_the_extras_for_users() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    table = (ROOT / "README.md").read_text("utf-8").partition("| extra |")[2].partition("\n\n")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert sorted(listed) == sorted(project["optional-dependencies"].keys() - {"dev"})
 
 
 def test_the_page_on_limits_has_the_defaults_of_all_settings() -> None:
