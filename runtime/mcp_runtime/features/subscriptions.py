@@ -125,7 +125,7 @@ def is_subscribed(connection: Connection, uri: str) -> bool:
 
 
 def remember(server: ServerHandlers, connection: Connection) -> None:
-    """Keep a connection among those of its server for as long as it lives, and hear of changes in other processes."""
+    """Track a connection of a server for as long as it is open, and receive changes from other processes."""
     handlers.remember(server, connection)
     if (relay := _relay(server)) is not None:
         relay.listen()
@@ -159,7 +159,7 @@ async def list_changed(server: ServerHandlers, area: str) -> int:
 
 
 def _relay(server: ServerHandlers) -> "Relay | None":
-    """Return what joins a server with other processes, None if it is alone."""
+    """Return the relay that connects a server with other processes; None if there is none."""
     if (fan_out := server.effective_options().fan_out) is None:
         return None
     from mcp_runtime.features.relay import relay_of  # Most servers are alone.
@@ -173,7 +173,7 @@ def _pass_on(server: ServerHandlers, what: str, uri: str) -> None:
 
 
 async def _tell_here(server: ServerHandlers, what: str, uri: str) -> None:
-    """Tell the clients of this process of a change in another one."""
+    """Notify the clients of this process of a change in another one."""
     if what == RESOURCE:
         await _resource_updated(server, uri)
     elif what in names.AREAS:
@@ -183,7 +183,7 @@ async def _tell_here(server: ServerHandlers, what: str, uri: str) -> None:
 
 
 async def _all_changed(server: ServerHandlers) -> None:
-    """Tell all clients that everything which they want to hear of may have changed."""
+    """Notify all clients that everything they watch may have changed."""
     for area in names.AREAS:
         await _list_changed(server, area, declared=True)
     for connection in _sessions(server):
@@ -208,7 +208,7 @@ async def _list_changed(server: ServerHandlers, area: str, *, declared: bool = F
         declared: whether to notify only clients to which the server declared this notification.
 
     Raises:
-        MissingCapability: it was not declared.
+        MissingCapability: the capability was not declared.
     """
     path = f"{area}.listChanged"
     sessions = [each for each in _sessions(server) if not declared or declares(each.declared[each.side], path)]

@@ -82,7 +82,7 @@ class SseSession:
         await self._readable.wait()
 
     async def take(self, body: bytes) -> Outcome:
-        """Take a message as soon as the session is ready for it.
+        """Process a message as soon as the session is ready for it.
 
         A refused message counts as accepted if its sender gets the error on the stream.
         """
