@@ -132,7 +132,7 @@ class TestErrata:
         out = cli("errata").out
         for revision in REVISIONS:
             assert f"{revision}: " in out
-        assert "number-in-value-union (contradiction, 2 places): a number beside a boolean" in out
+        assert "number-in-value-union (contradiction, 2 places): a number next to a boolean" in out
         assert "schema.json" not in out
 
     def test_every_place_of_one_revision(self, cli: Cli) -> None:

@@ -126,7 +126,7 @@ class TestProject:
             ({"command": "x"}, "must be a list of strings"),
             ({"from": "x.json", "modul": "x.py"}, "modul: unknown key; the keys are command, env"),
             ({"from": "x.json", "module": "my-tools.py"}, "'my-tools.py' cannot be imported"),
-            ({"from": 3}, "must be a string"),
+            ({"from": 3}, "must be a non-empty string"),
             ({"command": ["x"], "env": {"A": 1}}, "must be a table of strings"),
         ],
     )
@@ -147,7 +147,7 @@ class TestProject:
 
     def test_a_server_that_is_not_there(self, tmp_path: Path, cli: Cli) -> None:
         self.prepare(tmp_path)
-        assert "'three' is not a server of this project; there are one, two" in (
+        assert "'three' is not a server of this project; its servers are one, two" in (
             cli("tools", "check", "--server", "three", expect=2).err
         )
 
@@ -156,7 +156,7 @@ class TestLocks:
     def test_that_of_another_server_is_noticed(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved([SAY], tmp_path, "one.json"), "--out", "one.py")
         other = saved([tool("other", {"type": "object"})], tmp_path, "two.json")
-        assert "holds the contract of one, not of two" in cli("tools", "check", "--from", other, expect=2).err
+        assert "contains the contract of one, not of two" in cli("tools", "check", "--from", other, expect=2).err
 
 
 class TestReport:

@@ -81,7 +81,7 @@ def test_a_server_that_is_not_there(cli: Cli) -> None:
         (("--header", "Author ization=env:TOKEN"), "Author ization from TOKEN is not a valid header"),
         (("--header", "Authorization=env:LINES"), "Authorization from LINES is not a valid header"),
         (("--env", "A=b"), "a server with a URL is not started"),
-        (("--from", "x.json"), "only one of them"),
+        (("--from", "x.json"), "but only one of these"),
     ],
 )
 def test_bad_options(arguments: tuple[str, ...], message: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

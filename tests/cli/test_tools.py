@@ -96,7 +96,7 @@ class TestGenerate:
         cli("tools", "generate", "--from", saved(LISTED, tmp_path, "one.json"), "--out", "one.py")
         before = (tmp_path / "tools.lock.json").read_text()
         other = ("tools", "generate", "--from", saved(LISTED[:1], tmp_path, "two.json"), "--out", "two.py")
-        assert "holds the contract of one, not of two" in cli(*other, expect=2).err
+        assert "contains the contract of one, not of two" in cli(*other, expect=2).err
         assert (tmp_path / "tools.lock.json").read_text() == before
         assert not (tmp_path / "two.py").exists()
         cli(*other, "--lock", "two.lock.json")
@@ -155,7 +155,7 @@ class TestCheck:
             assert found["location"]["file"] == "tools.lock.json"
             assert found["breaks"] == ["old client, new server"]
         if format_ == "html":
-            assert '<b>broken</b><span class="whom">contract</span>' in out
+            assert '<b>broken</b><span class="audience">contract</span>' in out
             assert "caller break" in out and "client break" not in out
 
     def test_without_a_lock_file(self, tmp_path: Path, cli: Cli) -> None:
@@ -192,7 +192,7 @@ class TestBadInput:
 
     def test_a_server_or_a_file(self, cli: Cli) -> None:
         assert "give a URL, a server to start" in cli("tools", "list", expect=2).err
-        assert "only one of them" in cli("tools", "list", "--from", "x.json", "--", "server", expect=2).err
+        assert "but only one of these" in cli("tools", "list", "--from", "x.json", "--", "server", expect=2).err
 
     def test_no_class(self, cli: Cli) -> None:
         arguments = ("tools", "generate", "--from", "x", "--out", "y", "--class")

@@ -37,10 +37,10 @@ def test_it_says_who_accepts_a_message_and_why_others_refuse_it(log: Path, cli: 
     assert cli("validate", log, expect=1).out == """\
 session.log:1: request initialize with id 0, in a session of 2025-06-18
   accepted by 2024-11-05 to 2025-11-25 as InitializeRequest
-  refused by 2026-07-28: /method: there is no method initialize
+  refused by 2026-07-28: /method: no such method: initialize
 session.log:2: result of initialize with id 0 to line 1, in a session of 2025-06-18
   accepted by 2024-11-05 to 2025-11-25 as InitializeResult
-  refused by 2026-07-28: /method: there is no method initialize
+  refused by 2026-07-28: /method: no such method: initialize
 session.log:3: request tools/call with id 1, in a session of 2025-06-18
   accepted by 2024-11-05 to 2025-11-25 as CallToolRequest
   refused by 2026-07-28: /params/_meta: Field required
@@ -50,7 +50,7 @@ session.log:4: INVALID result of tools/call with id 1 to line 3, in a session of
     /result/content/0/text: Field required
 session.log:5: INVALID request tasks/list with id 2, in a session of 2025-06-18
   accepted by 2025-11-25 as ListTasksRequest
-  refused by 2024-11-05, 2025-03-26, 2025-06-18, 2026-07-28: /method: there is no method tasks/list
+  refused by 2024-11-05, 2025-03-26, 2025-06-18, 2026-07-28: /method: no such method: tasks/list
 
 5 messages, 2 invalid
 """

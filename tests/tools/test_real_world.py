@@ -93,7 +93,7 @@ class TestAlternatives:
             [tool("it", {**objects({"e": {"$ref": "#/$defs/E"}}), "$defs": {"E": endless}})], diagnostics=diagnostics
         )
         assert "it(self, arguments: dict[str, Any]" in text.replace("\n        ", "")
-        assert "refers to itself in a way that has no type" in "".join(map(str, diagnostics))
+        assert "is recursive in a way that has no type" in "".join(map(str, diagnostics))
 
 
 NAMED: dict[str, tuple[list[Any], list[str]]] = {
