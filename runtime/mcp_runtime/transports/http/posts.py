@@ -161,6 +161,8 @@ class Posts:
             try:
                 value = jsonrpc.parse(body)
             except MalformedMessage:
+                if is_named:
+                    raise
                 return None
             if not modern.is_modern(value) and not is_named:
                 return None
@@ -241,9 +243,9 @@ class Posts:
 
     async def _take_outside(self, body: bytes, post: Post) -> None:
         """Process a message of the legacy era that belongs to no session, or begins one."""
+        method = method_of(body)
         if self._is_stateless:
             self._sessions.check_version(post.headers)
-        method = method_of(body)
         if self.is_stopping:
             raise stopping()
         if self._is_stateless:
