@@ -5,9 +5,8 @@ import gc
 import json
 import random
 import tracemalloc
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,8 +19,7 @@ from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
 from soak.echo_server import EchoServer
 from soak.scale import SEED, scaled
 from support.http import BOTH, RawClient, call, hello, request, served
-from support.http_modern import MODERN, PREFIX, ModernClient, asked, headers_for, meta
-from support.http_modern import called as modern_call
+from support.http_modern import MODERN, ModernClient, asked, begin_with, headers_for
 from support.http_server import chatty
 from support.stdio_peers import descriptors, eventually
 
@@ -178,18 +176,6 @@ async def test_a_flood_of_requests_that_stand_alone_is_refused_and_then_over() -
 def servers() -> tuple[Any, Any]:
     """Return a server of each era."""
     return chatty(MODERN), chatty(REVISION)
-
-
-async def begin_with(
-    revision: str, http: httpx2.AsyncClient
-) -> tuple[RawClient, Callable[..., Any], Callable[..., Any]]:
-    """Return a client of a revision, and what makes a simple request and a call in it."""
-    if revision == MODERN:
-        said = {**meta(), f"{PREFIX}logLevel": "debug"}
-        return ModernClient(http), partial(asked, "tools/list"), partial(modern_call, said=said)
-    client = RawClient(http)
-    await client.shake_hands(revision)
-    return client, partial(request, "ping"), call
 
 
 def post(client: RawClient, message: Any) -> bytes:

@@ -1,12 +1,13 @@
 """Requests of the modern era over HTTP, made by hand: each stands alone, with headers that fit its body."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import httpx2
 
-from support.http import RawClient, request, served
+from support.http import RawClient, call, request, served
 
 MODERN = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
@@ -74,3 +75,15 @@ async def modern_client(app: Any, **settings: Any) -> AsyncGenerator[ModernClien
     """Serve an endpoint, and yield a client of the modern era."""
     async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=20) as http:
         yield ModernClient(http)
+
+
+async def begin_with(
+    revision: str, http: httpx2.AsyncClient
+) -> tuple[RawClient, Callable[..., dict[str, Any]], Callable[..., dict[str, Any]]]:
+    """Return a client of a revision of either era, and what makes a simple request and a call of a tool in it."""
+    if revision == MODERN:
+        said = {**meta(), f"{PREFIX}logLevel": "debug"}
+        return ModernClient(http), partial(asked, "tools/list"), partial(called, said=said)
+    client = RawClient(http)
+    await client.shake_hands(revision)
+    return client, partial(request, "ping"), call

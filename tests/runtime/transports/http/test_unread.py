@@ -12,10 +12,12 @@ import pytest
 
 from mcp_runtime.subscriptions import resource_updated
 from mcp_runtime.transports.http import HttpLimits, asgi_app
-from support.http import BOTH, RawClient, call, raw_client, request
+from support.http import BOTH, RawClient, raw_client
+from support.http_modern import MODERN, ModernClient, begin_with, headers_for
 from support.http_server import chatty
 
 NEWEST = "2025-11-25"
+REVISIONS = (NEWEST, MODERN)
 MB = 1 << 20
 LARGE = 12 * MB
 """More than the sockets of a connection hold."""
@@ -31,7 +33,8 @@ async def unread(client: RawClient, message: Any) -> AsyncGenerator[asyncio.Stre
     await asyncio.get_running_loop().sock_connect(sock, (url.hostname, url.port))
     reader, writer = await asyncio.open_connection(sock=sock, limit=4096)
     body = json.dumps(message).encode()
-    headers = {**BOTH, **client.session, "host": "localhost", "content-type": "application/json"}
+    session = headers_for(message) if isinstance(client, ModernClient) else client.session
+    headers = {**BOTH, **session, "host": "localhost", "content-type": "application/json"}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     writer.write(f"POST /mcp HTTP/1.1\r\n{head}content-length: {len(body)}\r\n\r\n".encode() + body)
     try:
@@ -61,12 +64,12 @@ async def settled(app: Any, size: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_answers_that_nobody_reads_are_bounded_in_all() -> None:
-    app = asgi_app(chatty(NEWEST), limits=HttpLimits(max_unread_total=3 * LARGE))
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_answers_that_nobody_reads_are_bounded_in_all(revision: str) -> None:
+    app = asgi_app(chatty(revision), limits=HttpLimits(max_unread_total=3 * LARGE))
     async with raw_client(app) as client, AsyncExitStack() as stack:
-        await client.shake_hands(NEWEST)
-        one, other = client, RawClient(client.http)
-        await other.shake_hands(NEWEST)
+        one, _, call = await begin_with(revision, client.http)
+        other, _, _ = await begin_with(revision, client.http)
         readers = [
             await stack.enter_async_context(unread(who, call("large", number, size=LARGE)))
             for number, who in enumerate((one, one, other, other))
@@ -82,24 +85,26 @@ async def test_answers_that_nobody_reads_are_bounded_in_all() -> None:
         assert len(read.json()["result"]["content"][0]["text"]) == LARGE
 
 
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("tool", ["large", "log"])
-async def test_an_answer_that_is_not_read_in_time_is_cut(tool: str) -> None:
+async def test_an_answer_that_is_not_read_in_time_is_cut(tool: str, revision: str) -> None:
     arguments = {"size": LARGE} | ({"count": 1} if tool == "log" else {})
-    app = asgi_app(chatty(NEWEST), limits=HttpLimits(write_timeout=0.3))
-    async with raw_client(app) as client:
-        await client.shake_hands(NEWEST)
+    app = asgi_app(chatty(revision), limits=HttpLimits(write_timeout=0.3))
+    async with raw_client(app) as first:
+        client, simple, call = await begin_with(revision, first.http)
         async with unread(client, call(tool, **arguments)) as reader:
             assert await status_of(reader) == 200
             await asyncio.sleep(1)
             await settled(app, 0)
             assert await read_all(reader) < LARGE, "the connection ended in the middle"
-        assert (await client.post(request("ping"))).status_code == 200
+        assert (await client.post(simple())).status_code == 200
 
 
-async def test_a_stream_is_cut_when_there_is_too_much_in_all() -> None:
-    app = asgi_app(chatty(NEWEST), limits=HttpLimits(max_unread_total=150_000))
-    async with raw_client(app) as client:
-        await client.shake_hands(NEWEST)
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_a_stream_is_cut_when_there_is_too_much_in_all(revision: str) -> None:
+    app = asgi_app(chatty(revision), limits=HttpLimits(max_unread_total=150_000))
+    async with raw_client(app) as raw:
+        client, _, call = await begin_with(revision, raw.http)
         logs = [call("log", number, count=200, size=100_000) for number in range(2)]
         async with unread(client, logs[0]) as first, unread(client, logs[1]) as second:
             await asyncio.sleep(1.5)
