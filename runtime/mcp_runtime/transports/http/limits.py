@@ -14,9 +14,9 @@ class HttpLimits:
         write_timeout: seconds in which a client must read a piece of a stream before the stream is cut.
         max_sessions: the maximum number of sessions (503).
         session_idle: seconds without a request or a stream after which a session ends; its id then gets 404.
-        max_requests: the maximum number of open POSTs (503).
+        max_requests: the maximum number of open POSTs, except those that listen (503).
         max_session_requests: the maximum number of open POSTs per session (429).
-        max_streams: the maximum number of open GETs (503).
+        max_streams: the maximum number of open GETs and of POSTs that listen (503).
         max_unread: how many bytes may be queued on a stream that the client does not read before it is cut.
         max_unread_total: how many bytes may wait for clients to read them, in total; beyond that, an answer of more
             than 64 KiB is replaced by an error (503), and a stream with more than that queued is cut.
