@@ -71,10 +71,6 @@ PHRASES = (
 """A short list: the worst phrases, each with the wording that replaced it."""
 ANY_PHRASE = re.compile("|".join(phrase.regex().pattern for phrase in PHRASES), re.IGNORECASE | re.MULTILINE)
 
-NOT_CLEANED = {
-}
-"""Files and folders that still contain such phrases; this list may only shrink."""
-
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 """File and pattern, and why the phrase may stay."""
 THIS_FILE = "tests/repo/test_english.py"
@@ -84,7 +80,7 @@ def test_no_prose_contains_a_listed_phrase() -> None:
     found = [
         f"{path}:{line}: {text!r} ({phrase.reason}); write: {phrase.instead}"
         for path, line, text, phrase in hits()
-        if not waiting_for(path) and (path, phrase.pattern) not in EXCEPTIONS
+        if (path, phrase.pattern) not in EXCEPTIONS
     ]
     assert found == []
 
@@ -92,7 +88,6 @@ def test_no_prose_contains_a_listed_phrase() -> None:
 def test_no_exception_is_stale() -> None:
     used = {(path, phrase.pattern) for path, _, _, phrase in hits()}
     assert EXCEPTIONS.keys() - used == set()
-    assert NOT_CLEANED - {waiting_for(path) for path, *_ in hits()} == set()
 
 
 @pytest.mark.parametrize(
@@ -110,11 +105,6 @@ def test_no_exception_is_stale() -> None:
 )
 def test_a_planted_phrase_is_found(path: str, text: str, expected: list[str]) -> None:
     assert [f"{line} {match}" for line, match, _ in matches(path, text)] == expected
-
-
-def waiting_for(path: str) -> str | None:
-    """Return the row of the files that are not cleaned yet which holds back a file."""
-    return next((row for row in sorted(NOT_CLEANED, reverse=True) if path == row or path.startswith(row)), None)
 
 
 @cache
