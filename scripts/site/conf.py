@@ -1,5 +1,6 @@
 """Settings of Sphinx for the site."""
 
+from pathlib import Path
 from typing import Any
 
 from support.public_api import runtime_modules
@@ -17,6 +18,7 @@ html_show_sphinx = False
 html_copy_source = False
 html_use_index = False
 html_domain_indices = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
