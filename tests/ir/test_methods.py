@@ -351,7 +351,8 @@ class TestRules:
         protocol, found = load(typescript_source(HANDSHAKE_TS + text))
         assert [method.name for method in protocol.methods] == ["initialize"]
         assert found == [
-            "warning: #/EventRequest: EventRequest has more than one method (events/one, events/two); it is not a message"
+            "warning: #/EventRequest: EventRequest has more than one method (events/one, events/two); "
+            "it is not a message"
         ]
 
     def test_a_copy_of_a_message_in_a_root_union_is_not_a_second_message(self) -> None:
