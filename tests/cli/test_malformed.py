@@ -85,7 +85,7 @@ ODD: dict[str, tuple[str, str, str, bool]] = {
     "a method name twice": (
         "s.json",
         schema(ARequest=HANDSHAKE["InitializeRequest"]),
-        "#/ARequest: initialize is the method of InitializeRequest, too",
+        "#/ARequest: initialize is also the method of InitializeRequest",
         False,
     ),
     "a name in colors": ("s.json", schema(**{"[red]x\x1b[31m": {"$ref": "#"}}), r"[red]x\x1b[31m", False),
@@ -130,7 +130,7 @@ def test_an_odd_schema_is_generated_with_a_warning(cli: Cli, case: str) -> None:
 def test_a_chain_that_cannot_be_followed(cli: Cli, kind: str) -> None:
     Path("s.json").write_text(chain(2_000, kind), "utf-8")
     done = cli("generate", "2099-01-01", "--schema", "s.json", expect=2)
-    assert done.err.startswith("error: s.json: its definitions refer to each other in too long a chain")
+    assert done.err.startswith("error: s.json: its definitions form too long a chain of references")
     assert not Path("generated").exists()
 
 

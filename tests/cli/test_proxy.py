@@ -199,7 +199,7 @@ class TestBadInput:
             (("cat",), "unexpected extra argument"),
             (
                 ("--", "http://localhost/mcp"),
-                "error: http://localhost/mcp: is a URL; the proxy stands before a program",
+                "error: http://localhost/mcp: is a URL; the proxy starts a program",
             ),
         ],
     )

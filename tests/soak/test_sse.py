@@ -31,7 +31,7 @@ CONCURRENT = 64
 
 @asynccontextmanager
 async def healthy(app: Any) -> AsyncGenerator[str]:
-    """Serve an endpoint; at the end it still answers a client that begins anew, and no session is left."""
+    """Serve an endpoint; at the end it still answers a new client, and no session is left."""
     async with served(app, timeout_keep_alive=1) as url:
         yield url
         async with connect_sse(f"{url}/sse") as peer:
