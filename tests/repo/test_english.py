@@ -71,6 +71,9 @@ PHRASES = (
 """A short list: the worst phrases, each with the wording that replaced it."""
 ANY_PHRASE = re.compile("|".join(phrase.regex().pattern for phrase in PHRASES), re.IGNORECASE | re.MULTILINE)
 
+BUILT = ("build", "dist")
+"""Folders that commands fill."""
+
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 """File and pattern, and why the phrase may stay."""
 THIS_FILE = "tests/repo/test_english.py"
@@ -109,13 +112,21 @@ def test_a_planted_phrase_is_found(path: str, text: str, expected: list[str]) ->
 
 @cache
 def hits() -> list[tuple[str, int, str, Phrase]]:
-    """Return each listed phrase in the files that git tracks: path, line, text, phrase."""
-    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    paths = [path for path in listing.split("\0") if path.endswith(PROSE) and path != THIS_FILE]
+    """Return each listed phrase in the files of the project: path, line, text, phrase."""
+    paths = [path for path in _files() if path.endswith(PROSE) and path != THIS_FILE]
     assert len(paths) > 500
-    # A file that git tracks may have been deleted in the working tree.
-    texts = {path: (ROOT / path).read_text("utf-8") for path in paths if (ROOT / path).is_file()}
+    texts = {path: (ROOT / path).read_text("utf-8") for path in paths}
     return [(path, *match) for path, text in texts.items() for match in matches(path, text)]
+
+
+def _files() -> list[str]:
+    """Return the paths of the files that git tracks; outside a clone, of those in its folders."""
+    if (ROOT / ".git").exists():
+        listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        # A file that git tracks may have been deleted in the working tree.
+        return [path for path in listing.split("\0") if (ROOT / path).is_file()]
+    found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
+    return [path.as_posix() for path in found if not path.parts[0].startswith(".") and path.parts[0] not in BUILT]
 
 
 def matches(path: str, text: str) -> Iterator[tuple[int, str, Phrase]]:
