@@ -136,7 +136,7 @@ async def site(tmp_path: Path) -> AsyncGenerator[Site]:
 
 
 async def test_haproxy_learns_where_a_session_began(site: Site) -> None:
-    path = str(site.configuration("haproxy"))
+    path = str(site.configuration("text"))
     subprocess.run([program("haproxy"), "-c", "-f", path], check=True, capture_output=True)
     async with site.behind(program("haproxy"), "-f", path), AsyncExitStack() as stack:
         sessions = [await stack.enter_async_context(site.session()) for _ in range(6)]
