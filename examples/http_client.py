@@ -7,6 +7,7 @@ import ssl
 import httpx2
 
 from mcp_bindings.v2025_11_25 import Client
+from mcp_runtime.errors import McpError
 from mcp_runtime.transports.http import connect_http
 
 
@@ -26,4 +27,7 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if not given.url.startswith(("http://", "https://")):
         parser.error(f"{given.url} is not a URL of HTTP")
-    asyncio.run(main(**vars(given)))
+    try:
+        asyncio.run(main(**vars(given)))
+    except (McpError, OSError, ValueError) as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")

@@ -1,5 +1,6 @@
 """The examples of HTTP: inside a FastAPI application, and behind a TLS proxy."""
 
+import re
 import ssl
 import subprocess
 import sys
@@ -34,9 +35,13 @@ def running(*arguments: str | Path) -> Generator[str]:
             process.terminate()
 
 
-def client(*arguments: str | Path) -> str:
+def called(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, str(EXAMPLES / "http_client.py"), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def client(*arguments: str | Path) -> str:
+    done = called(*arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -47,6 +52,18 @@ def test_an_endpoint_in_fastapi() -> None:
         assert client(f"{url}/mcp") == CALLED, "FastAPI redirects to the path with a slash"
         assert httpx2.get(url).json() == {"sessions": 0}
         assert httpx2.get(f"{url}/mcp/", headers={"host": "example.com"}).status_code == 403
+
+
+def test_a_failure_is_one_line() -> None:
+    with running("-c", FASTAPI) as url:
+        wrong, missing = f"{url}/none", "missing.pem"
+        for arguments, reason in [((wrong,), "404 Not Found"), ((url, missing), "No such file or directory")]:
+            done = called(*arguments)
+            assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+            assert done.stderr.startswith("http_client.py: error: ") and reason in done.stderr
+    done = called(url)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(rf"http_client.py: error: {url}: cannot connect .* the server is running\n", done.stderr)
 
 
 @pytest.fixture

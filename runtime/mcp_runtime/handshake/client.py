@@ -292,7 +292,9 @@ class Opening:
                 await self._connect()
                 return await self._ask(revision)
             except ConnectionClosed as error:
-                raise ConnectionClosed(f"{why}; {error}") from error
+                # Both transports may be refused alike; the second refusal then adds nothing.
+                both = str(why) if str(why).startswith(str(error)) else f"{why}; {error}"
+                raise ConnectionClosed(both) from error
 
     async def _ask(self, revision: str) -> Mapping[str, Any]:
         self._bind(revision)

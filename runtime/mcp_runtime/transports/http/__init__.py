@@ -129,6 +129,7 @@ def serve_http(
     Raises:
         TypeError, ValueError, UnsupportedRevision: as for `asgi_app`; or `host` is reachable from other machines and no
             hosts are given; or the port is not valid.
+        OSError: it cannot listen on that address and port.
     """
     from mcp_runtime.transports.http.serving import Site, check_address, run
 

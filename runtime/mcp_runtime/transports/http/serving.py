@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, Final
 
@@ -158,7 +158,11 @@ class Server(uvicorn.Server):
 
 
 def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[str], None] | None) -> None:
-    """Serve endpoints until SIGINT or SIGTERM; see `serve_http`."""
+    """Serve endpoints until SIGINT or SIGTERM; see `serve_http`.
+
+    Raises:
+        OSError: it cannot listen on the address.
+    """
     config = uvicorn.Config(
         site,
         host=host,
@@ -172,8 +176,26 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
         lifespan="on",
     )
     server = Server(config, site, grace, started)
-    asyncio.run(server.serve())
+    with ExitStack() as closing:
+        # uvicorn would log a failure to listen and end the process.
+        listeners = [closing.enter_context(listener) for listener in _listen(host, port)]
+        asyncio.run(server.serve(listeners))
     server.ending.over()
+
+
+def _listen(host: str, port: int) -> Generator[socket.socket]:
+    """Listen on every address of a host.
+
+    Raises:
+        OSError: one of them cannot be used.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, _, _, _, address in dict.fromkeys(found):
+            yield socket.create_server(address, family=family)
+    except OSError as error:
+        reason = (error.strerror or str(error)).partition(" (")[0]
+        raise OSError(f"cannot listen on {host}, port {port}: {reason}; choose another") from error
 
 
 def check_address(host: str, port: int, has_hosts: bool) -> None:
@@ -186,5 +208,6 @@ def check_address(host: str, port: int, has_hosts: bool) -> None:
         raise ValueError(f"a port is a number from 0 to {MAX_PORT}, not {port}")
     if not has_hosts and host not in LOCAL and without_port(host) not in LOOPBACK:
         raise ValueError(
-            f"a server on {host} is reached from elsewhere: name its hosts, like hosts=['mcp.example.com']"
+            f"a server on {host} is reached from elsewhere: name its hosts, like hosts=['mcp.example.com'], "
+            "or --allowed-host mcp.example.com"
         )

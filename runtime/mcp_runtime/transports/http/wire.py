@@ -197,6 +197,9 @@ class Endpoint:
                     return
         except httpx2.SSEError as error:
             raise Refused(f"{self.shown}: {clipped(str(error))}") from error
+        except httpx2.ConnectError as error:
+            said = f"cannot connect ({clipped(str(error))}); check the URL, and that the server is running"
+            raise TransportError(f"{self.shown}: {said}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             said = str(error) or type(error).__name__
             raise TransportError(f"{self.shown}: {clipped(said)}") from error

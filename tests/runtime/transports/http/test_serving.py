@@ -1,6 +1,7 @@
 """A server that is a program of its own: its pages, and how it ends."""
 
 import asyncio
+import socket
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
@@ -152,3 +153,10 @@ def test_what_cannot_be_served() -> None:
         serve_http(server, path="mcp")
     with pytest.raises(ValueError, match="cannot both be at"):
         serve_http(server, path="/health")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        reason = f"cannot listen on 127.0.0.1, port {port}: Address already in use; choose another"
+        with pytest.raises(OSError, match=f"^{reason}$"):
+            serve_http(server, port=port)
+    with pytest.raises(OSError, match=r"on 192.0.2.1, port 0: Cannot assign requested address"):
+        serve_http(server, host="192.0.2.1", port=0, hosts=["example.com"])
