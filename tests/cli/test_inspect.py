@@ -218,6 +218,15 @@ class TestBadInput:
         told = "the server did not answer within 0.5 s"
         assert told in cli("inspect", "--timeout", 0.5, *command, expect=2).err
 
+    def test_a_program_that_fails_in_both_eras_is_quoted_once(self, tmp_path: Path, cli: Cli) -> None:
+        missing = tmp_path / "missing.py"
+        told = cli("inspect", "--", sys.executable, missing, expect=2).err
+        assert "exited with status 2; its standard error ended with:\n" in told and told.count("can't open file") == 1
+
+    def test_a_server_that_is_down_is_one_line(self, cli: Cli) -> None:
+        told = cli("inspect", "http://127.0.0.1:9/mcp", expect=2).err
+        assert told.count("\n") == 1 and told.endswith("; check the URL, and that the server is running\n")
+
 
 @pytest.fixture(scope="module")
 def url() -> Generator[str]:

@@ -149,10 +149,16 @@ def talk(
         raise InputError.at(where, reason, lines=said.lines) from None
     except McpError as error:
         first, *rest = str(error).splitlines() or [type(error).__name__]
-        lines: Sequence[str] = said.lines or rest
+        lines: Sequence[str] = _once(said.lines) or rest
         # The last words of a server that died are in the message as well.
         first = first.partition(lines[0])[0].rstrip(" :;") if lines and lines[0] in first else first
         raise InputError.at(where, f"{failed}: {first}", lines=lines) from None
+
+
+def _once(lines: Sequence[str]) -> Sequence[str]:
+    """Drop the second half of lines if it repeats the first: a server that ends is started once more."""
+    middle = len(lines) // 2
+    return lines[:middle] if lines[:middle] == lines[middle:] else lines
 
 
 def connect(target: Target, listen: Callable[[str], None]) -> AbstractAsyncContextManager[Any]:
