@@ -156,7 +156,7 @@ def talk(
 
 
 def _once(lines: Sequence[str]) -> Sequence[str]:
-    """Drop the second half of lines if it repeats the first: a server that ends is started once more."""
+    """Drop the second half of lines if it repeats the first: a server that ends is started again."""
     middle = len(lines) // 2
     return lines[:middle] if lines[:middle] == lines[middle:] else lines
 
