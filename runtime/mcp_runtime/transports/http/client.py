@@ -21,7 +21,16 @@ from mcp_runtime.transports.http.sent import Standing, cancelled_by, is_initiali
 from mcp_runtime.transports.http.sse_client import SseClientTransport
 from mcp_runtime.transports.http.standalone import Standalone, StandaloneRequests, standalone
 from mcp_runtime.transports.http.taken import error_of, is_answer_to, revision_of
-from mcp_runtime.transports.http.wire import EVENTS, Endpoint, HttpClientOptions, Refused, SessionGone, type_of
+from mcp_runtime.transports.http.wire import (
+    EVENTS,
+    READ_REST,
+    Endpoint,
+    HttpClientOptions,
+    Refused,
+    SessionGone,
+    reason_for,
+    type_of,
+)
 
 MAX_FAILURES: Final = 6
 """How often in a row a stream may fail before it is abandoned."""
@@ -187,10 +196,8 @@ class HttpClientTransport:
             if not await self._deliver_error(refused, id_):
                 said = error_of(refused.body)
                 self._lose(id_, TransportError(f"{refused}: {clipped(said)}") if said else refused)
-        except TransportError as error:
-            self._lose(id_, error)
         except Exception as error:
-            self._lose(id_, TransportError(clipped(f"the request could not be sent: {type(error).__name__}: {error}")))
+            self._lose(id_, reason_for(error))
 
     async def _send_in_order(self) -> None:
         """Send ordered messages: the next one is sent when the server has accepted this one."""
@@ -214,8 +221,8 @@ class HttpClientTransport:
             except SessionGone:
                 await self._renew(session)
                 await self._post(message)
-        except TransportError as error:
-            log.warning("a message was not delivered: %s", clipped(str(error)))
+        except Exception as error:
+            log.warning("a message was not delivered: %s", clipped(str(reason_for(error))))
         if is_initialized(message):
             self._standing.initialized = message
             self._listener = asyncio.create_task(self._listen())
@@ -224,8 +231,10 @@ class HttpClientTransport:
             task.cancel()
 
     async def _post(self, message: bytes) -> None:
-        async with self._endpoint.request("POST", message):
-            pass
+        async with self._endpoint.request("POST", message) as response:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(READ_REST):
+                    await self._endpoint.skip(response)
 
     async def _begin(self, message: bytes, id_: int) -> None:
         """Send `initialize`, and learn the session and the revision from the answer."""
@@ -311,7 +320,7 @@ class HttpClientTransport:
             if event.data.strip() and await self._deliver(event.data.encode()):
                 # The stream ends right after it, and then the connection can be reused.
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(1):
+                    async with asyncio.timeout(READ_REST):
                         async for _ in events:
                             pass
                 return True
@@ -330,7 +339,7 @@ class HttpClientTransport:
                 position = Position()
                 try:
                     await self._renew(session)
-                except TransportError:
+                except Exception:
                     return
                 continue
             except TransportError as error:
@@ -343,6 +352,9 @@ class HttpClientTransport:
                     refusals += 1
                     if refusals == MAX_FAILURES:
                         log.warning("the server cannot be listened to: %s", clipped(str(error)))
+            except Exception as error:
+                log.warning("the server cannot be listened to: %s", reason_for(error))
+                return
             await asyncio.sleep(position.wait(failures + refusals))
 
     async def _session(self) -> str:
@@ -356,7 +368,7 @@ class HttpClientTransport:
         """Begin a new session in place of one that the server has forgotten, and restore its state.
 
         Raises:
-            TransportError: that failed, so the connection has ended.
+            Exception: that failed, so the connection has ended.
         """
         async with self._renewing:
             if self._endpoint.session != gone:
@@ -371,8 +383,8 @@ class HttpClientTransport:
                 self._endpoint.version = version
                 for message in self._standing.rest:
                     await self._post(message)
-            except TransportError as error:
-                self._end(error)
+            except Exception as error:
+                self._end(reason_for(error))
                 raise
             listener = self._listener
             if listener is not None and listener is not asyncio.current_task():

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final, Unpack
 
 import httpx2
@@ -13,7 +12,7 @@ from mcp_runtime.connection.transport import LosesRequests, Receiver, TransportE
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http.sent import cancelled_by, request_of
 from mcp_runtime.transports.http.taken import error_of, is_answer_to
-from mcp_runtime.transports.http.wire import EVENTS, MAX_ERROR_BYTES, Endpoint, HttpClientOptions, Refused
+from mcp_runtime.transports.http.wire import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
 
 ENDPOINT_TIMEOUT: Final = 30.0
 """Seconds in which the server must have named the endpoint for messages, by default."""
@@ -150,7 +149,7 @@ class SseClientTransport:
                         await self._readable.wait()
                         self._receiver.message_received(text, self)
         except Exception as error:
-            reason = _reason_for(error)
+            reason = reason_for(error)
         if opened.done():
             self._end(reason)
         else:
@@ -200,7 +199,7 @@ class SseClientTransport:
         except Exception as error:
             # Some servers keep the POST of a request open until they have answered it on the stream.
             if not isinstance(error.__cause__, httpx2.ReadTimeout):
-                self._lose(id_, _reason_for(error))
+                self._lose(id_, reason_for(error))
 
     async def _send_in_order(self) -> None:
         """Post ordered messages: the next one is sent when the server has accepted this one."""
@@ -228,23 +227,9 @@ class SseClientTransport:
         except TimeoutError:
             log.warning("a message was not delivered: the server did not take it within %g s", POST_TIMEOUT)
         except Exception as error:
-            log.warning("a message was not delivered: %s", _reason_for(error))
+            log.warning("a message was not delivered: %s", reason_for(error))
 
     async def _post(self, message: bytes) -> None:
         assert self._messages is not None
         async with self._messages.request("POST", message, accept="*/*") as response:
-            # The message was accepted. The response has no meaning, but must be read for the connection to be reused.
-            size = 0
-            with suppress(httpx2.HTTPError):
-                async for part in response.aiter_bytes():
-                    size += len(part)
-                    if size > MAX_ERROR_BYTES:
-                        return
-
-
-def _reason_for(error: Exception) -> TransportError:
-    """Return why something was not sent or received, as text that is safe to show."""
-    if isinstance(error, TransportError):
-        return error
-    # For example, a client that the application has closed, or a failed authentication.
-    return TransportError(clipped(f"the request could not be sent: {type(error).__name__}: {error}"))
+            await self._messages.skip(response)

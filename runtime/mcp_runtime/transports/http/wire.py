@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from copy import copy
 from http import HTTPStatus
 from typing import Final, TypedDict
@@ -20,7 +20,9 @@ SESSION: Final = "mcp-session-id"
 
 MAX_REDIRECTS: Final = 5
 MAX_ERROR_BYTES: Final = 1 << 20
-"""How much of the body of an error response is read."""
+"""How many bytes are read of an error, or of a response that has no meaning."""
+READ_REST: Final = 1.0
+"""Seconds in which the rest of a response is read, so that its connection can be reused."""
 
 _PASSING: Final = (
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -220,6 +222,15 @@ class Endpoint:
             parts.append(part)
         return b"".join(parts)
 
+    async def skip(self, response: httpx2.Response) -> None:
+        """Read a response that has no meaning, unless it is large, so that the connection can be reused."""
+        size = 0
+        with suppress(httpx2.HTTPError):
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > MAX_ERROR_BYTES:
+                    return
+
     def events(self, response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
         """Iterate over the events of a stream."""
         return aiter(httpx2.EventSource(response, max_event_size=self._max_bytes))
@@ -283,6 +294,14 @@ def _origin(url: httpx2.URL) -> str:
 
 def _is_same_origin(one: httpx2.URL, other: httpx2.URL) -> bool:
     return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
+
+
+def reason_for(error: Exception) -> TransportError:
+    """Return why something was not sent or received, as text that is safe to show."""
+    if isinstance(error, TransportError):
+        return error
+    # For example, a client that the application has closed, or a failed authentication.
+    return TransportError(clipped(f"the request could not be sent: {type(error).__name__}: {error}"))
 
 
 def type_of(response: httpx2.Response) -> str:

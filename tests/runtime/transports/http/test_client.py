@@ -67,6 +67,13 @@ async def until(condition: Any) -> None:
             await asyncio.sleep(0.01)
 
 
+async def test_what_needs_no_answer_shares_connections() -> None:
+    async with opened(NEWEST) as talk:
+        for _ in range(20):
+            assert await talk.call("ask") == "tea"
+        assert talk.proxy.accepted < 6
+
+
 @pytest.mark.parametrize("revision", HTTP_REVISIONS)
 @pytest.mark.requirement("http.post-answer")
 async def test_all_kinds_of_answers(revision: str) -> None:
@@ -384,3 +391,22 @@ async def test_a_request_that_fails_in_an_unexpected_way_fails_its_call() -> Non
     async with connect_http("http://localhost/mcp", auth=Broken()) as peer:
         with pytest.raises(ConnectionClosed, match="LookupError: no password"):
             await v2025_11_25.Client.open(peer)
+
+
+async def test_a_notification_that_fails_in_an_unexpected_way_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(httpx2.Auth):
+        requires_request_body = True
+
+        def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+            if b"notifications/cancelled" in request.content:
+                raise LookupError("no password")
+            yield request
+
+    async with served(asgi_app(server := chatty(NEWEST))) as url, connect_http(f"{url}/mcp", auth=Broken()) as peer:
+        client: Any = await v2025_11_25.Client.open(peer)
+        waiting = asyncio.create_task(client.call_tool(name="wait"))
+        await server.begun.wait()
+        waiting.cancel()
+        await until(lambda: "a message was not delivered" in caplog.text)
+        assert "the request could not be sent: LookupError: no password" in caplog.text
+        assert (await client.call_tool(name="echo", arguments={"text": "on"})).content[0].text == "on"
