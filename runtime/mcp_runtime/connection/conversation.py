@@ -264,7 +264,7 @@ class Conversation:
             link.report(link.violation("a server must not send requests in this revision", request.method))
             return
         if line is not link.main:
-            link.opened(line)
+            link.opened(request.id, line)
         if request.method == PING and PING not in link.requester.answers.handlers:
             # Promptly, regardless of other work (basic/utilities/ping).
             link.answer_at_once(request.id, b"{}")
@@ -297,7 +297,7 @@ class Conversation:
             return ACCEPTED
         key = link.modern.open(message, line)
         if line is not link.main:
-            link.opened(line)
+            link.opened(key, line)
         try:
             assert self.on_modern is not None
             requester = self.on_modern(message, line.channel)

@@ -151,10 +151,9 @@ class Inbound:
 
     def lose(self, line: Line, reason: str) -> None:
         """Stop handling what came over a lost line, unless its era lets it continue."""
-        for session in (self._link.session, self._link.modern):
-            if not session.outlives_channels:
-                for key in [key for key, incoming in session.incoming.items() if incoming.line is line]:
-                    self._stop(key, reason)
+        for key in tuple(line.open):
+            if not self._link.session_of(key).outlives_channels:
+                self._stop(key, reason)
 
     def _stop(self, key: Key, reason: str | None) -> None:
         if (queued := self._queue.pop(key, None)) is not None:

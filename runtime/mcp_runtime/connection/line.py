@@ -5,6 +5,7 @@ from typing import Final
 
 from mcp_runtime.connection.throttle import Gate
 from mcp_runtime.connection.transport import Channel
+from mcp_runtime.protocol.jsonrpc import Key
 
 MAX_UNREAD: Final = 1 << 20
 """How many bytes of answers are sent before this side checks whether the peer is reading."""
@@ -16,7 +17,7 @@ class Line:
     Attributes:
         channel: where messages are sent.
         owner: the link that it belongs to.
-        open: how many requests are open on it; not counted on the main line, which is kept anyway.
+        open: the requests that are open on it; none are kept for the main line, which exists anyway.
         unread: bytes of answers sent immediately since it was last drained.
         owed: bytes of results that handlers' tasks wait for the peer to read.
         is_deaf: whether reading from it is paused until it is drained.
@@ -29,7 +30,7 @@ class Line:
     def __init__(self, channel: Channel, owner: object) -> None:
         self.channel = channel
         self.owner = owner
-        self.open = 0
+        self.open: set[Key] = set()
         self.unread = 0
         self.owed = 0
         self.posted = 0

@@ -106,10 +106,10 @@ class Link:
         """Return the existing line of a channel; None if there is none, so that nothing is open on it."""
         return self._lines.get(id(channel))
 
-    def opened(self, line: Line) -> None:
+    def opened(self, key: Key, line: Line) -> None:
         """Keep a line, since a request is open on it."""
         if line is not self.main:
-            line.open += 1
+            line.open.add(key)
             self._keep(line)
 
     def _keep(self, line: Line) -> None:
@@ -192,7 +192,7 @@ class Link:
         line: Line = session.incoming[key].line
         self.send(session.answer(key, result), line)
         if line is not self.main:
-            self._closed(line)
+            self._closed(key, line)
         return line
 
     def answer_at_once(self, key: Key, result: bytes) -> None:
@@ -200,14 +200,14 @@ class Link:
         line = self.session.incoming[key].line
         self.send_at_once(self.session.answer(key, result), line)
         if line is not self.main:
-            self._closed(line)
+            self._closed(key, line)
 
     def refuse(self, key: Key, code: int, message: str, data: Any = None) -> None:
         """Answer an open request with an error, over its own line."""
         session = self.session_of(key)
         line = session.incoming[key].line
         self.send_at_once(session.refuse(key, code, message, data), line)
-        self._closed(line)
+        self._closed(key, line)
 
     def drop(self, key: Key) -> None:
         """Forget a request whose answer the peer no longer wants."""
@@ -215,11 +215,11 @@ class Link:
         incoming = session.incoming.get(key)
         if incoming is not None:
             self.send(session.drop(key), incoming.line)
-            self._closed(incoming.line)
+            self._closed(key, incoming.line)
 
-    def _closed(self, line: Line) -> None:
+    def _closed(self, key: Key, line: Line) -> None:
         if line is not self.main:
-            line.open -= 1
+            line.open.discard(key)
             if not line.open:
                 if not line.unread:
                     self.forget(line)
