@@ -46,17 +46,17 @@ class RequestParams(WireModel):
 
 
 class Result(WireModel):
-    """Base of all answers to requests; members beyond the known ones are allowed.
+    """Base of all answers to requests; properties beyond the known ones are allowed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
 
     meta: _Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 EmptyResult: TypeAlias = Result
-"""An answer without content of its own: the request was carried out.
+"""An answer without content: the request was carried out.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """

@@ -39,7 +39,7 @@ class ClientCapabilities(WireModel):
 
 
 class Implementation(WireModel):
-    """Name and version of a client or server program, as told by itself and not verified.
+    """Name and version of a client or server program, as stated by the program itself and not verified.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

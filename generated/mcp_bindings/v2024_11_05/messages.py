@@ -45,7 +45,7 @@ from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsR
 
 
 class Request(WireModel):
-    """Base of all messages that want an answer: a method name and its parameters.
+    """Base of all messages that expect an answer: a method name and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -81,7 +81,7 @@ class Notification(WireModel):
 
 
 class JSONRPCNotification(Notification):
-    """A one-way message: nobody answers it.
+    """A one-way message, which is not answered.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -169,7 +169,7 @@ ClientRequest: TypeAlias = _Annotated[
     | ListToolsRequest,
     Tagged("method"),
 ]
-"""Any message a client may send that wants an answer.
+"""Any message that a client may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
@@ -179,7 +179,7 @@ ClientNotification: TypeAlias = _Annotated[
     CancelledNotification | ProgressNotification | InitializedNotification | RootsListChangedNotification,
     Tagged("method"),
 ]
-"""Any message a client may send that nobody answers.
+"""Any message that a client may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
@@ -193,7 +193,7 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 
 
 ServerRequest: TypeAlias = _Annotated[CreateMessageRequest | PingRequest | ListRootsRequest, Tagged("method")]
-"""Any message a server may send that wants an answer.
+"""Any message that a server may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """
@@ -209,7 +209,7 @@ ServerNotification: TypeAlias = _Annotated[
     | PromptListChangedNotification,
     Tagged("method"),
 ]
-"""Any message a server may send that nobody answers.
+"""Any message that a server may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
 """

@@ -140,7 +140,7 @@ class SubscribeRequestParams(WireModel):
 
 
 class SubscribeRequest(WireModel):
-    """Asks to be told whenever one resource changes (`resources/subscribe`).
+    """Asks to be notified whenever one resource changes (`resources/subscribe`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -152,7 +152,7 @@ class SubscribeRequest(WireModel):
 
 
 class UnsubscribeRequestParams(WireModel):
-    """Names the resource that need not be watched any more.
+    """Names the resource that no longer needs to be watched.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """
@@ -164,7 +164,7 @@ class UnsubscribeRequestParams(WireModel):
 
 
 class UnsubscribeRequest(WireModel):
-    """Ends the watching of one resource (`resources/unsubscribe`).
+    """Stops watching one resource (`resources/unsubscribe`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

@@ -66,7 +66,7 @@ class ListToolsResult(PaginatedResult):
 
 
 class CallToolResult(Result):
-    """What a tool gave back: content for the model, and whether the tool itself failed.
+    """What a tool returned: content for the model, and whether the tool itself failed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2024-11-05/schema.ts
     """

@@ -170,7 +170,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def subscribe(
         self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
-        """Asks to be told whenever one resource changes (`resources/subscribe`).
+        """Asks to be notified whenever one resource changes (`resources/subscribe`).
 
         Args:
             uri: What to watch; any scheme may be used, as only the server has to understand it.
@@ -215,7 +215,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def unsubscribe(
         self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
-        """Ends the watching of one resource (`resources/unsubscribe`).
+        """Stops watching one resource (`resources/unsubscribe`).
 
         Args:
             uri: What to watch no longer; as given in `resources/subscribe`.
@@ -285,7 +285,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         Args:
             request_id: Id of the request to stop; the sender of this message must have sent that too.
             reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
@@ -295,7 +295,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Sent by the client once the handshake is over; normal work may begin.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
@@ -317,7 +317,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
             progress: Amount done so far; grows with every message, in units of the sender's choice.
             total: Amount to be done in all, in the same units; absent if unknown.
             message: What is going on, in words for people.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.ProgressNotificationParams(
@@ -326,10 +326,10 @@ class Client(stub.ClientStub["ClientHandlers"]):
         await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
     async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that `roots/list` would now give another answer; a client that declared it must send this.
+        """Says that the answer to `roots/list` has changed; a client that declared it must send this.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
@@ -392,10 +392,10 @@ class ClientHandlers(stub.Handlers):
         """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
     async def on_prompt_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `prompts/list` would now give another answer; sent without being asked."""
+        """Says that the answer to `prompts/list` has changed; sent without being asked."""
 
     async def on_resource_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `resources/list` would now give another answer; sent without being asked."""
+        """Says that the answer to `resources/list` has changed; sent without being asked."""
 
     async def on_resource_updated(self, params: models.ResourceUpdatedNotificationParams, ctx: ClientContext) -> None:
         """Says that something the client watches has changed and may be read again; needs `resources/subscribe`
@@ -403,4 +403,4 @@ class ClientHandlers(stub.Handlers):
         """
 
     async def on_tool_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `tools/list` would now give another answer; sent without being asked."""
+        """Says that the answer to `tools/list` has changed; sent without being asked."""

@@ -13,7 +13,7 @@ LATEST_PROTOCOL_VERSION: Final = "2025-03-26"
 
 
 JSONRPC_VERSION: Final = "2.0"
-"""What every message carries in its `jsonrpc` member."""
+"""What every message carries in its `jsonrpc` property."""
 
 
 PARSE_ERROR: Final = -32700

@@ -121,7 +121,7 @@ RESOURCES_SUBSCRIBE: Final[method.RequestMethod[models.SubscribeRequestParams, m
         capability="server.resources.subscribe",
     )
 )
-"""Asks to be told whenever one resource changes (`resources/subscribe`)."""
+"""Asks to be notified whenever one resource changes (`resources/subscribe`)."""
 
 RESOURCES_TEMPLATES_LIST: Final[
     method.RequestMethod[models.PaginatedRequestParams, models.ListResourceTemplatesResult]
@@ -147,7 +147,7 @@ RESOURCES_UNSUBSCRIBE: Final[method.RequestMethod[models.UnsubscribeRequestParam
         capability="server.resources.subscribe",
     )
 )
-"""Ends the watching of one resource (`resources/unsubscribe`)."""
+"""Stops watching one resource (`resources/unsubscribe`)."""
 
 ROOTS_LIST: Final[method.RequestMethod[models.RequestParams, models.ListRootsResult]] = method.RequestMethod(
     "roots/list",
@@ -243,7 +243,7 @@ NOTIFICATIONS_PROMPTS_LIST_CHANGED: Final[method.NotificationMethod[models.Notif
         capability="server.prompts.listChanged",
     )
 )
-"""Says that `prompts/list` would now give another answer; sent without being asked."""
+"""Says that the answer to `prompts/list` has changed; sent without being asked."""
 
 NOTIFICATIONS_RESOURCES_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -254,7 +254,7 @@ NOTIFICATIONS_RESOURCES_LIST_CHANGED: Final[method.NotificationMethod[models.Not
         capability="server.resources.listChanged",
     )
 )
-"""Says that `resources/list` would now give another answer; sent without being asked."""
+"""Says that the answer to `resources/list` has changed; sent without being asked."""
 
 NOTIFICATIONS_RESOURCES_UPDATED: Final[method.NotificationMethod[models.ResourceUpdatedNotificationParams]] = (
     method.NotificationMethod(
@@ -277,7 +277,7 @@ NOTIFICATIONS_ROOTS_LIST_CHANGED: Final[method.NotificationMethod[models.Notific
         capability="client.roots.listChanged",
     )
 )
-"""Says that `roots/list` would now give another answer; a client that declared it must send this."""
+"""Says that the answer to `roots/list` has changed; a client that declared it must send this."""
 
 NOTIFICATIONS_TOOLS_LIST_CHANGED: Final[method.NotificationMethod[models.NotificationParams]] = (
     method.NotificationMethod(
@@ -288,7 +288,7 @@ NOTIFICATIONS_TOOLS_LIST_CHANGED: Final[method.NotificationMethod[models.Notific
         capability="server.tools.listChanged",
     )
 )
-"""Says that `tools/list` would now give another answer; sent without being asked."""
+"""Says that the answer to `tools/list` has changed; sent without being asked."""
 
 METHODS: Final[Mapping[str, method.AnyMethod]] = method.by_name(
     [

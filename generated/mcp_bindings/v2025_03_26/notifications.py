@@ -21,7 +21,7 @@ class NotificationParams(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
@@ -38,7 +38,7 @@ class CancelledNotificationParams(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
     request_id: RequestId
     """Id of the request to stop; the sender of this message must have sent that too."""
     reason: str | None = None
@@ -77,7 +77,7 @@ class ProgressNotificationParams(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
     progress_token: ProgressToken
     """Copied from the `_meta` of the request this is about."""
     progress: Number
@@ -101,7 +101,7 @@ class ProgressNotification(WireModel):
 
 
 class ResourceListChangedNotification(WireModel):
-    """Says that `resources/list` would now give another answer; sent without being asked.
+    """Says that the answer to `resources/list` has changed; sent without being asked.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -119,7 +119,7 @@ class ResourceUpdatedNotificationParams(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
     uri: str
     """What has changed; may lie below the URI that is being watched."""
 
@@ -138,7 +138,7 @@ class ResourceUpdatedNotification(WireModel):
 
 
 class PromptListChangedNotification(WireModel):
-    """Says that `prompts/list` would now give another answer; sent without being asked.
+    """Says that the answer to `prompts/list` has changed; sent without being asked.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -150,7 +150,7 @@ class PromptListChangedNotification(WireModel):
 
 
 class ToolListChangedNotification(WireModel):
-    """Says that `tools/list` would now give another answer; sent without being asked.
+    """Says that the answer to `tools/list` has changed; sent without being asked.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -168,7 +168,7 @@ class LoggingMessageNotificationParams(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
     level: LoggingLevel
     """Severity of the entry, for filtering and display."""
     logger: str | None = None
@@ -190,7 +190,7 @@ class LoggingMessageNotification(WireModel):
 
 
 class RootsListChangedNotification(WireModel):
-    """Says that `roots/list` would now give another answer; a client that declared it must send this.
+    """Says that the answer to `roots/list` has changed; a client that declared it must send this.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """

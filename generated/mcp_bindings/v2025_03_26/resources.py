@@ -144,7 +144,7 @@ class SubscribeRequestParams(WireModel):
 
 
 class SubscribeRequest(WireModel):
-    """Asks to be told whenever one resource changes (`resources/subscribe`).
+    """Asks to be notified whenever one resource changes (`resources/subscribe`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -156,7 +156,7 @@ class SubscribeRequest(WireModel):
 
 
 class UnsubscribeRequestParams(WireModel):
-    """Names the resource that need not be watched any more.
+    """Names the resource that no longer needs to be watched.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """
@@ -168,7 +168,7 @@ class UnsubscribeRequestParams(WireModel):
 
 
 class UnsubscribeRequest(WireModel):
-    """Ends the watching of one resource (`resources/unsubscribe`).
+    """Stops watching one resource (`resources/unsubscribe`).
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """

@@ -101,7 +101,7 @@ class ConnectedClient(stub.Stub):
         Args:
             request_id: Id of the request to stop; the sender of this message must have sent that too.
             reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
@@ -116,7 +116,7 @@ class ConnectedClient(stub.Stub):
             level: Severity of the entry, for filtering and display.
             data: What to log: a text or any other JSON value; must not contain secrets.
             logger: Part of the server that wrote the message.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
@@ -138,7 +138,7 @@ class ConnectedClient(stub.Stub):
             progress: Amount done so far; grows with every message, in units of the sender's choice.
             total: Amount to be done in all, in the same units; absent if unknown.
             message: What is going on, in words for people.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.ProgressNotificationParams(
@@ -147,20 +147,20 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
     async def notify_prompt_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that `prompts/list` would now give another answer; sent without being asked.
+        """Says that the answer to `prompts/list` has changed; sent without being asked.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
 
     async def notify_resource_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that `resources/list` would now give another answer; sent without being asked.
+        """Says that the answer to `resources/list` has changed; sent without being asked.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
@@ -172,17 +172,17 @@ class ConnectedClient(stub.Stub):
 
         Args:
             uri: What has changed; may lie below the URI that is being watched.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
 
     async def notify_tool_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that `tools/list` would now give another answer; sent without being asked.
+        """Says that the answer to `tools/list` has changed; sent without being asked.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
@@ -258,7 +258,7 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("resources/read")
 
     async def subscribe(self, params: models.SubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Asks to be told whenever one resource changes (`resources/subscribe`)."""
+        """Asks to be notified whenever one resource changes (`resources/subscribe`)."""
         raise errors.MethodNotImplemented("resources/subscribe")
 
     async def list_resource_templates(
@@ -268,7 +268,7 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("resources/templates/list")
 
     async def unsubscribe(self, params: models.UnsubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Ends the watching of one resource (`resources/unsubscribe`)."""
+        """Stops watching one resource (`resources/unsubscribe`)."""
         raise errors.MethodNotImplemented("resources/unsubscribe")
 
     async def call_tool(self, params: models.CallToolRequestParams, ctx: Context) -> models.CallToolResult:
@@ -291,7 +291,7 @@ class Server(stub.ServerHandlers):
         """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
     async def on_roots_list_changed(self, params: models.NotificationParams | None, ctx: Context) -> None:
-        """Says that `roots/list` would now give another answer; a client that declared it must send this."""
+        """Says that the answer to `roots/list` has changed; a client that declared it must send this."""
 
     @classmethod
     def client_class(cls) -> type[Client]:

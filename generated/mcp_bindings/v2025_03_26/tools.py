@@ -88,7 +88,7 @@ class ListToolsResult(PaginatedResult):
 
 
 class CallToolResult(Result):
-    """What a tool gave back: content for the model, and whether the tool itself failed.
+    """What a tool returned: content for the model, and whether the tool itself failed.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts
     """

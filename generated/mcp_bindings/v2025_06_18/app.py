@@ -38,7 +38,7 @@ class App(app.Application, Server):
             title: Label for people; without it, the one inside `annotations` is shown, and failing that the
                 `name`.
             annotations: Claims about the tool's behaviour; hints only, to be trusted as far as the server is.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
             structured: Whether to derive an output schema from the return type.
 
@@ -75,7 +75,7 @@ class App(app.Application, Server):
             title: Label for people, free of jargon; without it the `name` is shown.
             mime_type: Media type of the contents, if known.
             annotations: Hints on who this is meant for and how important it is; may be ignored.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
 
         Raises:
@@ -106,7 +106,7 @@ class App(app.Application, Server):
             name: The name; by default the function's name.
             description: What it is for; by default the first paragraph of the docstring.
             title: Label for people, free of jargon; without it the `name` is shown.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
 
         Raises:

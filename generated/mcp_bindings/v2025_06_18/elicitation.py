@@ -45,7 +45,7 @@ class NumberSchema(WireModel):
     title: str | None = None
     """Label shown next to the number."""
     description: str | None = None
-    """Help text that explains which number is wanted."""
+    """Help text that explains which number to enter."""
     minimum: Number | None = None
     """Smallest answer allowed, itself included."""
     maximum: Number | None = None
@@ -104,7 +104,7 @@ class ElicitRequestParamsRequestedSchema(WireModel):
     type: Literal["object"] = "object"
     """Always "object": answers come back by field name."""
     properties: dict[str, PrimitiveSchemaDefinition]
-    """The fields by name; none of them may nest."""
+    """The fields by name; they must not be nested."""
     required: list[str] | None = None
     """Names of the fields that cannot be left empty."""
 
@@ -118,7 +118,7 @@ class ElicitRequestParams(WireModel):
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
     message: str
-    """Tells the user which information is wanted and why."""
+    """Tells the user which information is requested and why."""
     requested_schema: ElicitRequestParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
 

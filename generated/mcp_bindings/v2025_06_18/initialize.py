@@ -41,7 +41,7 @@ class ClientCapabilities(WireModel):
 
 
 class Implementation(BaseMetadata):
-    """Name and version of a client or server program, as told by itself and not verified.
+    """Name and version of a client or server program, as stated by the program itself and not verified.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#implementation
     """

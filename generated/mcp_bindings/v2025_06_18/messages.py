@@ -47,7 +47,7 @@ from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsR
 
 
 class Request(WireModel):
-    """Base of all messages that want an answer: a method name and its parameters.
+    """Base of all messages that expect an answer: a method name and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
     """
@@ -83,7 +83,7 @@ class Notification(WireModel):
 
 
 class JSONRPCNotification(Notification):
-    """A one-way message: nobody answers it.
+    """A one-way message, which is not answered.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#jsonrpcnotification
     """
@@ -171,7 +171,7 @@ ClientRequest: TypeAlias = Annotated[
     | ListToolsRequest,
     Tagged("method"),
 ]
-"""Any message a client may send that wants an answer.
+"""Any message that a client may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
@@ -181,7 +181,7 @@ ClientNotification: TypeAlias = Annotated[
     CancelledNotification | ProgressNotification | InitializedNotification | RootsListChangedNotification,
     Tagged("method"),
 ]
-"""Any message a client may send that nobody answers.
+"""Any message that a client may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
@@ -197,7 +197,7 @@ See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schem
 ServerRequest: TypeAlias = Annotated[
     CreateMessageRequest | ElicitRequest | PingRequest | ListRootsRequest, Tagged("method")
 ]
-"""Any message a server may send that wants an answer.
+"""Any message that a server may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """
@@ -213,7 +213,7 @@ ServerNotification: TypeAlias = Annotated[
     | PromptListChangedNotification,
     Tagged("method"),
 ]
-"""Any message a server may send that nobody answers.
+"""Any message that a server may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-06-18/schema.ts
 """

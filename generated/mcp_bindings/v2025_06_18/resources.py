@@ -66,7 +66,7 @@ class Resource(BaseMetadata):
     size: Integer | None = None
     """Length of the contents in bytes, before base64 or tokens, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListResourcesResult(PaginatedResult):
@@ -106,7 +106,7 @@ class ResourceTemplate(BaseMetadata):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListResourceTemplatesResult(PaginatedResult):
@@ -154,7 +154,7 @@ class ResourceContents(WireModel):
     mime_type: str | None = None
     """Media type of this piece, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class TextResourceContents(ResourceContents):
@@ -209,7 +209,7 @@ class SubscribeRequestParams(WireModel):
 
 
 class SubscribeRequest(WireModel):
-    """Asks to be told whenever one resource changes (`resources/subscribe`).
+    """Asks to be notified whenever one resource changes (`resources/subscribe`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#subscriberequest
     """
@@ -221,7 +221,7 @@ class SubscribeRequest(WireModel):
 
 
 class UnsubscribeRequestParams(WireModel):
-    """Names the resource that need not be watched any more.
+    """Names the resource that no longer needs to be watched.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
     """
@@ -233,7 +233,7 @@ class UnsubscribeRequestParams(WireModel):
 
 
 class UnsubscribeRequest(WireModel):
-    """Ends the watching of one resource (`resources/unsubscribe`).
+    """Stops watching one resource (`resources/unsubscribe`).
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#unsubscriberequest
     """

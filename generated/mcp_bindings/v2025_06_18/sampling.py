@@ -28,7 +28,7 @@ class SamplingMessage(WireModel):
 
 
 class ModelHint(WireModel):
-    """A wish for a certain model or model family.
+    """A preference for a certain model or model family.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#modelhint
     """
@@ -44,7 +44,7 @@ class ModelPreferences(WireModel):
     """
 
     hints: list[ModelHint] | None = None
-    """Wanted models, best first; they count before the three priorities."""
+    """Preferred models, best first; they take precedence over the three priorities."""
     cost_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much a low price matters, from 0 (not at all) to 1 (above all)."""
     speed_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
@@ -100,4 +100,4 @@ class CreateMessageResult(Result, SamplingMessage):
     model: str
     """Which one wrote the answer, by the name its provider uses."""
     stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens"] | str, OPEN] | None = None
-    """Why the model went no further: "endTurn", "stopSequence", "maxTokens" or the provider's own word."""
+    """Why the model stopped: "endTurn", "stopSequence", "maxTokens" or the provider's own word."""

@@ -49,11 +49,11 @@ class ToolOutputSchema(WireModel):
     """
 
     type: Literal["object"] = "object"
-    """Always "object": the output consists of named members."""
+    """Always "object": the output consists of named properties."""
     properties: dict[str, dict[str, Any]] | None = None
-    """JSON Schema of each member of the output, by name."""
+    """JSON Schema of each property of the output, by name."""
     required: list[str] | None = None
-    """Names of the members that are always there."""
+    """Names of the properties that are always present."""
 
 
 class ToolAnnotations(WireModel):
@@ -91,7 +91,7 @@ class Tool(BaseMetadata):
     annotations: ToolAnnotations | None = None
     """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListToolsResult(PaginatedResult):
@@ -105,7 +105,7 @@ class ListToolsResult(PaginatedResult):
 
 
 class CallToolResult(Result):
-    """What a tool gave back: content for the model, and whether the tool itself failed.
+    """What a tool returned: content for the model, and whether the tool itself failed.
 
     See https://modelcontextprotocol.io/specification/2025-06-18/schema#calltoolresult
     """

@@ -37,7 +37,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         Args:
             ref: The prompt, or the template of resources, whose value is being typed.
             argument: The value being typed: its name, and the letters so far.
-            context: What else is known already, to narrow the suggestions.
+            context: What is already known, to narrow the suggestions.
             meta: Extra data beside the method's own parameters, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
@@ -172,7 +172,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def subscribe(
         self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
-        """Asks to be told whenever one resource changes (`resources/subscribe`).
+        """Asks to be notified whenever one resource changes (`resources/subscribe`).
 
         Args:
             uri: What to watch; any scheme may be used, as only the server has to understand it.
@@ -217,7 +217,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
     async def unsubscribe(
         self, *, uri: str, meta: models.RequestParamsMeta | None = None, options: stub.CallOptions | None = None
     ) -> models.EmptyResult:
-        """Ends the watching of one resource (`resources/unsubscribe`).
+        """Stops watching one resource (`resources/unsubscribe`).
 
         Args:
             uri: What to watch no longer; as given in `resources/subscribe`.
@@ -233,7 +233,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Stops a task that has not ended yet (`tasks/cancel`).
 
         Args:
-            task_id: Identifies the task; a unique string made up by the side that runs it.
+            task_id: Identifies the task; a unique string chosen by the side that runs it.
             meta: Extra data beside the method's own parameters, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
@@ -246,7 +246,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Asks how a task is doing (`tasks/get`); meant for polling.
 
         Args:
-            task_id: Identifies the task; a unique string made up by the side that runs it.
+            task_id: Identifies the task; a unique string chosen by the side that runs it.
             meta: Extra data beside the method's own parameters, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
@@ -296,7 +296,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Waits for a task to end and fetches what its original request produced (`tasks/result`).
 
         Args:
-            task_id: Identifies the task; a unique string made up by the side that runs it.
+            task_id: Identifies the task; a unique string chosen by the side that runs it.
             result_type: The class of the result.
             meta: Extra data beside the method's own parameters, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
@@ -394,7 +394,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
             request_id: Id of the sender's own request to stop; must be given, but tasks are stopped with
                 `tasks/cancel` instead.
             reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
@@ -404,7 +404,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Sent by the client once the handshake is over; normal work may begin.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
@@ -426,7 +426,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
             progress: Amount done so far; grows with every message, in units of the sender's choice.
             total: Amount to be done in all, in the same units; absent if unknown.
             message: What is going on, in words for people.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.ProgressNotificationParams(
@@ -435,10 +435,10 @@ class Client(stub.ClientStub["ClientHandlers"]):
         await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
     async def notify_roots_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that `roots/list` would now give another answer; a client that declared it must send this.
+        """Says that the answer to `roots/list` has changed; a client that declared it must send this.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
@@ -459,15 +459,15 @@ class Client(stub.ClientStub["ClientHandlers"]):
         """Reports that a background request has reached another state; optional, so polling stays necessary.
 
         Args:
-            task_id: Identifies the task; a unique string made up by the side that runs it.
-            status: Where the work stands; it starts as "working".
+            task_id: Identifies the task; a unique string chosen by the side that runs it.
+            status: Status of the work; it starts as "working".
             created_at: Time at which the work was accepted, in ISO 8601.
             last_updated_at: Time of the latest change of state, in ISO 8601.
             ttl: How long the work and its outcome are kept, in milliseconds since `createdAt`; null means
                 without limit.
             status_message: More on the current state in words, such as why it failed.
             poll_interval: Milliseconds the requester should wait between two calls of `tasks/get`.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.TaskStatusNotificationParams(
@@ -577,10 +577,10 @@ class ClientHandlers(stub.Handlers):
         """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
     async def on_prompt_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `prompts/list` would now give another answer; sent without being asked."""
+        """Says that the answer to `prompts/list` has changed; sent without being asked."""
 
     async def on_resource_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `resources/list` would now give another answer; sent without being asked."""
+        """Says that the answer to `resources/list` has changed; sent without being asked."""
 
     async def on_resource_updated(self, params: models.ResourceUpdatedNotificationParams, ctx: ClientContext) -> None:
         """Says that something the client watches has changed and may be read again; needs `resources/subscribe`
@@ -591,4 +591,4 @@ class ClientHandlers(stub.Handlers):
         """Reports that a background request has reached another state; optional, so polling stays necessary."""
 
     async def on_tool_list_changed(self, params: models.NotificationParams | None, ctx: ClientContext) -> None:
-        """Says that `tools/list` would now give another answer; sent without being asked."""
+        """Says that the answer to `tools/list` has changed; sent without being asked."""

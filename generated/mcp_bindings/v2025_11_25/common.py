@@ -68,13 +68,13 @@ class TaskAugmentedRequestParams(RequestParams):
 
 
 class Result(WireModel):
-    """Base of all answers to requests; members beyond the known ones are allowed.
+    """Base of all answers to requests; properties beyond the known ones are allowed.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#result
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 RequestId: TypeAlias = Annotated[str | Integer, LEFT_TO_RIGHT]
@@ -85,7 +85,7 @@ See https://modelcontextprotocol.io/specification/2025-11-25/schema#requestid
 
 
 EmptyResult: TypeAlias = Result
-"""An answer without content of its own: the request was carried out.
+"""An answer without content: the request was carried out.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#emptyresult
 """

@@ -48,7 +48,7 @@ class CompleteRequestParamsArgument(WireModel):
 
 
 class CompleteRequestParamsContext(WireModel):
-    """What else is known already, to narrow the suggestions.
+    """What is already known, to narrow the suggestions.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#completerequestparams
     """
@@ -68,7 +68,7 @@ class CompleteRequestParams(RequestParams):
     argument: CompleteRequestParamsArgument
     """The value being typed: its name, and the letters so far."""
     context: CompleteRequestParamsContext | None = None
-    """What else is known already, to narrow the suggestions."""
+    """What is already known, to narrow the suggestions."""
 
 
 class CompleteRequest(WireModel):

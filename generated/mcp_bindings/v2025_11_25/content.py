@@ -39,7 +39,7 @@ class EmbeddedResource(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class TextContent(WireModel):
@@ -55,7 +55,7 @@ class TextContent(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ImageContent(WireModel):
@@ -73,7 +73,7 @@ class ImageContent(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
     @property
     def bytes(self) -> Bytes:
@@ -100,7 +100,7 @@ class AudioContent(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
     @property
     def bytes(self) -> Bytes:

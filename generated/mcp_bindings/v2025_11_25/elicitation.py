@@ -47,7 +47,7 @@ class NumberSchema(WireModel):
     title: str | None = None
     """Label shown next to the number."""
     description: str | None = None
-    """Help text that explains which number is wanted."""
+    """Help text that explains which number to enter."""
     minimum: Number | None = None
     """Smallest answer allowed, itself included."""
     maximum: Number | None = None
@@ -276,7 +276,7 @@ class ElicitRequestFormParamsRequestedSchema(WireModel):
     type: Literal["object"] = "object"
     """Always "object": answers come back by field name."""
     properties: dict[str, PrimitiveSchemaDefinition]
-    """The fields by name; none of them may nest."""
+    """The fields by name; they must not be nested."""
     required: list[str] | None = None
     """Names of the fields that cannot be left empty."""
 
@@ -288,9 +288,9 @@ class ElicitRequestFormParams(TaskAugmentedRequestParams):
     """
 
     mode: Literal["form"] | None = None
-    """Always "form", which is also meant when it is left out."""
+    """Always "form", which is also the default."""
     message: str
-    """Tells the user which information is wanted and why."""
+    """Tells the user which information is requested and why."""
     requested_schema: ElicitRequestFormParamsRequestedSchema
     """The fields of the form, as a flat JSON Schema object."""
 

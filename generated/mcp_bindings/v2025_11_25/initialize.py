@@ -54,7 +54,7 @@ class ClientCapabilitiesTasksRequestsSampling(WireModel):
     """
 
     create_message: dict[str, Any] | None = None
-    """Present if `sampling/createMessage` may be sent with a `task` member."""
+    """Present if `sampling/createMessage` may be sent with a `task` property."""
 
 
 class ClientCapabilitiesTasksRequestsElicitation(WireModel):
@@ -64,7 +64,7 @@ class ClientCapabilitiesTasksRequestsElicitation(WireModel):
     """
 
     create: dict[str, Any] | None = None
-    """Present if `elicitation/create` may be sent with a `task` member."""
+    """Present if `elicitation/create` may be sent with a `task` property."""
 
 
 class ClientCapabilitiesTasksRequests(WireModel):
@@ -112,7 +112,7 @@ class ClientCapabilities(WireModel):
 
 
 class Implementation(BaseMetadata, Icons):
-    """Name and version of a client or server program, as told by itself and not verified.
+    """Name and version of a client or server program, as stated by the program itself and not verified.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#implementation
     """
@@ -194,7 +194,7 @@ class ServerCapabilitiesTasksRequestsTools(WireModel):
     """
 
     call: dict[str, Any] | None = None
-    """Present if `tools/call` may be sent with a `task` member."""
+    """Present if `tools/call` may be sent with a `task` property."""
 
 
 class ServerCapabilitiesTasksRequests(WireModel):

@@ -57,7 +57,7 @@ from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsR
 
 
 class Request(WireModel):
-    """Base of all messages that want an answer: a method name and its parameters.
+    """Base of all messages that expect an answer: a method name and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
     """
@@ -93,7 +93,7 @@ class Notification(WireModel):
 
 
 class JSONRPCNotification(Notification):
-    """A one-way message: nobody answers it.
+    """A one-way message, which is not answered.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#jsonrpcnotification
     """
@@ -221,11 +221,11 @@ class RelatedTaskMetadata(WireModel):
     """
 
     task_id: str
-    """Identifies the task; a unique string made up by the side that runs it."""
+    """Identifies the task; a unique string chosen by the side that runs it."""
 
 
 class CreateTaskResult(Result):
-    """Immediate answer to a request sent with a `task` member; the real result follows through `tasks/result`.
+    """Immediate answer to a request sent with a `task` property; the real result follows through `tasks/result`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#createtaskresult
     """
@@ -254,7 +254,7 @@ ClientRequest: TypeAlias = Annotated[
     | ListTasksRequest,
     Tagged("method"),
 ]
-"""Any message a client may send that wants an answer.
+"""Any message that a client may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
@@ -268,7 +268,7 @@ ClientNotification: TypeAlias = Annotated[
     | RootsListChangedNotification,
     Tagged("method"),
 ]
-"""Any message a client may send that nobody answers.
+"""Any message that a client may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
@@ -302,7 +302,7 @@ ServerRequest: TypeAlias = Annotated[
     | ListTasksRequest,
     Tagged("method"),
 ]
-"""Any message a server may send that wants an answer.
+"""Any message that a server may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """
@@ -320,7 +320,7 @@ ServerNotification: TypeAlias = Annotated[
     | PromptListChangedNotification,
     Tagged("method"),
 ]
-"""Any message a server may send that nobody answers.
+"""Any message that a server may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-11-25/schema.ts
 """

@@ -22,7 +22,7 @@ class NotificationParams(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class CancelledNotificationParams(NotificationParams):
@@ -96,7 +96,7 @@ class ProgressNotification(WireModel):
 
 
 class ResourceListChangedNotification(WireModel):
-    """Says that `resources/list` would now give another answer; sent without being asked.
+    """Says that the answer to `resources/list` has changed; sent without being asked.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#resourcelistchangednotification
     """
@@ -135,7 +135,7 @@ class ResourceUpdatedNotification(WireModel):
 
 
 class PromptListChangedNotification(WireModel):
-    """Says that `prompts/list` would now give another answer; sent without being asked.
+    """Says that the answer to `prompts/list` has changed; sent without being asked.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#promptlistchangednotification
     """
@@ -149,7 +149,7 @@ class PromptListChangedNotification(WireModel):
 
 
 class ToolListChangedNotification(WireModel):
-    """Says that `tools/list` would now give another answer; sent without being asked.
+    """Says that the answer to `tools/list` has changed; sent without being asked.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toollistchangednotification
     """
@@ -212,7 +212,7 @@ class LoggingMessageNotification(WireModel):
 
 
 class RootsListChangedNotification(WireModel):
-    """Says that `roots/list` would now give another answer; a client that declared it must send this.
+    """Says that the answer to `roots/list` has changed; a client that declared it must send this.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#rootslistchangednotification
     """
@@ -232,7 +232,7 @@ class ElicitationCompleteNotificationParams(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
     elicitation_id: str
     """Names the visit that is over, as given in the earlier `ElicitRequestURLParams`."""
 

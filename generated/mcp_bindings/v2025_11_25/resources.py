@@ -57,7 +57,7 @@ class Resource(BaseMetadata, Icons):
     size: Integer | None = None
     """Length of the contents in bytes, before base64 or tokens, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListResourcesResult(PaginatedResult):
@@ -101,7 +101,7 @@ class ResourceTemplate(BaseMetadata, Icons):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListResourceTemplatesResult(PaginatedResult):
@@ -158,7 +158,7 @@ class ResourceContents(WireModel):
     mime_type: str | None = None
     """Media type of this piece, if known."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class TextResourceContents(ResourceContents):
@@ -208,7 +208,7 @@ class SubscribeRequestParams(ResourceRequestParams):
 
 
 class SubscribeRequest(WireModel):
-    """Asks to be told whenever one resource changes (`resources/subscribe`).
+    """Asks to be notified whenever one resource changes (`resources/subscribe`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#subscriberequest
     """
@@ -224,14 +224,14 @@ class SubscribeRequest(WireModel):
 
 
 class UnsubscribeRequestParams(ResourceRequestParams):
-    """Names the resource that need not be watched any more.
+    """Names the resource that no longer needs to be watched.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequestparams
     """
 
 
 class UnsubscribeRequest(WireModel):
-    """Ends the watching of one resource (`resources/unsubscribe`).
+    """Stops watching one resource (`resources/unsubscribe`).
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#unsubscriberequest
     """

@@ -17,7 +17,7 @@ from .tools import Tool
 
 
 class ToolUseContent(WireModel):
-    """The model's wish to run a tool; must be answered with a `ToolResultContent`.
+    """The model's request to run a tool; must be answered with a `ToolResultContent`.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolusecontent
     """
@@ -74,11 +74,11 @@ class SamplingMessage(WireModel):
     content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
     """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ModelHint(WireModel):
-    """A wish for a certain model or model family.
+    """A preference for a certain model or model family.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#modelhint
     """
@@ -94,7 +94,7 @@ class ModelPreferences(WireModel):
     """
 
     hints: list[ModelHint] | None = None
-    """Wanted models, best first; they count before the three priorities."""
+    """Preferred models, best first; they take precedence over the three priorities."""
     cost_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much a low price matters, from 0 (not at all) to 1 (above all)."""
     speed_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
@@ -170,6 +170,4 @@ class CreateMessageResult(Result, SamplingMessage):
     model: str
     """Which one wrote the answer, by the name its provider uses."""
     stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | str, OPEN] | None = None
-    """Why the model went no further: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own
-    word.
-    """
+    """Why the model stopped: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own word."""

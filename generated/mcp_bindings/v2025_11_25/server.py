@@ -217,7 +217,7 @@ class ConnectedClient(stub.Stub):
         """Stops a task that has not ended yet (`tasks/cancel`).
 
         Args:
-            task_id: Identifies the task; a unique string made up by the side that runs it.
+            task_id: Identifies the task; a unique string chosen by the side that runs it.
             meta: Extra data beside the method's own parameters, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
@@ -230,7 +230,7 @@ class ConnectedClient(stub.Stub):
         """Asks how a task is doing (`tasks/get`); meant for polling.
 
         Args:
-            task_id: Identifies the task; a unique string made up by the side that runs it.
+            task_id: Identifies the task; a unique string chosen by the side that runs it.
             meta: Extra data beside the method's own parameters, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
         """
@@ -280,7 +280,7 @@ class ConnectedClient(stub.Stub):
         """Waits for a task to end and fetches what its original request produced (`tasks/result`).
 
         Args:
-            task_id: Identifies the task; a unique string made up by the side that runs it.
+            task_id: Identifies the task; a unique string chosen by the side that runs it.
             result_type: The class of the result.
             meta: Extra data beside the method's own parameters, such as a `progressToken`.
             options: Timeouts and a progress callback for this call.
@@ -302,7 +302,7 @@ class ConnectedClient(stub.Stub):
             request_id: Id of the sender's own request to stop; must be given, but tasks are stopped with
                 `tasks/cancel` instead.
             reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
@@ -313,7 +313,7 @@ class ConnectedClient(stub.Stub):
 
         Args:
             elicitation_id: Names the visit that is over, as given in the earlier `ElicitRequestURLParams`.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.ElicitationCompleteNotificationParams(elicitation_id=elicitation_id, meta=meta)
@@ -328,7 +328,7 @@ class ConnectedClient(stub.Stub):
             level: Severity of the entry, for filtering and display.
             data: What to log: a text or any other JSON value; must not contain secrets.
             logger: Part of the server that wrote the message.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
@@ -350,7 +350,7 @@ class ConnectedClient(stub.Stub):
             progress: Amount done so far; grows with every message, in units of the sender's choice.
             total: Amount to be done in all, in the same units; absent if unknown.
             message: What is going on, in words for people.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.ProgressNotificationParams(
@@ -359,20 +359,20 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_PROGRESS, params)
 
     async def notify_prompt_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that `prompts/list` would now give another answer; sent without being asked.
+        """Says that the answer to `prompts/list` has changed; sent without being asked.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
 
     async def notify_resource_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that `resources/list` would now give another answer; sent without being asked.
+        """Says that the answer to `resources/list` has changed; sent without being asked.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
@@ -384,7 +384,7 @@ class ConnectedClient(stub.Stub):
 
         Args:
             uri: What has changed; may lie below the URI that is being watched.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
@@ -405,15 +405,15 @@ class ConnectedClient(stub.Stub):
         """Reports that a background request has reached another state; optional, so polling stays necessary.
 
         Args:
-            task_id: Identifies the task; a unique string made up by the side that runs it.
-            status: Where the work stands; it starts as "working".
+            task_id: Identifies the task; a unique string chosen by the side that runs it.
+            status: Status of the work; it starts as "working".
             created_at: Time at which the work was accepted, in ISO 8601.
             last_updated_at: Time of the latest change of state, in ISO 8601.
             ttl: How long the work and its outcome are kept, in milliseconds since `createdAt`; null means
                 without limit.
             status_message: More on the current state in words, such as why it failed.
             poll_interval: Milliseconds the requester should wait between two calls of `tasks/get`.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.TaskStatusNotificationParams(
@@ -429,10 +429,10 @@ class ConnectedClient(stub.Stub):
         await self._caller.notify(methods.NOTIFICATIONS_TASKS_STATUS, params)
 
     async def notify_tool_list_changed(self, *, meta: dict[str, Any] | None = None) -> None:
-        """Says that `tools/list` would now give another answer; sent without being asked.
+        """Says that the answer to `tools/list` has changed; sent without being asked.
 
         Args:
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         params = models.NotificationParams(meta=meta)
@@ -513,7 +513,7 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("resources/read")
 
     async def subscribe(self, params: models.SubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Asks to be told whenever one resource changes (`resources/subscribe`)."""
+        """Asks to be notified whenever one resource changes (`resources/subscribe`)."""
         raise errors.MethodNotImplemented("resources/subscribe")
 
     async def list_resource_templates(
@@ -523,7 +523,7 @@ class Server(stub.ServerHandlers):
         raise errors.MethodNotImplemented("resources/templates/list")
 
     async def unsubscribe(self, params: models.UnsubscribeRequestParams, ctx: Context) -> models.EmptyResult:
-        """Ends the watching of one resource (`resources/unsubscribe`)."""
+        """Stops watching one resource (`resources/unsubscribe`)."""
         raise errors.MethodNotImplemented("resources/unsubscribe")
 
     async def cancel_task(self, params: models.CancelTaskRequestParams, ctx: Context) -> models.CancelTaskResult:
@@ -566,7 +566,7 @@ class Server(stub.ServerHandlers):
         """Reports how far a slow request has come, to a side that asked for it with a `progressToken`."""
 
     async def on_roots_list_changed(self, params: models.NotificationParams | None, ctx: Context) -> None:
-        """Says that `roots/list` would now give another answer; a client that declared it must send this."""
+        """Says that the answer to `roots/list` has changed; a client that declared it must send this."""
 
     async def on_task_status(self, params: models.TaskStatusNotificationParams, ctx: Context) -> None:
         """Reports that a background request has reached another state; optional, so polling stays necessary."""

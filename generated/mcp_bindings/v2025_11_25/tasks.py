@@ -14,8 +14,7 @@ from pydantic import Field
 from .common import PaginatedRequestParams, PaginatedResult, RequestId, RequestParamsMeta, Result
 
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
-"""Where a background request stands; "completed", "failed" and "cancelled" are final, the others may still
-change.
+"""Status of a background request; "completed", "failed" and "cancelled" are final, the others may still change.
 
 See https://modelcontextprotocol.io/specification/2025-11-25/schema#taskstatus
 """
@@ -28,9 +27,9 @@ class Task(WireModel):
     """
 
     task_id: str
-    """Identifies the task; a unique string made up by the side that runs it."""
+    """Identifies the task; a unique string chosen by the side that runs it."""
     status: TaskStatus
-    """Where the work stands; it starts as "working"."""
+    """Status of the work; it starts as "working"."""
     status_message: str | None = None
     """More on the current state in words, such as why it failed."""
     created_at: str
@@ -44,7 +43,7 @@ class Task(WireModel):
 
 
 class GetTaskRequestParams(WireModel):
-    """Names the background request whose state is wanted.
+    """Names the background request whose state is requested.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskrequest
     """
@@ -52,7 +51,7 @@ class GetTaskRequestParams(WireModel):
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
     task_id: str
-    """Identifies the task; a unique string made up by the side that runs it."""
+    """Identifies the task; a unique string chosen by the side that runs it."""
 
 
 class GetTaskRequest(WireModel):
@@ -79,7 +78,7 @@ class GetTaskResult(Result, Task):
 
 
 class GetTaskPayloadRequestParams(WireModel):
-    """Names the task whose outcome is wanted.
+    """Names the task whose outcome is requested.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#gettaskpayloadrequest
     """
@@ -87,7 +86,7 @@ class GetTaskPayloadRequestParams(WireModel):
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
     task_id: str
-    """Identifies the task; a unique string made up by the side that runs it."""
+    """Identifies the task; a unique string chosen by the side that runs it."""
 
 
 class GetTaskPayloadRequest(WireModel):
@@ -122,7 +121,7 @@ class CancelTaskRequestParams(WireModel):
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
     """Extra data beside the method's own parameters, such as a `progressToken`."""
     task_id: str
-    """Identifies the task; a unique string made up by the side that runs it."""
+    """Identifies the task; a unique string chosen by the side that runs it."""
 
 
 class CancelTaskRequest(WireModel):

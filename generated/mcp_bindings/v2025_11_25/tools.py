@@ -56,7 +56,7 @@ class ToolInputSchema(WireModel):
 
 
 class ToolExecution(WireModel):
-    """How a tool wants to be run.
+    """How a tool should be run.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#toolexecution
     """
@@ -76,11 +76,11 @@ class ToolOutputSchema(WireModel):
     schema_: Annotated[str | None, Field(alias="$schema")] = None
     """URI of the JSON Schema dialect in use; 2020-12 when absent."""
     type: Literal["object"] = "object"
-    """Always "object": the output consists of named members."""
+    """Always "object": the output consists of named properties."""
     properties: dict[str, dict[str, Any]] | None = None
-    """JSON Schema of each member of the output, by name."""
+    """JSON Schema of each property of the output, by name."""
     required: list[str] | None = None
-    """Names of the members that are always there."""
+    """Names of the properties that are always present."""
 
 
 class ToolAnnotations(WireModel):
@@ -120,7 +120,7 @@ class Tool(BaseMetadata, Icons):
     annotations: ToolAnnotations | None = None
     """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListToolsResult(PaginatedResult):
@@ -134,7 +134,7 @@ class ListToolsResult(PaginatedResult):
 
 
 class CallToolResult(Result):
-    """What a tool gave back: content for the model, and whether the tool itself failed.
+    """What a tool returned: content for the model, and whether the tool itself failed.
 
     See https://modelcontextprotocol.io/specification/2025-11-25/schema#calltoolresult
     """

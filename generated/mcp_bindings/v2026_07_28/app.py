@@ -40,7 +40,7 @@ class App(app.Application, Server):
             icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
                 that show any.
             annotations: Claims about the tool's behaviour; hints only, to be trusted as far as the server is.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
             structured: Whether to derive an output schema from the return type.
 
@@ -81,7 +81,7 @@ class App(app.Application, Server):
                 that show any.
             mime_type: Media type of the contents, if known.
             annotations: Hints on who this is meant for and how important it is; may be ignored.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
 
         Raises:
@@ -116,7 +116,7 @@ class App(app.Application, Server):
             title: Label for people, free of jargon; without it the `name` is shown.
             icons: Pictures to choose from by size and theme; at least PNG and JPEG can be shown by clients
                 that show any.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
 
         Raises:

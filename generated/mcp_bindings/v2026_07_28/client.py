@@ -38,7 +38,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
         Args:
             ref: The prompt, or the template of resources, whose value is being typed.
             argument: The value being typed: its name, and the letters so far.
-            context: What else is known already, to narrow the suggestions.
+            context: What is already known, to narrow the suggestions.
             meta: Mandatory data on the sender: revision spoken and client features; may add a `progressToken`
                 and a log level.
             options: Timeouts and a progress callback for this call.
@@ -303,7 +303,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
             request_id: Id of the client's request to stop; from a server, that of a `subscriptions/listen`
                 request.
             reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)

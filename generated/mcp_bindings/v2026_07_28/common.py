@@ -102,7 +102,7 @@ class Icons(WireModel):
 
 
 class Implementation(BaseMetadata, Icons):
-    """Name and version of a client or server program, as told by itself and not verified.
+    """Name and version of a client or server program, as stated by the program itself and not verified.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation
     """
@@ -160,7 +160,7 @@ class ClientCapabilities(WireModel):
     elicitation: ClientCapabilitiesElicitation | None = None
     """Present if servers may ask the user for input (`elicitation/create`); empty means forms only."""
     extensions: dict[str, JSONObject] | None = None
-    """Supported additions to the protocol, by prefixed identifier; an empty object stands for no settings."""
+    """Supported additions to the protocol, by prefixed identifier; an empty object means no settings."""
 
 
 LoggingLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -231,13 +231,13 @@ See https://modelcontextprotocol.io/specification/2026-07-28/schema#resulttype
 
 
 class Result(WireModel):
-    """Base of all answers to requests; members beyond the known ones are allowed.
+    """Base of all answers to requests; properties beyond the known ones are allowed.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#result
     """
 
     meta: Annotated[ResultMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; should name the server program."""
+    """Extra data beside the protocol's properties; should name the server program."""
     result_type: Annotated[ResultType, REQUIRED] = "complete"
     """Tells a finished answer from one that asks for input; absent from older servers, meaning "complete"."""
 

@@ -49,7 +49,7 @@ class CompleteRequestParamsArgument(WireModel):
 
 
 class CompleteRequestParamsContext(WireModel):
-    """What else is known already, to narrow the suggestions.
+    """What is already known, to narrow the suggestions.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#completerequestparams
     """
@@ -69,7 +69,7 @@ class CompleteRequestParams(RequestParams):
     argument: CompleteRequestParamsArgument
     """The value being typed: its name, and the letters so far."""
     context: CompleteRequestParamsContext | None = None
-    """What else is known already, to narrow the suggestions."""
+    """What is already known, to narrow the suggestions."""
 
 
 class CompleteRequest(WireModel):

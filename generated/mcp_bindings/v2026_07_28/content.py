@@ -32,7 +32,7 @@ class Resource(BaseMetadata, Icons):
     size: Integer | None = None
     """Length of the contents in bytes, before base64 or tokens, if known."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ResourceContents(WireModel):
@@ -46,7 +46,7 @@ class ResourceContents(WireModel):
     mime_type: str | None = None
     """Media type of this piece, if known."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class TextResourceContents(ResourceContents):
@@ -101,7 +101,7 @@ class EmbeddedResource(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class TextContent(WireModel):
@@ -117,7 +117,7 @@ class TextContent(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ImageContent(WireModel):
@@ -135,7 +135,7 @@ class ImageContent(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
     @property
     def bytes(self) -> Bytes:
@@ -162,7 +162,7 @@ class AudioContent(WireModel):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
     @property
     def bytes(self) -> Bytes:

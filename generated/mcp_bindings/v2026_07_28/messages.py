@@ -40,7 +40,7 @@ from .tools import CallToolRequest, CallToolResult, ListToolsRequest, ListToolsR
 
 
 class Request(WireModel):
-    """Base of all messages that want an answer: a method name and its parameters.
+    """Base of all messages that expect an answer: a method name and its parameters.
 
     See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
     """
@@ -76,7 +76,7 @@ class Notification(WireModel):
 
 
 class JSONRPCNotification(Notification):
-    """A one-way message: nobody answers it.
+    """A one-way message, which is not answered.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcnotification
     """
@@ -320,7 +320,7 @@ class MissingRequiredClientCapabilityError(WireModel):
 
 
 EmptyResult: TypeAlias = Result
-"""An answer without content of its own: the request was carried out.
+"""An answer without content: the request was carried out.
 
 See https://modelcontextprotocol.io/specification/2026-07-28/schema#emptyresult
 """
@@ -493,7 +493,7 @@ class CallToolResultResponse(WireModel):
     id: RequestId
     """Copied from the request being answered, to pair the two."""
     result: Annotated[CallToolResult | InputRequiredResult, LEFT_TO_RIGHT]
-    """What the tool gave back, or an `InputRequiredResult` if the server needs more input first."""
+    """What the tool returned, or an `InputRequiredResult` if the server needs more input first."""
 
 
 class CompleteResultResponse(WireModel):
@@ -523,14 +523,14 @@ ClientRequest: TypeAlias = Annotated[
     | ListToolsRequest,
     Tagged("method"),
 ]
-"""Any message a client may send that wants an answer.
+"""Any message that a client may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
 
 
 ClientNotification: TypeAlias = CancelledNotification
-"""Any message a client may send that nobody answers.
+"""Any message that a client may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """
@@ -554,7 +554,7 @@ ServerNotification: TypeAlias = Annotated[
     | PromptListChangedNotification,
     Tagged("method"),
 ]
-"""Any message a server may send that nobody answers.
+"""Any message that a server may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2026-07-28/schema.ts
 """

@@ -16,7 +16,7 @@ from .content import AudioContent, ContentBlock, ImageContent, TextContent
 
 
 class ToolUseContent(WireModel):
-    """The model's wish to run a tool; must be answered with a `ToolResultContent`.
+    """The model's request to run a tool; must be answered with a `ToolResultContent`.
 
     Deprecated in revision 2026-07-28.
 
@@ -81,7 +81,7 @@ class SamplingMessage(WireModel):
     content: Annotated[SamplingMessageContentBlock | list[SamplingMessageContentBlock], LEFT_TO_RIGHT]
     """What is said, as one block or a list; outcomes of tools must not be mixed with other kinds."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class CreateMessageResult(SamplingMessage):
@@ -95,9 +95,7 @@ class CreateMessageResult(SamplingMessage):
     model: str
     """Which one wrote the answer, by the name its provider uses."""
     stop_reason: Annotated[Literal["endTurn", "stopSequence", "maxTokens", "toolUse"] | str, OPEN] | None = None
-    """Why the model went no further: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own
-    word.
-    """
+    """Why the model stopped: "endTurn", "stopSequence", "maxTokens", "toolUse" or the provider's own word."""
 
 
 class Root(WireModel):
@@ -113,7 +111,7 @@ class Root(WireModel):
     name: str | None = None
     """What to call it in front of people."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListRootsResult(WireModel):

@@ -32,7 +32,7 @@ class NotificationParams(WireModel):
     """
 
     meta: Annotated[NotificationMetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; on a subscription stream it names the stream."""
+    """Extra data beside the protocol's properties; on a subscription stream it names the stream."""
 
 
 class CancelledNotificationParams(NotificationParams):

@@ -65,7 +65,7 @@ class Prompt(BaseMetadata, Icons):
     arguments: list[PromptArgument] | None = None
     """Values it takes when it is fetched."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListPromptsResult(PaginatedResult, CacheableResult):

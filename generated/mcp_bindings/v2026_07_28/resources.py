@@ -83,7 +83,7 @@ class ResourceTemplate(BaseMetadata, Icons):
     annotations: Annotations | None = None
     """Hints on who this is meant for and how important it is; may be ignored."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListResourceTemplatesResult(PaginatedResult, CacheableResult):

@@ -15,7 +15,7 @@ from .common import MetaObject
 
 
 class ListRootsRequestParams(WireModel):
-    """Carries nothing but optional metadata.
+    """Carries only optional metadata.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#listrootsrequest
     """

@@ -16,7 +16,7 @@ from .tools import Tool
 
 
 class ModelHint(WireModel):
-    """A wish for a certain model or model family.
+    """A preference for a certain model or model family.
 
     Deprecated in revision 2026-07-28.
 
@@ -36,7 +36,7 @@ class ModelPreferences(WireModel):
     """
 
     hints: list[ModelHint] | None = None
-    """Wanted models, best first; they count before the three priorities."""
+    """Preferred models, best first; they take precedence over the three priorities."""
     cost_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None
     """How much a low price matters, from 0 (not at all) to 1 (above all)."""
     speed_priority: Annotated[float, JsonNumber(ge=0, le=1)] | None = None

@@ -132,7 +132,7 @@ class ConnectedClient(stub.Stub):
             request_id: Id of the client's request to stop; from a server, that of a `subscriptions/listen`
                 request.
             reason: Explanation in words, for logs or for the user.
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.CancelledNotificationParams(request_id=request_id, reason=reason, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_CANCELLED, params)
@@ -154,7 +154,7 @@ class ConnectedClient(stub.Stub):
             level: Severity of the entry, for filtering and display.
             data: What to log: a text or any other JSON value; must not contain secrets.
             logger: Part of the server that wrote the message.
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.LoggingMessageNotificationParams(level=level, data=data, logger=logger, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_MESSAGE, params)
@@ -175,7 +175,7 @@ class ConnectedClient(stub.Stub):
             progress: Amount done so far; grows with every message, in units of the sender's choice.
             total: Amount to be done in all, in the same units; absent if unknown.
             message: What is going on, in words for people.
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.ProgressNotificationParams(
             progress_token=progress_token, progress=progress, total=total, message=message, meta=meta
@@ -186,7 +186,7 @@ class ConnectedClient(stub.Stub):
         """Says that `prompts/list` would now give another answer; comes on `subscriptions/listen` streams only.
 
         Args:
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_PROMPTS_LIST_CHANGED, params)
@@ -196,7 +196,7 @@ class ConnectedClient(stub.Stub):
         only.
 
         Args:
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_LIST_CHANGED, params)
@@ -206,7 +206,7 @@ class ConnectedClient(stub.Stub):
 
         Args:
             uri: What has changed; may lie below the URI that is being watched.
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.ResourceUpdatedNotificationParams(uri=uri, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_RESOURCES_UPDATED, params)
@@ -219,7 +219,7 @@ class ConnectedClient(stub.Stub):
         Args:
             notifications: The part of the client's wish that will be honoured; what the server does not
                 support is missing.
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.SubscriptionsAcknowledgedNotificationParams(notifications=notifications, meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params)
@@ -228,7 +228,7 @@ class ConnectedClient(stub.Stub):
         """Says that `tools/list` would now give another answer; comes on `subscriptions/listen` streams only.
 
         Args:
-            meta: Extra data beside the protocol's own members; on a subscription stream it names the stream.
+            meta: Extra data beside the protocol's properties; on a subscription stream it names the stream.
         """
         params = models.NotificationParams(meta=meta)
         await self._caller.notify(methods.NOTIFICATIONS_TOOLS_LIST_CHANGED, params)

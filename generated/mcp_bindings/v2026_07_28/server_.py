@@ -83,7 +83,7 @@ class ServerCapabilities(WireModel):
     tools: ServerCapabilitiesTools | None = None
     """Present if the server has functions for the model (`tools/call`)."""
     extensions: dict[str, JSONObject] | None = None
-    """Supported additions to the protocol, by prefixed identifier; an empty object stands for no settings."""
+    """Supported additions to the protocol, by prefixed identifier; an empty object means no settings."""
 
 
 class DiscoverResult(CacheableResult):

@@ -98,7 +98,7 @@ class Tool(BaseMetadata, Icons):
     annotations: ToolAnnotations | None = None
     """Claims about the tool's behaviour; hints only, to be trusted as far as the server is."""
     meta: Annotated[MetaObject | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class ListToolsResult(PaginatedResult, CacheableResult):
@@ -112,7 +112,7 @@ class ListToolsResult(PaginatedResult, CacheableResult):
 
 
 class CallToolResult(Result):
-    """What a tool gave back: content for the model, and whether the tool itself failed.
+    """What a tool returned: content for the model, and whether the tool itself failed.
 
     See https://modelcontextprotocol.io/specification/2026-07-28/schema#calltoolresult
     """

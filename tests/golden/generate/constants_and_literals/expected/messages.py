@@ -13,7 +13,7 @@ from pydantic import Field
 from .initialize import InitializeRequest
 
 ClientRequest: TypeAlias = InitializeRequest
-"""Any message a client may send that wants an answer.
+"""Any message that a client may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """

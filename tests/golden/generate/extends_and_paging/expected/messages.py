@@ -14,7 +14,7 @@ from .moons import ListMoonsRequest
 from .notifications import MoonRoseNotification
 
 ClientRequest: TypeAlias = Annotated[InitializeRequest | ListMoonsRequest, Tagged("method")]
-"""Any message a client may send that wants an answer.
+"""Any message that a client may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """
@@ -31,7 +31,7 @@ class Thing(WireModel):
 
 
 ServerNotification: TypeAlias = MoonRoseNotification
-"""Any message a server may send that nobody answers.
+"""Any message that a server may send without expecting an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """

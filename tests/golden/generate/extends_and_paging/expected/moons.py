@@ -18,7 +18,7 @@ class Result(WireModel):
     """
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class PaginatedResult(Result):

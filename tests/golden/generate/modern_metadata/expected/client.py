@@ -48,7 +48,7 @@ class Client(stub.ClientStub["ClientHandlers"]):
 
         Args:
             options: Timeouts and a progress callback for this call.
-            meta: Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/"
+            meta: Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/"
                 belong to MCP.
         """
         arguments["_meta"] = self._meta(models.RequestMetaObject, arguments.pop("meta", None))

@@ -13,7 +13,7 @@ from .oracle import AskRequest
 from .server_ import DiscoverRequest
 
 ClientRequest: TypeAlias = Annotated[DiscoverRequest | AskRequest, Tagged("method")]
-"""Any message a client may send that wants an answer.
+"""Any message that a client may send and that expects an answer.
 
 See https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2099-01-01/schema.ts
 """

@@ -23,7 +23,7 @@ class AskByText(WireModel):
     text: str
     options: list[str] | None = None
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 class AskByNumber(WireModel):
@@ -36,7 +36,7 @@ class AskByNumber(WireModel):
     number: Integer
     hint: Any | Absent = ABSENT
     meta: Annotated[RequestMetaObject, Field(alias="_meta")]
-    """Extra data beside the protocol's own members; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
+    """Extra data beside the protocol's properties; prefixes such as "io.modelcontextprotocol/" belong to MCP."""
 
 
 AskRequestParams: TypeAlias = Annotated[AskByText | AskByNumber, Tagged("by")]
