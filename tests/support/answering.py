@@ -1,6 +1,6 @@
-"""A server over stdio that answers each method with what the JSON file says that its first argument names.
+"""A server over stdio that answers each method as a JSON file says; its first argument names the file.
 
-It is written by hand, so that it can say what no server should: what is not in the file is answered with an error.
+It does not use the runtime, so it can send invalid messages. Methods that are not in the file get an error response.
 """
 
 import json
@@ -16,7 +16,7 @@ INITIALIZED: dict[str, Any] = {
 
 
 def main() -> None:
-    """Answer until the client leaves."""
+    """Answer until the client disconnects."""
     answers: dict[str, Any] = {"initialize": INITIALIZED, **json.loads(Path(sys.argv[1]).read_text("utf-8"))}
     for line in sys.stdin:
         message = json.loads(line)

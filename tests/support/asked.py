@@ -10,7 +10,7 @@ from support.talk import MODERN, raw
 
 @dataclass(slots=True)
 class Asked:
-    """What became of a handler that asked.
+    """The outcome of a handler that asked its client.
 
     Attributes:
         questions: what reached the client, each with ``method`` and perhaps ``params``.
@@ -28,8 +28,8 @@ async def asked_in_a_call(
 
     Args:
         revision: the revision that both speak.
-        ask: asks; gets the context of the handler.
-        answer: the result of whatever the client is asked.
+        ask: called with the handler's context; asks the client.
+        answer: the client's result for every question.
         capabilities: what the client declares.
     """
     found = Asked()

@@ -1,4 +1,4 @@
-"""A client of 2026-07-28 that speaks bytes, and is asked for input in the middle of its requests."""
+"""A client of 2026-07-28 that sends raw bytes and is asked for input during its requests."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -17,13 +17,13 @@ YES: dict[str, Any] = {"action": "accept", "content": {}}
 
 
 def meta(**more: Any) -> dict[str, Any]:
-    """Return the `_meta` of a request whose sender answers forms."""
+    """Return the `_meta` of a request from a client that can answer forms."""
     said: dict[str, Any] = {"protocolVersion": "2026-07-28", "clientCapabilities": {"elicitation": {}}, **more}
     return {f"{PREFIX}{name}": value for name, value in said.items()}
 
 
 class Line:
-    """A client that speaks bytes: `call` sends a request over a channel of its own, and returns what comes back."""
+    """A client that sends raw bytes: `call` sends a request over its own channel and returns the response."""
 
     def __init__(self, streams: Streams, connection: Connection) -> None:
         self.streams = streams
@@ -52,7 +52,7 @@ class Line:
 
 @asynccontextmanager
 async def line(server: ServerHandlers) -> AsyncGenerator[Line]:
-    """Connect a client to a server; no task of theirs may be left at the end."""
+    """Connect a client to a server; fail if either leaves a task behind."""
     before = asyncio.all_tasks()
     streams = Streams()
     connection = await start_server(streams, server)
@@ -65,7 +65,7 @@ async def line(server: ServerHandlers) -> AsyncGenerator[Line]:
 
 
 def asked(message: Any) -> tuple[dict[str, Any], str]:
-    """Return the questions of a result, by their messages, and its state."""
+    """Return the questions in a result, keyed by their messages, and its state."""
     result = message["result"]
     assert result["resultType"] == "input_required" and "ttlMs" not in result
     assert result["_meta"][f"{PREFIX}serverInfo"]
@@ -80,7 +80,7 @@ def text(message: Any) -> str:
 
 
 class Known(Stream):
-    """A channel whose transport knows who is there."""
+    """A channel whose transport knows the principal."""
 
     def __init__(self, principal: str) -> None:
         super().__init__()
@@ -89,5 +89,5 @@ class Known(Stream):
 
 
 def altered(state: str, place: int) -> str:
-    """Return a state with another character at a place."""
+    """Return a state with one character changed."""
     return state[:place] + ("x" if state[place] != "x" else "y") + state[place + 1 :]

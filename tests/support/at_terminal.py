@@ -1,4 +1,4 @@
-"""Runs a program at a terminal of its own, where a test sits in place of a person."""
+"""Runs a program in a pseudo-terminal, in which the test plays the user."""
 
 import os
 import select
@@ -11,16 +11,16 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def at_terminal(*words: str, answers: list[tuple[str, str]], timeout: float = 60.0, **env: str) -> str:
-    """Run an example at a terminal until it ends; returns all that the terminal showed.
+    """Run an example in a terminal until it ends; return everything that the terminal showed.
 
     Args:
-        words: the example, by its name or path, and its arguments.
+        words: the name or path of the example, and its arguments.
         answers: what to type once a text has been shown, in order.
         timeout: seconds after which the program is killed.
-        env: more variables of its environment.
+        env: additional environment variables.
 
     Raises:
-        AssertionError: it did not end by itself in time, or ended with an error.
+        AssertionError: it did not end in time, or ended with an error.
     """
     import pty
 
@@ -36,7 +36,7 @@ def at_terminal(*words: str, answers: list[tuple[str, str]], timeout: float = 60
             try:
                 shown += os.read(terminal, 65536).decode()
             except OSError:
-                # Linux says so when the last process has closed the terminal.
+                # Linux reports this when the last process has closed the terminal.
                 break
             while left and (found := shown.find(left[0][0], seen)) >= 0:
                 seen = found + len(left[0][0])

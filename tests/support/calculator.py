@@ -1,4 +1,4 @@
-"""A server with the tools that a test gives it, for what stands between a client and a handler."""
+"""A server with the tools that a test gives it, for tests of the code between client and handler."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def tool(name: str, schema: dict[str, Any] | None = None, output: dict[str, Any]
 
 
 class Calculator(v.Server):
-    """Lists what it is told to and counts how often it is asked."""
+    """Lists the given tools, and records list requests and calls."""
 
     options = ServerOptions(name="calculator", list_changed=True, middleware=(Validate(),))
 

@@ -1,4 +1,4 @@
-"""A transport with a channel for each request, as over HTTP: what belongs to a request leaves on its channel."""
+"""A transport with a channel per request, as over HTTP: messages that belong to a request use its channel."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from mcp_runtime.transports.base import Channel, Outcome, Receiver
 
 
 class Stream:
-    """One channel: keeps what leaves by it, parsed."""
+    """One channel: keeps the messages sent on it, parsed."""
 
     def __init__(self) -> None:
         self.got: list[Any] = []
@@ -26,7 +26,7 @@ class Stream:
 
 
 class Streams(Stream):
-    """A transport that delivers each message over a channel of its own; it is itself the common one."""
+    """A transport that delivers each message over a new channel; the transport itself is the shared channel."""
 
     receiver: Receiver
 

@@ -1,4 +1,4 @@
-"""Runs the command line for tests, in this process or in one of its own."""
+"""Runs the command line for tests, in this process or in a new one."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from mcp_bindgen.cli.run import run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a command ended, and what it printed."""
+    """The exit status and output of a command."""
 
     status: int
     out: str
@@ -33,7 +33,7 @@ class Cli:
         self._capsys = capsys
 
     def __call__(self, *arguments: object, expect: int = 0) -> Outcome:
-        """Run a command and demand its exit status."""
+        """Run a command and check its exit status."""
         self._capsys.readouterr()
         status = run([str(argument) for argument in arguments])
         printed = self._capsys.readouterr()
@@ -42,7 +42,7 @@ class Cli:
 
 
 def start(*arguments: object, program: str = "", cwd: Path) -> "subprocess.Popen[str]":
-    """Start mcp-bindgen in a process of its own; `program` is Python code that runs in it first."""
+    """Start mcp-bindgen in a new process; `program` is Python code that runs in it first."""
     code = f"import sys\n{program}\nfrom mcp_bindgen.cli.run import run\nsys.exit(run(sys.argv[1:]))\n"
     return subprocess.Popen(
         [sys.executable, "-c", code, *(str(argument) for argument in arguments)],

@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 
 
 class Proxy:
-    """What goes through it, and the scissors.
+    """A running proxy.
 
     Attributes:
         url: where it listens.
-        accepted: how many connections it took.
+        accepted: how many connections it has accepted.
         is_refusing: whether new connections are closed at once.
-        cut_after: how many bytes of the server's answers pass on a connection before that is cut; None for all.
+        cut_after: how many bytes from the server a connection carries before it is cut; None for no limit.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Proxy:
 
 @asynccontextmanager
 async def cutting(url: str) -> AsyncGenerator[Proxy]:
-    """Put a proxy in front of a server."""
+    """Run a proxy in front of a server."""
     proxy = Proxy()
     proxy.lead_to(url)
     server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)

@@ -1,4 +1,4 @@
-"""Small schemas, built into the definitions of the IR, and short ways to look at them."""
+"""Small schemas built into definitions of the IR, and helpers to inspect them."""
 
 from collections.abc import Mapping
 from typing import Any

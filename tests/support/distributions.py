@@ -1,4 +1,4 @@
-"""The distributions as their users meet them: installed where nothing of this tree is known."""
+"""The distributions as users get them: installed in an environment without access to this tree."""
 
 import hashlib
 import subprocess
@@ -12,7 +12,7 @@ LOCK = ROOT / "requirements" / "dev.txt"
 
 
 def run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run a command and demand its exit status."""
+    """Run a command and check its exit status."""
     done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == expect, f"exit {done.returncode}, not {expect}: {command}\n{done.stdout}\n{done.stderr}"
     return done
@@ -20,7 +20,7 @@ def run(*command: str | Path, cwd: Path, expect: int = 0) -> subprocess.Complete
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
-    """The two files of one release; the wheel was built from the sdist, not from the working tree."""
+    """The two files of a release; the wheel is built from the sdist, not from the working tree."""
 
     sdist: Path
     wheel: Path
@@ -28,7 +28,7 @@ class Distribution:
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """A virtual environment inside a folder that is the working directory of all that runs in it."""
+    """A virtual environment in a folder that is the working directory of its programs."""
 
     folder: Path
 
@@ -41,7 +41,7 @@ class Environment:
         return run(self.python.parent / script, *arguments, cwd=self.folder, expect=expect)
 
     def install(self, wheel: Path, extra: str = "", *more: str) -> None:
-        """Install the wheel, its dependencies and some more packages, at the locked versions and by hash."""
+        """Install the wheel, its dependencies and further packages, at the locked versions and hashes."""
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
         wanted = self.folder / "wanted.txt"
         lines = [f"mcp-bindgen{extra} @ {wheel.as_uri()} --hash=sha256:{digest}", *more]

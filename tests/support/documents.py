@@ -1,4 +1,4 @@
-"""The code of Markdown pages: Python programs, shell sessions, and what the page says that they print."""
+"""The code of Markdown pages: Python programs, shell sessions, and the output shown for them."""
 
 import ast
 import re
@@ -21,12 +21,12 @@ class Block:
     """One block of code on a page.
 
     Attributes:
-        language: what stands behind the backticks; empty for an indented block.
+        language: the word after the backticks; empty for an indented block.
         text: the code, without the fence or the indentation.
         line: the number of its first line on the page.
         title: the section that it is in; empty before the first.
         reason: why it is not run, from the comment ``<!-- not run: REASON -->`` on the line before it.
-        follows: whether nothing but blank lines separates it from the block before.
+        follows: whether only blank lines separate it from the previous block.
     """
 
     language: str
@@ -38,13 +38,13 @@ class Block:
 
     @property
     def name(self) -> str:
-        """The file that it is, as its first line says: ``# name.py``."""
+        """The file name in its first line: ``# name.py``."""
         named = _NAME.match(self.text) if self.language else None
         return named["name"] if named else ""
 
     @property
     def is_session(self) -> bool:
-        """Whether it shows commands and what they print."""
+        """Whether it shows commands and their output."""
         return self.language == "console" or (not self.language and self.text.startswith("$ "))
 
 
@@ -74,7 +74,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command of a session, and what the page says that it prints; ``...`` is any number of lines."""
+    """A command of a session, and the output on the page; ``...`` matches any number of lines."""
 
     line: str
     output: str
@@ -149,7 +149,7 @@ def programs(page: str) -> Iterator[Program]:
 
 
 def session(page: str) -> list[File | Command]:
-    """Return what the reader of a page writes and types, in order; nothing if the page has no commands.
+    """Return the files that the reader writes and the commands to type, in order; empty if there are no commands.
 
     A file that a command names and the page does not show is the example of this name; ``cat`` shows one to write.
     """
@@ -167,7 +167,7 @@ def session(page: str) -> list[File | Command]:
 
 
 def is_output(before: Block | None, block: Block) -> bool:
-    """Whether a block is what the program before it prints."""
+    """Whether a block is the output of the program before it."""
     is_text = block.language in ("", "text") and not block.is_session
     return before is not None and before.language == "python" and is_text and block.follows
 
@@ -179,7 +179,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def runnable(text: str) -> str:
-    """Return a program, in a function if it awaits outside of one, as ``python -m asyncio`` lets one do."""
+    """Return a program, wrapped in a function if it awaits at the top level, as ``python -m asyncio`` allows."""
     if not _awaits(ast.parse(text)):
         return text
     body = textwrap.indent(text, "    ", lambda line: bool(line.strip()))
@@ -198,7 +198,7 @@ def _end_of_indented(lines: list[str], start: int) -> int:
 
 
 def _commands(text: str) -> Iterator[File | Command]:
-    """Iterate over the commands of a session; a line that ends in a backslash goes on in the next."""
+    """Iterate over the commands of a session; a line that ends in a backslash continues on the next one."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line = re.match(r"(?:[^\n]*\\\n)*[^\n]*\n", part)
         assert line is not None
@@ -215,7 +215,7 @@ def _imports(code: str) -> str:
 
 
 def _awaits(node: ast.AST) -> bool:
-    """Whether code awaits, that of its functions left out."""
+    """Whether code awaits outside of its functions."""
     if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith):
         return True
     inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.FunctionDef | ast.Lambda))

@@ -1,4 +1,4 @@
-"""Findings and reports made by hand, for the tests of what is made of them."""
+"""Hand-made findings and reports, for tests of the code that reads them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ def finding(
     proven: bool = True,
     pointer: str = "",
 ) -> Finding:
-    """Make a finding; a break is proven by a message, or by none."""
+    """Make a finding; a break may have a message that proves it."""
     made = Finding(
         rule=RULES[rule],
         place=place,
@@ -50,7 +50,7 @@ def reported(
     file: SourceFile | None = None,
     compatibility: Compatibility | None = None,
 ) -> Report:
-    """Make a report of findings between two revisions; the new side may be a file."""
+    """Make a report of findings between two revisions; the newer side may be a file."""
     return make_report(
         findings,
         old=Side(name="2001-01-01", revision="2001-01-01"),

@@ -1,4 +1,4 @@
-"""An endpoint that is really served, on a port of its own, and requests to it as a raw client makes them."""
+"""Serves an endpoint on a free port, and sends it hand-made requests."""
 
 import asyncio
 import json
@@ -17,8 +17,8 @@ SESSION = "mcp-session-id"
 
 @asynccontextmanager
 async def served(app: Any, **settings: Any) -> AsyncGenerator[str]:
-    """Serve an ASGI application for as long as the context lasts; yields its URL."""
-    # asyncio sends small writes at once on sockets that say they are TCP, which those of create_server do not.
+    """Serve an ASGI application while the context is open; yields its URL."""
+    # asyncio sets TCP_NODELAY only on sockets whose protocol is TCP; those of create_server report 0.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen(1024)
@@ -35,7 +35,7 @@ async def served(app: Any, **settings: Any) -> AsyncGenerator[str]:
 
 
 def events_of(text: str) -> list[dict[str, str]]:
-    """Read a whole stream of events: the fields of each, comments left out."""
+    """Read a whole stream of events: the fields of each, without comments."""
     blocks = [block for block in text.split("\n\n") if block and not block.startswith(":")]
     return [dict(line.split(": ", 1) for line in block.split("\n")) for block in blocks]
 
@@ -46,11 +46,11 @@ def messages_of(text: str) -> list[Any]:
 
 
 class RawClient:
-    """One session of a client that makes HTTP requests by hand.
+    """One session of a client that makes its HTTP requests by hand.
 
     Attributes:
         http: sends them.
-        session: the headers that every request after the handshake has.
+        session: the headers of every request after the handshake.
     """
 
     def __init__(self, http: httpx2.AsyncClient) -> None:
@@ -73,7 +73,7 @@ class RawClient:
         return await self.post({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
 
     async def shake_hands(self, revision: str, **capabilities: Any) -> httpx2.Response:
-        """Begin the session."""
+        """Start the session."""
         answer = await self.ask("initialize", hello(revision, **capabilities), "hello")
         self.session = {SESSION: answer.headers[SESSION], "mcp-protocol-version": revision}
         assert (await self.tell("notifications/initialized")).status_code == 202
@@ -81,7 +81,7 @@ class RawClient:
 
     @asynccontextmanager
     async def stream(self, message: Any = None, **headers: str) -> AsyncGenerator["Events"]:
-        """Read a stream as it comes: the answer to a request, or without one what a GET yields."""
+        """Read a stream as it arrives: the response to a request, or to a GET if there is none."""
         all_headers = {**(BOTH if message else EVENTS), **self.session, "content-type": "application/json"}
         all_headers |= {name.replace("_", "-"): value for name, value in headers.items()}
         content = None if message is None else json.dumps(message).encode()
@@ -115,7 +115,7 @@ class Events:
 
 @asynccontextmanager
 async def raw_client(app: Any, **settings: Any) -> AsyncGenerator[RawClient]:
-    """Serve an endpoint, and yield a client of it that has not begun a session."""
+    """Serve an endpoint; yield a client of it that has not started a session."""
     async with served(app, **settings) as url, httpx2.AsyncClient(base_url=url, timeout=20) as http:
         yield RawClient(http)
 
@@ -126,7 +126,7 @@ def request(method: str, params: Any = None, id_: Any = 1) -> dict[str, Any]:
 
 
 def call(name: str, id_: Any = 1, **arguments: Any) -> dict[str, Any]:
-    """Make a call of a tool."""
+    """Make a tool call."""
     return request("tools/call", {"name": name, "arguments": arguments}, id_)
 
 

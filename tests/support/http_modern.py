@@ -1,4 +1,4 @@
-"""Requests of the modern era over HTTP, made by hand: each stands alone, with headers that fit its body."""
+"""Hand-made requests of the modern era over HTTP: each is self-contained, with headers that match its body."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
 def meta(revision: str = MODERN, **capabilities: Any) -> dict[str, Any]:
-    """Return the `_meta` that each request has."""
+    """Return the `_meta` of every request."""
     info = {"name": "raw", "version": "0"}
     return {
         f"{PREFIX}protocolVersion": revision,
@@ -25,12 +25,12 @@ def meta(revision: str = MODERN, **capabilities: Any) -> dict[str, Any]:
 
 
 def asked(method: str, params: Any = None, id_: Any = 1, *, said: Any = None) -> dict[str, Any]:
-    """Make a request, whose `_meta` is the usual one unless another is given."""
+    """Make a request with the usual `_meta`, unless another is given."""
     return request(method, {**(params or {}), "_meta": meta() if said is None else said}, id_)
 
 
 def called(name: str, id_: Any = 1, *, said: Any = None, **arguments: Any) -> dict[str, Any]:
-    """Make a call of a tool."""
+    """Make a tool call."""
     return asked("tools/call", {"name": name, "arguments": arguments}, id_, said=said)
 
 
@@ -50,7 +50,7 @@ def headers_for(message: Any) -> dict[str, str]:
 
 
 class ModernClient(RawClient):
-    """A client without sessions; headers that are given replace those that fit, and empty ones are left out."""
+    """A client without sessions; given headers replace the correct ones, and empty ones are left out."""
 
     async def post(self, message: Any, **headers: str) -> httpx2.Response:
         """Post a message, or what is to be taken for one."""
@@ -60,7 +60,7 @@ class ModernClient(RawClient):
 
     @asynccontextmanager
     async def stream(self, message: Any = None, **headers: str) -> AsyncGenerator[Any]:
-        """Read the answer to a request as it comes."""
+        """Read the response to a request as it arrives."""
         self.session = self._without(headers_for(message), headers)
         async with super().stream(message, **{name: value for name, value in headers.items() if value}) as events:
             yield events

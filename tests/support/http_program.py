@@ -1,4 +1,4 @@
-"""A server that is a program: prints its URL, and ends on SIGTERM.
+"""A standalone HTTP server: prints its URL, and ends on SIGTERM.
 
 python -m support.http_program [GRACE]        # in tests/
 """
@@ -10,7 +10,7 @@ from support.http_server import chatty
 
 
 def main() -> None:
-    """Serve until the end."""
+    """Serve until SIGTERM."""
     grace = float(sys.argv[1]) if len(sys.argv) > 1 else 10
     serve_http(chatty("2025-11-25"), port=0, sse="/sse", grace=grace, started=lambda url: print(url, flush=True))
 

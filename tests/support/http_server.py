@@ -1,4 +1,4 @@
-"""A server of each legacy revision that is slow, chatty and curious on demand."""
+"""A server of each legacy revision whose tools wait, log, or ask the client."""
 
 import asyncio
 from contextlib import suppress
@@ -10,7 +10,7 @@ from support.talk import bindings
 
 
 class Chatty(ServerHandlers):
-    """Its tools; `gate` lets those that wait go on."""
+    """Its tools; those that wait continue when `gate` is set."""
 
     options: ServerOptions | None = ServerOptions(name="chatty", list_changed=True, progress_rate=None, log_rate=None)
     models: Any
@@ -62,7 +62,7 @@ class Chatty(ServerHandlers):
         return "waited"
 
     async def tool_stubborn(self, ctx: Any) -> str:
-        """Run forever, cancelled or not."""
+        """Run forever, even when cancelled."""
         self.begun.set()
         while True:
             with suppress(asyncio.CancelledError):
@@ -84,7 +84,7 @@ class Chatty(ServerHandlers):
         return "closed"
 
     async def tool_timer(self, ctx: Any) -> str:
-        """Log from a timer, which runs while the request is open."""
+        """Log from a timer that runs while the request is open."""
         done = asyncio.get_running_loop().create_future()
         tasks: list[asyncio.Task[None]] = []
 
@@ -98,6 +98,6 @@ class Chatty(ServerHandlers):
 
 
 def chatty(revision: str) -> Any:
-    """Make the server in a revision."""
+    """Make the server for a revision."""
     package = bindings(revision)
     return type("ChattyServer", (Chatty, package.Server), {"models": package})()

@@ -1,4 +1,4 @@
-"""The import graph of a package, read from its sources: lazy imports and those for type checkers count like others."""
+"""The import graph of a package, read from its sources: lazy and type-checking imports count like all others."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 def import_graph(root: Path, package: str) -> dict[str, set[str]]:
     """Return which modules each module of a package imports, wherever in its file.
 
-    Importing a module loads the package that it is in, so that counts as well, except within that package.
+    Importing a module also loads its package, so the package counts too, except within that package.
 
     Args:
         root: the source root that holds the package.
@@ -28,7 +28,7 @@ def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def folder_graph(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Return which folders of a package import which; a file at the top of the package counts as one of its own."""
+    """Return which folders of a package import which; a file at the top of the package counts as a folder."""
     found: dict[str, set[str]] = {}
     for name, imported in graph.items():
         own = _folder(name)
@@ -67,7 +67,7 @@ def _with_packages(module: str) -> Iterator[str]:
 
 
 def _is_within(importer: str, package: str, module: str) -> bool:
-    """Whether a package is loaded already because the importer is in it."""
+    """Whether a package is already loaded because it contains the importer."""
     return package != module and (importer == package or importer.startswith(f"{package}."))
 
 

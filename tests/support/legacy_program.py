@@ -1,4 +1,4 @@
-"""A server of the legacy era, written without the runtime, that takes `server/discover` in a way of its own.
+"""A server of the legacy era, written without the runtime, that handles `server/discover` in an unusual way.
 
 Run as ``legacy_program.py HOW``: ``silent``, ``crash``, ``late``, ``garbage``, or an error code, with ``null`` after
 it for an answer that does not name its request. Modern ways are ``legacy-only`` (it lists legacy revisions only) and

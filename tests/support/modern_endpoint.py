@@ -1,4 +1,4 @@
-"""An endpoint of the modern era that answers as a test says, in raw HTTP, and notes what it was sent."""
+"""An endpoint of the modern era that answers as a test says, in raw HTTP, and records its requests."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ Answer: TypeAlias = Callable[["Posted"], Response | dict[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posted:
-    """A request as it came.
+    """A request as received.
 
     Attributes:
         verb: the HTTP method.
@@ -49,19 +49,19 @@ class Posted:
         return {"jsonrpc": "2.0", "id": self.message["id"], "result": {"resultType": "complete", **result}}
 
     def error(self, code: int, text: str = "no tea", status: int = 400, **more: Any) -> Response:
-        """Return an answer with an error for the request, or what `more` says in place of its id."""
+        """Return an error response to the request; `more` can replace its id."""
         error = {"code": code, "message": text, **({"data": more.pop("data")} if "data" in more else {})}
         return JSONResponse({"jsonrpc": "2.0", "id": self.message["id"], "error": error, **more}, status)
 
 
 @dataclass(slots=True)
 class Endpoint:
-    """What the endpoint answers, and what it was sent.
+    """The endpoint's answers, and the requests that it received.
 
     Attributes:
         answers: makes the answer, by method.
         posted: the requests, in order.
-        left: the methods of streams whose client has gone.
+        left: the methods of streams that the client closed.
         url: where it is.
     """
 
@@ -80,7 +80,7 @@ class Endpoint:
         return [one.method for one in self.posted]
 
     def stream(self, posted: Posted, *messages: Any, ends: bool = True) -> Response:
-        """Return a stream of messages, and of what is written as it is; without an end, it waits for the client."""
+        """Return a stream of messages and of raw text; one without an end waits for the client to close it."""
 
         async def events() -> AsyncGenerator[str]:
             try:
@@ -118,7 +118,7 @@ def discovered(posted: Posted, **more: Any) -> dict[str, Any]:
 
 
 def text(said: str) -> dict[str, Any]:
-    """Return the result of a tool that says something."""
+    """Return a tool result with one text."""
     return {"content": [{"type": "text", "text": said}]}
 
 

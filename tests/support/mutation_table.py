@@ -1,4 +1,4 @@
-"""Changes of the official files, each with everything that must be found: rule, place, severity, and who breaks."""
+"""Changes to the official files, each with all expected findings: rule, place, severity, and the peers that break."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ OLD_CLIENT, NEW_CLIENT = frozenset({Pair.OLD_CLIENT}), frozenset({Pair.NEW_CLIEN
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """One finding: its rule, where, how severe it is, and the pairs of peers that it breaks."""
+    """One finding: its rule, place, severity, and the pairs of peers that it breaks."""
 
     rule: str
     place: str
@@ -27,7 +27,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One change of the file of one revision, and the complete list of findings."""
+    """One change to the file of one revision, and the complete list of findings."""
 
     revision: str
     name: str
@@ -100,7 +100,7 @@ def _unlisted(root: str, message: str) -> Edit:
 
 
 def _everywhere() -> Iterator[tuple[str, Edit, tuple[Expected, ...]]]:
-    """Iterate over the changes that every revision admits."""
+    """Iterate over the changes that are possible in every revision."""
     tool, call = "Tool", "CallToolRequest()"
     yield "required result", _added("ListToolsResult", required=True), _one(
         "property-added-required", "ListToolsResult.extra", NEW_CLIENT

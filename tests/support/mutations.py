@@ -1,4 +1,4 @@
-"""Single changes of a schema.json, each with the rule that must find it, the place, and the pairs that it breaks."""
+"""Single changes to a schema.json, each with the rule that must find it, the place, and the pairs that it breaks."""
 
 import json
 import random
@@ -30,9 +30,9 @@ _FIRST = ("initialize", "server/discover")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutation:
-    """One change: of what kind, in which definition, how to make it, and what must be found at one of which places.
+    """One change: its kind, its definition, how to make it, and the rules and places of the expected findings.
 
-    `rules` are all that may be found, one of them at least.
+    At least one of `rules` must be found, and nothing else.
     """
 
     kind: str
@@ -64,18 +64,18 @@ def is_list(node: Json) -> TypeGuard[list[Json]]:
 
 
 def definitions(tree: Json) -> dict[str, Json]:
-    """Return the definitions of a schema.json, in whichever container they are."""
+    """Return the definitions of a schema.json, whatever its container is called."""
     found: dict[str, Json] = tree["$defs"] if "$defs" in tree else tree["definitions"]
     return found
 
 
 def prefix(tree: Json) -> str:
-    """Return what stands before the name of a definition in a reference to it."""
+    """Return the prefix of a reference to a definition."""
     return "#/$defs/" if "$defs" in tree else "#/definitions/"
 
 
 def reached(revision: str, tree: Json, travel: Travel) -> set[str]:
-    """Return the definitions that messages carry on that way, by following every reference."""
+    """Return the definitions used by messages in that direction, by following every reference."""
     pending = [root for root in ROOTS[travel] if root in definitions(tree)]
     unsent = UNSENT.get(revision, set[str]())
     seen = set(unsent)
@@ -101,12 +101,12 @@ def references(node: Json) -> Iterator[str]:
 
 
 def broken(change: Change, ways: Sequence[Travel]) -> set[Pair]:
-    """Return who breaks if a type changes so on all those ways."""
+    """Return the peers that break if a type used in those directions changes in this way."""
     return {pair for travel in ways for pair in breaks(change, travel)}
 
 
 def choose(by_kind: dict[str, list[Mutation]], number: int, seed: str) -> Iterator[Mutation]:
-    """Iterate over some of the changes, every kind as often as any other, the same ones each time."""
+    """Iterate over a sample of the changes: equally many of each kind, and the same ones each time."""
     rng = random.Random(seed)
     kinds = sorted(by_kind)
     for count in range(number):
@@ -114,7 +114,7 @@ def choose(by_kind: dict[str, list[Mutation]], number: int, seed: str) -> Iterat
 
 
 def mutations(revision: str, tree: Json) -> dict[str, list[Mutation]]:
-    """Return the changes that can be made to what messages carry, by kind."""
+    """Return the possible changes to definitions that messages use, by kind."""
     found: dict[str, list[Mutation]] = {}
     for mutation in _Mutations(revision, tree).all():
         found.setdefault(mutation.kind, []).append(mutation)
@@ -123,7 +123,7 @@ def mutations(revision: str, tree: Json) -> dict[str, list[Mutation]]:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A member of an object: the definition it is in, the way to the object, and the names of that object."""
+    """A property of an object: its definition, the path to the object, and the names of the object."""
 
     definition: str
     path: Path
@@ -169,7 +169,7 @@ class _Mutations:
                     yield from _of_member(_Member(name, path, owners, key, member, node))
 
     def _objects(self, name: str) -> Iterator[tuple[Json, Path, tuple[str, ...]]]:
-        """Iterate over the objects of a definition, each with the way to it and the names that findings call it by."""
+        """Iterate over the objects of a definition, each with its path and its names in findings."""
         definition = self._all[name]
         if name.endswith(("Request", "Notification")):
             params = definition.get("properties", {}).get("params", {})
@@ -183,7 +183,7 @@ class _Mutations:
         return {part["$ref"].rpartition("/")[2] for part in self._all[name].get("allOf", ()) if "$ref" in part}
 
     def _of_enum(self, name: str) -> Iterator[Mutation]:
-        """Iterate over the changes of a named closed set, which is found at each member of its type."""
+        """Iterate over the changes of a named closed set, which is found at each property of its type."""
         ref = prefix(self._tree) + name
         places = frozenset(
             f"{owner}.{key}{mark}"
@@ -216,7 +216,7 @@ class _Mutations:
             )
 
     def _of_message(self, name: str) -> Iterator[Mutation]:
-        """Iterate over the changes of a message as a whole: its method has another name."""
+        """Iterate over the changes of a whole message: its method is renamed."""
         method = self._all[name].get("properties", {}).get("method", {})
         roots = [self._all.get(root, {}) for names in ROOTS.values() for root in names]
         listed = sum(name in set(references(root)) for root in roots)
@@ -237,7 +237,7 @@ class _Mutations:
             )
 
     def _of_object(self, definition: str, path: Path, owners: tuple[str, ...], node: Json) -> Iterator[Mutation]:
-        """Iterate over the changes of an object as a whole: it has another member, or is closed."""
+        """Iterate over the changes of a whole object: it gains a property, or is closed."""
         new = _Member(definition, path, owners, "zzz", _NEW, node)
         rule, change = _optional(new, "added")
 
@@ -275,7 +275,7 @@ def _nested(node: Json, path: Path, owners: tuple[str, ...]) -> Iterator[tuple[J
 
 
 def _optional(member: _Member, verb: str) -> tuple[str, Change]:
-    """Say which rule finds an optional member that came or went."""
+    """Return the rule that finds an added or removed optional property."""
     declared = member.owner["properties"]
     is_schema = "$schema" in declared or declared.get("type", {}).get("const") == "object"
     if is_schema and "additionalProperties" in member.owner and member.key != "$schema":
@@ -294,7 +294,7 @@ def _of_member(member: _Member) -> Iterator[Mutation]:
 
 
 def _of_need(member: _Member) -> Iterator[Mutation]:
-    """Iterate over the changes of whether a member is there."""
+    """Iterate over the changes that add, remove or require a property."""
     key = member.key
 
     def drop(d: Json) -> None:
@@ -312,7 +312,7 @@ def _of_need(member: _Member) -> Iterator[Mutation]:
         yield member.mutation("freed", free, "property-now-optional", Change.WIDENS)
     else:
         yield member.mutation("needed", need, "property-now-required", Change.NARROWS)
-    # Without any member it is a map, which is another thing in a union; a JSON Schema is known by some of them.
+    # Without properties it is a map, which differs in a union; a JSON Schema is recognized by some of them.
     if len(member.owner["properties"]) > 1 and key not in ("$schema", "type"):
         if is_required:
             yield member.mutation("required dropped", drop, "property-removed-required", Change.WIDENS)
@@ -322,7 +322,7 @@ def _of_need(member: _Member) -> Iterator[Mutation]:
 
 
 def _of_value(member: _Member) -> Iterator[Mutation]:
-    """Iterate over the changes of the value that a member may have."""
+    """Iterate over the changes of the value of a property."""
     key, node = member.key, member.node
 
     def put(**changes: Json) -> Callable[[Json], None]:
@@ -361,7 +361,7 @@ def _of_value(member: _Member) -> Iterator[Mutation]:
 
 
 def _of_elements(member: _Member) -> Iterator[Mutation]:
-    """Iterate over the changes of what a list or a map holds."""
+    """Iterate over the changes of the items of a list or the values of a map."""
     key, node = member.key, member.node
 
     def put(word: str, value: Json) -> Callable[[Json], None]:

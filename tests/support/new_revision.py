@@ -1,4 +1,4 @@
-"""A revision that nobody has released: the newest one, and a new method, notification, capability, content and type."""
+"""An unreleased revision: the newest one plus a new method, notification, capability, content and type."""
 
 import json
 from typing import Any

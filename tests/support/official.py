@@ -1,7 +1,7 @@
 """Finds the official files of the protocol, which the project tests with and does not ship.
 
 The folder is $MCP_UPSTREAM, or shared/upstream beside the repository. Without the folder a test skips; a folder that
-lacks an expected file is a mistake, and the whole run fails. `used` knows which files the tests of this process took,
+lacks an expected file is a mistake, and the whole run fails. `used` records the files that tests of this process read,
 and the summary of the run says how many there were.
 """
 
@@ -28,12 +28,12 @@ def seed_typescript() -> Path:
 
 
 def upstream() -> Path:
-    """Return the folder where the official files should be; a relative path starts at the repository, not at a test."""
+    """Return the folder for the official files; a relative path is relative to the repository."""
     return _REPOSITORY / (os.environ.get("MCP_UPSTREAM") or "../shared/upstream")
 
 
 def expected() -> dict[str, Path]:
-    """Return the place of every official file that the tests know of, by a short name."""
+    """Return the path of every official file that tests use, by a short name."""
     folder = upstream()
     revisions = sorted(path.parent.name for path in (_REPOSITORY / "schema").glob("*/schema.json"))
     schemas = {f"upstream/{revision}/schema.json": folder / revision / "schema.json" for revision in revisions}
@@ -41,7 +41,7 @@ def expected() -> dict[str, Path]:
 
 
 def missing() -> list[str]:
-    """Return the files that should be there and are not; where the folder itself is not, none are missing."""
+    """Return the files missing from the folder; none if there is no folder."""
     if not upstream().is_dir():
         return []
     return [str(path) for path in expected().values() if not path.is_file()]

@@ -1,6 +1,6 @@
-"""Faults that are planted in a copy of the runtime, to see whether the tests of a requirement notice them.
+"""Faults planted in a copy of the runtime, to check that the tests of a requirement detect them.
 
-The rows are in tests/requirements/planted.toml: what stands where, what takes its place, and which requirement breaks.
+The rows are in tests/requirements/planted.toml: a file, the text to replace, the new text, and the broken requirement.
 """
 
 import os
@@ -26,9 +26,9 @@ class Fault:
 
     Attributes:
         requirement: the id of the requirement that it breaks.
-        file: where it is planted, in the runtime.
-        find: the text that it replaces, which stands there once.
-        put: the fault.
+        file: the file of the runtime to change.
+        find: the text to replace, which occurs once in the file.
+        put: the replacement, which is the fault.
     """
 
     requirement: str
@@ -40,15 +40,15 @@ class Fault:
         """Return the file with the fault.
 
         Raises:
-            ValueError: the text is not there, or more than once.
+            ValueError: the text does not occur exactly once.
         """
         text = (RUNTIME / self.file).read_text("utf-8")
         if text.count(self.find) != 1:
-            raise ValueError(f"{self.file} has {text.count(self.find)} times: {self.find}")
+            raise ValueError(f"{self.file} contains this text {text.count(self.find)} times, not once: {self.find}")
         return text.replace(self.find, self.put)
 
     def tests(self) -> list[str]:
-        """Return the tests of the requirement: those that are there for it, or others that show it."""
+        """Return the tests of the requirement: those written for it, or others that show it."""
         shown = [test.node for test in proof_of(rows()[self.requirement])]
         return [node for node in shown if "/requirements/" in node] or shown
 
@@ -62,7 +62,7 @@ def run_with(fault: Fault | None, tests: list[str], folder: Path) -> tuple[bool,
     """Run tests against a copy of the runtime, with a fault in it or none; returns whether they passed, and the output.
 
     Raises:
-        RuntimeError: they did not run at all.
+        RuntimeError: the tests could not be run.
     """
     shutil.copytree(RUNTIME, folder / RUNTIME.name, ignore=shutil.ignore_patterns("__pycache__"))
     if fault is not None:

@@ -1,4 +1,4 @@
-"""How a test talks over many channels: it posts a message over a new one, and waits for what comes back."""
+"""Helpers for tests with many channels: post a message over a new one, and wait for the response."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from support.channels import Stream, Streams
 
 
 async def until(channel: Stream, wanted: Callable[[Any], bool]) -> Any:
-    """Wait for a message to leave by a channel."""
+    """Wait for a message on a channel."""
     async with asyncio.timeout(10):
         while not (found := [message for message in channel.got if wanted(message)]):
             await asyncio.sleep(0)
@@ -21,13 +21,13 @@ async def answer(channel: Stream, id_: Any) -> Any:
 
 
 def post(streams: Streams, **message: Any) -> Stream:
-    """Let a message arrive over a channel of its own, which is returned."""
+    """Deliver a message over a new channel, and return the channel."""
     streams.deliver(stream := Stream(), **message)
     return stream
 
 
 async def shake_hands(streams: Streams, revision: str, channel: type[Stream] = Stream, **capabilities: Any) -> None:
-    """Do the handshake, over channels of a class."""
+    """Do the handshake over channels of the given class."""
     info = {"name": "streams", "version": "0"}
     params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info}
     first = channel()

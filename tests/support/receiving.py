@@ -1,10 +1,10 @@
-"""What receivers in tests have in common."""
+"""The base class of receivers in tests."""
 
 from mcp_runtime.transports.base import ACCEPTED, Channel, Outcome, TransportError
 
 
 class OneStream:
-    """A receiver of a transport that has one stream; what is too large, and channels of their own, are failures."""
+    """A receiver for a transport with a single stream: oversized messages and separate channels fail the test."""
 
     def message_received(self, message: bytes, channel: Channel) -> Outcome:
         self.heard(message)
@@ -18,9 +18,9 @@ class OneStream:
         raise AssertionError("a transport with one stream loses only the connection")
 
     def heard(self, message: bytes) -> None:
-        """Take one message."""
+        """Handle one message."""
         raise NotImplementedError
 
     def refuse(self, reason: str) -> None:
-        """Learn of a message that is too large."""
+        """Fail because of a message that is too large."""
         raise AssertionError(reason)

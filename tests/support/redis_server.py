@@ -1,4 +1,4 @@
-"""A redis-server of a test's own, which can be killed, stopped for a while, filled and started again."""
+"""A redis-server for one test, which can be killed, paused, filled and restarted."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ MISSING = "redis-server is not installed; `make interop` installs it, or: apt-ge
 
 
 class RedisServer:
-    """One redis-server, on a port of its own.
+    """One redis-server, on a free port.
 
     Args:
         folder: where it may write.
@@ -48,24 +48,24 @@ class RedisServer:
                     await asyncio.sleep(0.02)
 
     def kill(self) -> None:
-        """Kill it; what it kept is gone."""
+        """Kill it; its data is lost."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """Let it do nothing until `go_on`: connections stay open, and nobody answers."""
+        """Pause it until `go_on`: connections stay open, but commands get no answer."""
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Let it work again."""
+        """Let it continue."""
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGCONT)
 
     @asynccontextmanager
     async def client(self) -> AsyncGenerator[Any]:
-        """Yield a client of it."""
+        """Yield a client connected to it."""
         redis: Any = Redis(host="127.0.0.1", port=self.port)
         try:
             yield redis
@@ -73,11 +73,11 @@ class RedisServer:
             await redis.aclose()
 
     async def fill(self) -> None:
-        """Let it refuse to keep anything more."""
+        """Make it refuse to store more data."""
         await self._configure(b"1")
 
     async def empty(self) -> None:
-        """Let it keep things again."""
+        """Let it store data again."""
         await self._configure(b"0")
 
     async def _configure(self, maxmemory: bytes) -> None:
@@ -87,7 +87,7 @@ class RedisServer:
 
 @asynccontextmanager
 async def redis_server() -> AsyncGenerator[RedisServer]:
-    """Run a redis-server for as long as the context lasts."""
+    """Run a redis-server while the context is open."""
     with tempfile.TemporaryDirectory() as folder:
         server = RedisServer(Path(folder))
         await server.start()

@@ -1,4 +1,4 @@
-"""The requirements of the specification, what shows that they are met, and the page that says so.
+"""The requirements of the specification, the tests that show that they are met, and the page that lists both.
 
 The rows are in tests/requirements/rows; a test says with ``@pytest.mark.requirement("ID")`` which of them it shows. Run
 ``.venv/bin/python tests/support/requirement_table.py`` (`make docs`) to write docs/requirements.md.
@@ -29,12 +29,12 @@ class Row:
         id: topic and name.
         must: the revisions in which it is a MUST.
         should: the revisions in which it is a SHOULD.
-        page: where it stands: the page of the specification, and the section there.
-        who: the sides that it binds: client, server or both.
-        text: what it asks for, in words of our own.
+        page: the page and section of the specification that state it.
+        who: the sides that it applies to: client, server or both.
+        text: what it requires, in our words.
         example: the program in examples/ that shows it, empty for none.
-        reason: why nothing of ours shows it, empty if something does.
-        said: digests of the sentences of 2026-07-28 that demand it (`support.specification`).
+        reason: why no test or example shows it; empty if one does.
+        said: digests of the sentences of 2026-07-28 that state it (`support.specification`).
     """
 
     id: str
@@ -49,13 +49,13 @@ class Row:
 
     @property
     def revisions(self) -> tuple[str, ...]:
-        """The revisions in which it holds."""
+        """The revisions in which it applies."""
         return tuple(revision for revision in REVISIONS if revision in (*self.must, *self.should))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """The requirements on one subject, as one file holds them."""
+    """The requirements on one subject, read from one file."""
 
     title: str
     rows: tuple[Row, ...]
@@ -71,9 +71,9 @@ class Shown:
 
 
 def span(text: str) -> tuple[str, ...]:
-    """Return the revisions of ``A..B``, or a single one; none of nothing.
+    """Return the revisions of ``A..B``, or a single one; none for an empty string.
 
-    An end that is left out is that of the legacy era: ``..`` are its revisions, ``..2026-07-28`` all.
+    An omitted end means that of the legacy era: ``..`` are its revisions, ``..2026-07-28`` all revisions.
 
     Raises:
         ValueError: there is no such revision.

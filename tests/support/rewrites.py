@@ -1,4 +1,4 @@
-"""Rewrites of a schema.json that keep its meaning: other words for the same messages."""
+"""Rewrites of a schema.json that keep its meaning: other spellings of the same messages."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -58,7 +58,7 @@ INLINED = ("Annotations", "ToolAnnotations", "Implementation", "ModelPreferences
 
 
 def inlined(tree: Json) -> Json:
-    """Write some objects where a member refers to them."""
+    """Inline some objects at the properties that refer to them."""
     copies = {prefix(tree) + name: definitions(tree)[name] for name in INLINED if name in definitions(tree)}
     assert copies
 
@@ -75,7 +75,7 @@ def inlined(tree: Json) -> Json:
 
 
 def named(tree: Json) -> Json:
-    """Make a definition of each object that stands inline in a member."""
+    """Make a definition of each object that is inline in a property."""
     found: dict[str, Json] = {}
     for name, definition in definitions(tree).items():
         for key, member in definition.get("properties", {}).items():
@@ -89,7 +89,7 @@ def named(tree: Json) -> Json:
 
 
 def scalars_named(tree: Json) -> Json:
-    """Make a definition of each scalar, list and closed set that stands inline in a member."""
+    """Make a definition of each scalar, list and closed set that is inline in a property."""
     found: dict[str, Json] = {}
     for name, definition in definitions(tree).items():
         for key, member in definition.get("properties", {}).items():
@@ -102,7 +102,7 @@ def scalars_named(tree: Json) -> Json:
 
 
 def aliases_inlined(tree: Json) -> Json:
-    """Inline types other than objects at their references; unions of messages stay, since they name the senders."""
+    """Inline types other than objects at their references, except unions of messages, which name the senders."""
     all_ = definitions(tree)
     kinds = ("Request", "Notification", "Result", "Message", "Params")
     aliases = {n: d for n, d in all_.items() if "properties" not in d and "$ref" not in json.dumps(d)}
@@ -126,7 +126,7 @@ def types_in_branches(tree: Json) -> Json:
 
 
 def openness_respelled(tree: Json) -> Json:
-    """Say `true` for an empty schema of the members that are not declared, and the reverse."""
+    """Replace an empty schema for undeclared properties with `true`, and the reverse."""
 
     def respell(node: dict[str, Json]) -> dict[str, Json]:
         rest = node.get("additionalProperties")
@@ -136,7 +136,7 @@ def openness_respelled(tree: Json) -> Json:
 
 
 def described(tree: Json) -> Json:
-    """Say something about every type, beside references too."""
+    """Add a description to every type, beside references too."""
     return everywhere(lambda node: {**node, "description": "See 2001-01-01."} if _is_type(node) else node, tree)
 
 

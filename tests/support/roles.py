@@ -18,12 +18,12 @@ from support.talk import MODERN, PREFIX, bindings
 
 
 def make_server(revision: str, options: ServerOptions | None = None, **handlers: Any) -> Any:
-    """Return a server of a revision that has just these handlers, by the names of the generated methods."""
+    """Return a server of a revision with only these handlers, by the names of the generated methods."""
     return type("Made", (bindings(revision).Server,), {"options": options or ServerOptions(), **handlers})()
 
 
 def make_handlers(revision: str, **handlers: Any) -> Any:
-    """Return what answers for a client of a revision, with just these handlers."""
+    """Return the client handlers of a revision, with only these methods."""
     return type("MadeHandlers", (bindings(revision).ClientHandlers,), handlers)()
 
 
@@ -46,7 +46,7 @@ def raises(error: Exception) -> Any:
 
 
 def made(revision: str, type_name: str, **members: Any) -> Any:
-    """Return an object of a type of a revision, given by wire names; constants and what has a default may be absent."""
+    """Return an object of a type of a revision, given by wire names; constants and defaults may be absent."""
     return getattr(bindings(revision), type_name)(**members)
 
 
@@ -57,12 +57,12 @@ SUM = {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["
 
 
 def is_refused(answer: Any, code: int) -> bool:
-    """Whether a client refused to answer: with this code, where it has one to give."""
+    """Whether a client refused to answer: with this code, if the revision lets it send one."""
     return "error" in answer and answer["error"]["code"] in (code, None)
 
 
 class Hold:
-    """A handler that a test can hold on to: `begun` says that it runs, `ended` keeps why it was cancelled."""
+    """A handler that a test controls: `begun` is set when it runs, `ended` keeps the reason for its cancellation."""
 
     def __init__(self, type_name: str = "CallToolResult", **members: Any) -> None:
         self.begun = asyncio.Event()
@@ -85,9 +85,9 @@ class Hold:
 
 
 class RawServer(OneStream):
-    """A server that speaks bytes: it answers the handshake, and else only what the test says.
+    """A server that sends raw bytes: it answers the handshake, and otherwise sends only what the test says.
 
-    `got` is what it received, parsed, and `errors` what the client complained of.
+    `got` contains the messages that it received, parsed, and `errors` the protocol errors that the client reported.
     """
 
     def __init__(self, revision: str, capabilities: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ class RawServer(OneStream):
         self._arrived.set()
 
     def connection_lost(self, reason: Exception | None) -> None:
-        """Wake who waits."""
+        """Wake the waiting tests."""
         self._arrived.set()
 
     @property
@@ -141,9 +141,9 @@ class RawServer(OneStream):
         return await self.until(lambda message: message.get("method") == method)
 
     async def ask(self, method: str, params: Any = None, id_: Any = "s1") -> Any:
-        """Ask the client, and wait for its answer: of the modern era in the result of a call that it makes.
+        """Ask the client, and wait for its answer; in the modern era the question is the result of its call.
 
-        In the modern era no errors go to a server: where the client refuses to answer, its call ends with an exception,
+        In the modern era clients send no errors: if the client refuses to answer, its call ends with an exception,
         which is returned as an ``error``; it has a code if the handler of the client gave it one.
         """
         asked = {"method": method, **({} if params is None else {"params": params})}
@@ -168,7 +168,7 @@ class RawServer(OneStream):
         return {"result": again["params"]["inputResponses"]["q"]}
 
     async def _call(self) -> Any:
-        """Wait for the next call of a tool, and take it out of what was received."""
+        """Wait for the next tool call, and remove it from the received messages."""
         call = await self.asked("tools/call")
         self.got.remove(call)
         return call
@@ -183,14 +183,14 @@ async def answering(
     own: dict[str, Any] | None = None,
     **options: Any,
 ) -> AsyncGenerator[RawServer]:
-    """Connect a client of a revision to a server that speaks bytes.
+    """Connect a client of a revision to a server that sends raw bytes.
 
     Args:
         revision: the revision that both speak.
         handlers: answers what the server asks.
         capabilities: what the server declares.
-        own: what the client declares besides what its handlers say.
-        options: further options of the client.
+        own: capabilities that the client declares in addition to those of its handlers.
+        options: more options of the client.
     """
     here, there = memory_pair()
     asks: dict[str, Any] = {"tools": {}} if revision == MODERN else {}

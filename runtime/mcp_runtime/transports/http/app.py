@@ -125,7 +125,7 @@ class HttpApp(Application):
             try:
                 stream, after = await session.find(last.decode("latin-1"))
             except LookupError:
-                raise Refusal(400, "the event that Last-Event-ID names is not kept (any more)") from None
+                raise Refusal(400, "the event in Last-Event-ID is unknown or no longer kept") from None
         session.enter()
         try:
             await pump(stream, self._delays, self.sessions.unread, receive, send, after=after)

@@ -42,7 +42,7 @@ class Places:
         """
         for given in (hosts, origins, proxies):
             if isinstance(given, str):
-                raise TypeError(f"several names are needed, not one text: ({given!r},)")
+                raise TypeError(f"give a collection of names, not one string: ({given!r},)")
         known = frozenset(host.lower() for host in (LOOPBACK if hosts is None else hosts))
         allowed = frozenset(origin.lower().rstrip("/") for origin in origins)
         for host in known:
@@ -67,7 +67,7 @@ class Places:
         if client is not None and client in self.proxies:
             host = headers.get(b"x-forwarded-host", host)
         if not _is_named(host, self.hosts):
-            raise Refusal(403, "this host is not served here; a server names its hosts with hosts=")
+            raise Refusal(403, "this host is not allowed; a server lists its hosts with hosts=")
         origin = headers.get(b"origin")
         if origin is not None and not self._is_allowed(origin.lower()):
             raise Refusal(403, "pages of this origin may not call this server")
@@ -100,7 +100,7 @@ def check_content_type(headers: Headers) -> None:
     """
     given = headers.get(b"content-type", b"")
     if given != JSON and given.partition(b";")[0].strip().lower() != JSON:
-        raise Refusal(415, "a message is sent as Content-Type: application/json")
+        raise Refusal(415, "the Content-Type of a message must be application/json")
 
 
 def check_accept(headers: Headers, *wanted: str) -> None:

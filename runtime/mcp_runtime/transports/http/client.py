@@ -280,10 +280,10 @@ class HttpClientTransport:
         try:
             async with self._endpoint.request("POST", message) as response:
                 if response.status_code == HTTPStatus.ACCEPTED:
-                    raise Refused(f"{self._endpoint.shown} took a request for something that needs no answer")
+                    raise Refused(f"{self._endpoint.shown} answered a request with 202, as if it were a notification")
                 if type_of(response) != EVENTS:
                     if not await self._deliver(await self._endpoint.body(response)):
-                        raise Refused(f"{self._endpoint.shown} answered a request with something else")
+                        raise Refused(f"{self._endpoint.shown} answered a request with a body that is not its response")
                     return
                 if await self._read(response, position):
                     return
@@ -351,9 +351,9 @@ class HttpClientTransport:
                     position.id = ""
                     refusals += 1
                     if refusals == MAX_FAILURES:
-                        log.warning("the server cannot be listened to: %s", clipped(str(error)))
+                        log.warning("the stream for messages from the server cannot be opened: %s", clipped(str(error)))
             except Exception as error:
-                log.warning("the server cannot be listened to: %s", reason_for(error))
+                log.warning("the stream for messages from the server cannot be opened: %s", reason_for(error))
                 return
             await asyncio.sleep(position.wait(failures + refusals))
 

@@ -74,7 +74,7 @@ class EventLog:
                 found = await self._store.after(session, stream, number)
         except Exception as error:
             self._fail(_described(error), ())
-            raise Refusal(503, "what was sent cannot be read now; try again later", [(b"retry-after", b"1")]) from None
+            raise Refusal(503, "stored events cannot be read now; try again later", [(b"retry-after", b"1")]) from None
         # The store cannot tell that the end of a stream is missing. An open stream knows its end itself.
         if found is None or (stream and self._lost.get(session, -1) >= stream):
             return None
@@ -118,7 +118,7 @@ class EventLog:
         self._resting_until = time.monotonic() + self._pause
         if not self._is_failing:
             self._is_failing = True
-            text = "the event store fails; answers go on, but streams of this time cannot be resumed: %s"
+            text = "the event store fails; answers are still sent, but streams cannot be resumed until it works: %s"
             log.error(text, clipped(reason))
 
     def _succeed(self) -> None:
@@ -162,7 +162,7 @@ def _is_complete(found: Sequence[tuple[int, bytes]], after: int) -> bool:
         try:
             parse(message)
         except MalformedMessage as error:
-            log.error("the event store returned what is not a message: %s", clipped(error.reason))
+            log.error("the event store returned something that is not a message: %s", clipped(error.reason))
             return False
         if number != expected or b"\n" in message or b"\r" in message:
             return False

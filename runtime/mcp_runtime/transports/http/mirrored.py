@@ -46,7 +46,7 @@ def decode(value: str) -> str:
         ValueError: it contains characters that headers must not, or is not the Base64 of UTF-8 text.
     """
     if not _PLAIN.fullmatch(value.replace("\t", " ")):
-        raise ValueError("holds characters that a header must not have")
+        raise ValueError("contains characters that are not allowed in a header")
     if not _is_encoded(value):
         return value
     encoded = value[len(_PREFIX) : -len(_SUFFIX)]
@@ -111,7 +111,7 @@ def parameters(schema: Any) -> tuple[Parameter, ...]:
     for path, annotated in _annotated(schema):
         where = ".".join(path or ()) or "the schema itself"
         if not path:
-            raise ValueError(f"{ANNOTATION} is only for parameters that `properties` alone lead to")
+            raise ValueError(f"{ANNOTATION} is only allowed on parameters reached through `properties` alone")
         name, type_ = annotated[ANNOTATION], annotated.get("type")
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
             raise ValueError(f"the {ANNOTATION} of {where} is not the name of a header")

@@ -92,4 +92,4 @@ def _compare(parameter: Parameter, header: str | None, value: Any) -> None:
     except ValueError as error:
         raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} {error}") from None
     if text is None or not parameter.matches(said, value):
-        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} does not say the same as {where}")
+        raise PeerError(HEADER_MISMATCH, f"the header {parameter.header} differs from {where}")

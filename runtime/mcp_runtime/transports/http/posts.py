@@ -271,7 +271,7 @@ class Posts:
         answer = stream.sole
         await self._sessions.end(session, "the handshake failed")
         if answer is None:
-            raise Refusal(400, "initialize is a request, which has an id")
+            raise Refusal(400, "initialize must be a request with an id")
         await respond(post.send, 200 if outcome.is_accepted else 400, answer)
 
     async def _take(self, session: HttpSession, body: bytes, post: Post) -> None:
@@ -322,7 +322,7 @@ class Posts:
             return
         unread = self._sessions.unread
         if not unread.has_room(len(answer)):
-            raise Refusal(503, "too many answers wait to be read; this one was dropped", [(b"retry-after", b"5")])
+            raise Refusal(503, "too many answers are unread; this one was dropped", [(b"retry-after", b"5")])
         unread.size += len(answer)
         try:
             await respond(post.send, status, answer, headers=headers, limit=self._delays.write)

@@ -37,7 +37,7 @@ async def pump(
         Refusal: what follows the client's last event is no longer stored, or clients have too much to read already.
     """
     if unread.is_full:
-        raise Refusal(503, "too much waits to be read; try again later", [(b"retry-after", b"5")])
+        raise Refusal(503, "too many messages are unread; try again later", [(b"retry-after", b"5")])
     try:
         missed = None if after is None else await stream.missed(after)
     except LookupError:

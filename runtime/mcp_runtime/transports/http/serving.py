@@ -45,7 +45,7 @@ class Site:
         paths = [path, *((health,) if health else ()), *((sse[1],) if sse else ())]
         for given in paths:
             if not given.startswith("/"):
-                raise ValueError(f"a path begins with /, unlike {given!r}")
+                raise ValueError(f"a path must begin with /, not {given!r}")
             if paths.count(given) > 1:
                 raise ValueError(f"the endpoint, its health page and HTTP+SSE cannot both be at {given}")
         self._path = path
@@ -208,6 +208,6 @@ def check_address(host: str, port: int, has_hosts: bool) -> None:
         raise ValueError(f"a port is a number from 0 to {MAX_PORT}, not {port}")
     if not has_hosts and host not in LOCAL and without_port(host) not in LOOPBACK:
         raise ValueError(
-            f"a server on {host} is reached from elsewhere: name its hosts, like hosts=['mcp.example.com'], "
+            f"a server on {host} can be reached from other machines: name its hosts, like hosts=['mcp.example.com'], "
             "or --allowed-host mcp.example.com"
         )

@@ -106,7 +106,7 @@ class Sessions:
         version = headers.get(VERSION)
         if version is not None and version not in self._versions:
             known = b", ".join(sorted(self._versions)).decode()
-            raise Refusal(400, f"the header MCP-Protocol-Version must name a revision that is spoken here: {known}")
+            raise Refusal(400, f"the header MCP-Protocol-Version must name a supported revision: {known}")
 
     async def end(self, session: HttpSession, reason: str) -> None:
         """End a session, and cancel what runs in it."""

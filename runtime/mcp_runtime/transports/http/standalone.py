@@ -136,7 +136,7 @@ class StandaloneRequests:
                 if isinstance(value, int | float) and abs(value) > MAX_INTEGER:
                     where = "/".join(parameter.path)
                     raise TransportError(
-                        f"{where}: an integer in a header is at most {MAX_INTEGER:,}, or as far below 0"
+                        f"{where}: an integer in a header must be from -{MAX_INTEGER:,} to {MAX_INTEGER:,}"
                     )
                 if (text := parameter.text_of(value)) is not None:
                     headers[parameter.header] = mirrored.encode(text)
@@ -157,10 +157,10 @@ class StandaloneRequests:
         found = [(tool, problem) for tool, problem in zip(listed, problems, strict=True) if problem]
         for tool, problem in found[:MAX_WARNINGS]:
             log.warning(
-                "the tool %s is left out, since it is not valid: %s", clipped(str(tool.get("name")), 100), problem
+                "the tool %s is left out because it is not valid: %s", clipped(str(tool.get("name")), 100), problem
             )
         if len(found) > MAX_WARNINGS:
-            log.warning("%d more tools are left out, since they are not valid", len(found) - MAX_WARNINGS)
+            log.warning("%d more tools are left out because they are not valid", len(found) - MAX_WARNINGS)
         result["tools"] = [tool for tool, problem in zip(listed, problems, strict=True) if not problem]
         return dump(value)
 

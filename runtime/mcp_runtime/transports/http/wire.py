@@ -111,9 +111,9 @@ class Endpoint:
     def __init__(self, url: str, options: HttpClientOptions) -> None:
         parsed = httpx2.URL(url)
         if parsed.scheme not in ("http", "https") or not parsed.host:
-            raise ValueError("a server is reached by a URL that begins with http:// or https:// and names a host")
+            raise ValueError("the URL of a server must begin with http:// or https:// and name a host")
         if parsed.port is not None and not 0 < parsed.port < 1 << 16:
-            raise ValueError(f"there is no port {parsed.port}")
+            raise ValueError(f"{parsed.port} is not a port")
         self.shown = _shown(parsed)
         self.session = ""
         self.version = ""
@@ -126,7 +126,7 @@ class Endpoint:
         self._headers = {name.lower(): value for name, value in given.items()}
         for name, value in given.items():
             if not (name + value).isascii() or not (name + value).isprintable():
-                raise ValueError(f"the header {name!r} has characters that HTTP does not carry; encode its value")
+                raise ValueError(f"the header {name!r} has characters that HTTP does not allow; encode its value")
         self._auth = options.get("auth") or httpx2.USE_CLIENT_DEFAULT
 
     def at(self, base: httpx2.URL, reference: str) -> "Endpoint":
@@ -205,7 +205,7 @@ class Endpoint:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             said = str(error) or type(error).__name__
             raise TransportError(f"{self.shown}: {clipped(said)}") from error
-        raise Refused(f"{self.shown} redirects without end")
+        raise Refused(f"{self.shown} redirects too many times")
 
     async def body(self, response: httpx2.Response) -> bytes:
         """Read a complete response.

@@ -86,7 +86,7 @@ async def test_arguments_become_headers(arguments: dict[str, Any] | None, header
 async def test_an_integer_that_is_not_exact_everywhere_is_not_sent() -> None:
     async with opened(Checking([BREW])) as (client, endpoint):
         await client.list_tools()
-        with pytest.raises(ConnectionClosed, match="grams: an integer in a header is at most"):
+        with pytest.raises(ConnectionClosed, match="grams: an integer in a header must be from"):
             await client.call_tool(name="brew", arguments={"grams": 1 << 53})
         assert not endpoint.sent("tools/call")
 
@@ -99,7 +99,7 @@ async def test_invalid_tools_are_left_out(caplog: pytest.LogCaptureFixture) -> N
         assert [one.name async for one in client.iter_tools()] == ["brew", "plain"]
     messages = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
     assert messages[0].startswith(
-        "the tool bad\\x1b[31m is left out, since it is not valid: the x-mcp-header of region is not"
+        "the tool bad\\x1b[31m is left out because it is not valid: the x-mcp-header of region is not"
     )
     assert len(messages) == 21 and messages[-1].startswith("11 more tools")
 

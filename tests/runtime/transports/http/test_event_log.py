@@ -12,7 +12,7 @@ from support.http import RawClient, call, events_of, messages_of, raw_client
 from support.http_server import chatty
 
 NEWEST = "2025-11-25"
-FAILS = "the event store fails; answers go on, but streams of this time cannot be resumed: "
+FAILS = "the event store fails; answers are still sent, but streams cannot be resumed until it works: "
 WORKS = "the event store works again"
 
 
@@ -79,7 +79,7 @@ async def test_while_a_store_fails_answers_go_on_without_resumption(
         during = await logged(client)
         async with asyncio.timeout(5):
             status, said = await resumed(client, during[0])
-        assert (status, "what was sent cannot be read now; try again later" in said) == (503, True)
+        assert (status, "stored events cannot be read now; try again later" in said) == (503, True)
         for _ in range(3):
             await logged(client)
         store.error = None

@@ -145,11 +145,11 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
 
 def test_what_cannot_be_served() -> None:
     server = mcp.Server()
-    with pytest.raises(ValueError, match=r"reached from elsewhere: name its hosts"):
+    with pytest.raises(ValueError, match=r"reached from other machines: name its hosts"):
         serve_http(server, host="0.0.0.0")
     with pytest.raises(ValueError, match="from 0 to 65535, not 99999"):
         serve_http(server, port=99999)
-    with pytest.raises(ValueError, match="begins with /"):
+    with pytest.raises(ValueError, match="must begin with /"):
         serve_http(server, path="mcp")
     with pytest.raises(ValueError, match="cannot both be at"):
         serve_http(server, path="/health")

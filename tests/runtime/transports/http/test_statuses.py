@@ -260,7 +260,7 @@ def test_what_is_not_a_host(hosts: list[str]) -> None:
 def test_what_is_passed_by_mistake() -> None:
     with pytest.raises(ValueError, match="is not an origin"):
         asgi_app(chatty(NEWEST), origins=["*"])
-    with pytest.raises(TypeError, match="not one text"):
+    with pytest.raises(TypeError, match="not one string"):
         asgi_app(chatty(NEWEST), hosts="example.com")
     with pytest.raises(ValueError, match="no server"):
         asgi_app()
