@@ -1,4 +1,4 @@
-"""Our client of 2025-11-25 alone, bridged to the older revisions; it goes through the scenarios of the one spoken.
+"""Our client, written for 2025-11-25 and bridged to older revisions; it runs the scenarios of the negotiated one.
 
 python -m interop.bridged_client REVISION COMMAND [ARGUMENT ...]        # in tests/
 """
@@ -17,7 +17,7 @@ from mcp_runtime.transports.stdio import connect_stdio
 
 
 class Bridged(Scenarios):
-    """The scenarios with the models of 2025-11-25, whatever revision is spoken."""
+    """The scenarios with the models of 2025-11-25, whatever revision is negotiated."""
 
     def __init__(self, client: newest.Client, host: Host) -> None:
         super().__init__(client, host)
@@ -27,7 +27,7 @@ class Bridged(Scenarios):
 
 
 async def main() -> None:
-    """Print what the client sees."""
+    """Print what the client observes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("revision")
     parser.add_argument("command", nargs=argparse.REMAINDER)

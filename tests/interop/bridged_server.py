@@ -1,4 +1,4 @@
-"""Our server of 2025-11-25 alone, bridged to the older revisions.
+"""Our server, written for 2025-11-25 and bridged to older revisions.
 
 python -m interop.bridged_server        # in tests/
 """

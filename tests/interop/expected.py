@@ -1,4 +1,4 @@
-"""What any client sees that goes through the scenarios at any server of the interop tests, spelled as JSON."""
+"""What every client must observe in the scenarios at every server of the interop tests, as JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ LOGO: Json = {"uri": "memo://logo", "mimeType": "image/png", "blob": offer.PIXEL
 
 
 def expected(revision: str, *, tasks: bool) -> dict[str, Any]:
-    """Return what is seen in each scenario of a revision; `tasks` says whether both sides can do tasks."""
+    """Return the expected outcome of each scenario of a revision; `tasks` says whether both sides support tasks."""
     seen = {
         **_session(revision),
         **_tools(revision),

@@ -1,4 +1,4 @@
-"""What a client of ours sees at the server of `peers/sdk_modern_server.py` and at our own of the same tools."""
+"""What our client observes at the server of `peers/sdk_modern_server.py`, and at our own with the same tools."""
 
 import asyncio
 from typing import Any
@@ -26,7 +26,7 @@ SEEN: dict[str, Any] = {
 
 
 class Host(v.ClientHandlers):
-    """Answers what a server asks, and keeps what it logs."""
+    """Answers the requests of a server, and keeps its log messages."""
 
     def __init__(self) -> None:
         self.logged: list[Any] = []
@@ -47,7 +47,7 @@ class Host(v.ClientHandlers):
 
 
 async def seen_by(client: v.Client, host: Host) -> dict[str, Any]:
-    """Use everything that the server offers; returns what came of it."""
+    """Use everything that the server offers; returns the results."""
     found = dict[str, Any]()
 
     async def call(name: str, **arguments: Any) -> str:

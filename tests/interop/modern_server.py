@@ -1,6 +1,6 @@
 """Our server of 2026-07-28 for `peers/sdk_modern_client.py`.
 
-With ``--both`` it is beside one of 2025-11-25; with ``--bridged`` it is one of 2025-11-25 that is bridged; with
+With ``--both`` a server of 2025-11-25 runs beside it; with ``--bridged`` it is a bridged server of 2025-11-25; with
 ``--sealed`` its handlers are replayed with each answer. With ``--http`` it is served over HTTP, and prints its URL.
 """
 
@@ -22,7 +22,7 @@ TOOLS = ("three", "both", "count", "say", "slow", "cancelled_calls", "change", "
 
 
 class Tools:
-    """What the official SDK's server of `peers/sdk_modern_server.py` does, and under the same names."""
+    """The same tools as the official SDK's server in `peers/sdk_modern_server.py`, under the same names."""
 
     package: Any
     options: ServerOptions | None = ServerOptions(
@@ -62,7 +62,7 @@ class Tools:
 
     async def both(self, ctx: Any, arguments: dict[str, Any]) -> str:
         message = self.package.SamplingMessage(role="user", content=self.package.TextContent(text="hello"))
-        client: Any = ctx.client  # Both are deprecated, and supported.
+        client: Any = ctx.client  # Both are deprecated but still supported.
         asked: list[Any] = [client.list_roots(), client.create_message(messages=[message], max_tokens=5)]
         found: list[Any] = await asyncio.gather(*asked)
         return f"{found[0].roots[0].uri} {found[1].content.text}"

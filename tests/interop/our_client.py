@@ -1,10 +1,10 @@
-"""Our client of the interop tests: it goes through all that a server of the tests offers.
+"""Our client of the interop tests: it uses everything that a test server offers.
 
     python -m interop.our_client REVISION COMMAND [ARGUMENT ...]        # in tests/
 
-Starts the server that the command line names and prints one line of JSON per scenario: what the client saw. One program
-speaks four revisions: its calls are checked against the union of the four generated clients, and only where a revision
-has what the others lack, or where a model must be made, does it say which one it means.
+Starts the server that the command line names and prints one line of JSON per scenario: what the client observed. One
+program speaks four revisions: its calls are checked against the union of the four generated clients. It names one
+only for features that the others lack, and to construct models.
 """
 
 import argparse
@@ -245,7 +245,7 @@ class Scenarios:
 
     async def _call(self, name: str, arguments: Json | None = None) -> Json:
         answer = dumped(await self._client.call_tool(name=name, arguments=arguments or {}))
-        # Absent means false, and some peers write it in full.
+        # Absent means false; some peers send it explicitly.
         return answer if answer.get("isError") else {key: answer[key] for key in answer if key != "isError"}
 
     async def _text(self, name: str, arguments: Json | None = None) -> str:
@@ -255,7 +255,7 @@ class Scenarios:
         return str(answer["content"][0]["text"])
 
     async def _pages(self, list_: Callable[..., Awaitable[Any]], member: str, every: AsyncIterator[Any]) -> list[Any]:
-        """Return the pages of a list, which together are what its iterator yields."""
+        """Return the pages of a list, after checking that its iterator yields the same items."""
         pages: list[Any] = []
         cursor: str | None = None
         while True:
@@ -283,7 +283,7 @@ def dumped(model: Any) -> Json:
 
 
 async def heard(stream: NotificationStream[Any]) -> list[Json]:
-    """Return the params of the notifications that came before the last answer, which is all of them: order is kept."""
+    """Return the params of the notifications received before the last response: all of them, since order is kept."""
     found: list[Json] = []
     while True:
         try:
@@ -293,7 +293,7 @@ async def heard(stream: NotificationStream[Any]) -> list[Json]:
 
 
 async def error_code(request: Awaitable[Any]) -> int:
-    """Return the code of the JSON-RPC error that answers a request."""
+    """Return the error code of the response to a request."""
     try:
         answer = await request
     except PeerError as refusal:
@@ -302,20 +302,20 @@ async def error_code(request: Awaitable[Any]) -> int:
 
 
 def scenarios(driver: Scenarios, revision: str) -> dict[str, Callable[[], Awaitable[Any]]]:
-    """Return the scenarios of a revision, in the order in which they are written down."""
+    """Return the scenarios of a revision, in the order of their definition."""
     names = [name for name in vars(Scenarios) if not name.startswith("_")]
     return {name: getattr(driver, name) for name in names if offer.since(revision, offer.SCENARIOS_SINCE.get(name, ""))}
 
 
 def connect(command: list[str]) -> AbstractAsyncContextManager[Peer]:
-    """Connect to a server, which is a URL or a command."""
+    """Connect to a server, given by a URL or a command."""
     if command[0].startswith("http://"):
         return connect_sse(command[0]) if command[0].endswith("/sse") else connect_http(command[0])
     return connect_stdio(*command)
 
 
 async def play(revision: str, command: list[str]) -> AsyncIterator[Json]:
-    """Start the server and go through the scenarios; a failed one does not end the others."""
+    """Start the server and run the scenarios; a failure does not stop the rest."""
     host = HOSTS[revision]()
     root = PACKAGES[revision].Root.model_validate(offer.ROOTS[0])
     finer: Json = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}}
@@ -335,7 +335,7 @@ async def play(revision: str, command: list[str]) -> AsyncIterator[Json]:
 
 
 async def main() -> None:
-    """Print what the client sees."""
+    """Print what the client observes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("revision")
     parser.add_argument("command", nargs=argparse.REMAINDER)

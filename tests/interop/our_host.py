@@ -1,4 +1,4 @@
-"""What our client of the interop tests answers its server: written once for four revisions, like our server."""
+"""The handlers of our client in the interop tests: written once for four revisions, like our server."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mcp_runtime.stub import Handlers
 
 
 class Host(Handlers):
-    """What the client answers its server."""
+    """The client's answers to its server."""
 
     models: Any
     """The package of the revision."""
@@ -34,12 +34,12 @@ class Host(Handlers):
         )
 
     def _use_tool(self) -> Any:
-        """Return what the model says that wants a tool to be called."""
+        """Return the model's message that asks for a tool call."""
         use = self.models.ToolUseContent.model_validate(offer.TOOL_USE)
         return self.models.CreateMessageResult(role="assistant", content=[use], model="parrot", stop_reason="toolUse")
 
     def _conclude(self, result: Any) -> Any:
-        """Return what the model says that has the result of a tool."""
+        """Return the model's message after a tool result."""
         words = self.models.TextContent(text=f"It is {result.content[0].text}.")
         return self.models.CreateMessageResult(role="assistant", content=words, model="parrot", stop_reason="endTurn")
 
@@ -57,7 +57,7 @@ class Host20250326(Host, v2025_03_26.ClientHandlers):
 
 
 class Asked(Host):
-    """Answers what servers ask since 2025-06-18, too."""
+    """Also answers the requests that servers can send since 2025-06-18."""
 
     async def elicit(self, params: Any, ctx: Any) -> Any:
         self.asked.append(params.model_dump(mode="json"))

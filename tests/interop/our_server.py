@@ -2,8 +2,8 @@
 
     python -m interop.our_server [--only REVISION] [--http | --sse]        # in tests/
 
-What the revisions share is written once, in `Everything`, with the models of whatever revision the client speaks; that
-costs the static types, which a server of one revision has. At the end a class per revision joins it to its bindings.
+Code shared by the revisions is in `Everything`, which uses the models of the revision that the client speaks; this
+gives up the static types of a server of one revision. At the end, a class per revision joins it to its bindings.
 """
 
 import argparse
@@ -30,14 +30,14 @@ INVALID_PARAMS = -32602
 
 
 class Everything(ServerHandlers):
-    """The handlers, and what they remember; the process has one client."""
+    """The handlers and their state; the process has one client."""
 
     options: ServerOptions | None = ServerOptions(
         name=offer.NAME,
         version=offer.VERSION,
         instructions=offer.INSTRUCTIONS,
         list_changed=True,
-        tasks=MemoryTaskStore(),  # for 2025-11-25, which has them
+        tasks=MemoryTaskStore(),  # for 2025-11-25, which has tasks
     )
     models: Any
     """The package of the revision."""
@@ -145,7 +145,7 @@ class Everything(ServerHandlers):
         return result
 
     async def tool_log_all(self, ctx: Any) -> str:
-        for level in offer.LEVELS:  # What the client does not want to hear is not sent.
+        for level in offer.LEVELS:  # Messages below the client's level are not sent.
             await ctx.log(level, {"at": level}, logger=offer.NAME)
         return "logged"
 
@@ -173,7 +173,7 @@ class Everything(ServerHandlers):
         return "done"
 
     async def tool_touch(self, ctx: Any, uri: str) -> str:
-        await resource_updated(self, uri)  # Only subscribers are told.
+        await resource_updated(self, uri)  # Only subscribers are notified.
         return "touched"
 
     async def tool_whoami(self, ctx: Any) -> str:
@@ -238,7 +238,7 @@ def dumped(model: Any) -> Json:
 
 
 def page(member: str, items: list[Json], params: Any) -> Json:
-    """Return the page of a list that the cursor names."""
+    """Return the page of a list at the cursor."""
     start = int(params.cursor) if params and params.cursor else 0
     answer: Json = {member: items[start : start + offer.PAGE]}
     if start + offer.PAGE < len(items):
@@ -271,7 +271,7 @@ class Everything20251125(Everything, v2025_11_25.Server):
 
 
 def main() -> None:
-    """Serve until the client leaves."""
+    """Serve until the client disconnects."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", metavar="REVISION")
     parser.add_argument("--http", action="store_true", help="serve over HTTP, and print the URL")

@@ -1,4 +1,4 @@
-"""Where the programs of the interop tests are, and what they print."""
+"""Starts the programs of the interop tests and reads their output."""
 
 import functools
 import json
@@ -20,14 +20,14 @@ SECONDS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """A client and a server that speak with one implementation of the protocol.
+    """A client and a server that use the same implementation of the protocol.
 
     Args:
-        name: what the tests call it.
-        runs: what its programs run in, as the name of the environment variable that says so; empty for our own Python.
-        client: the program that goes through the scenarios, as arguments of what it runs in.
-        server: the program that offers everything, likewise; empty if there is none.
-        tasks: whether both can do the tasks of 2025-11-25.
+        name: its name in the tests.
+        runs: the environment variable that names the interpreter of its programs; empty for our own Python.
+        client: the program that runs the scenarios, as arguments of the interpreter.
+        server: the program that offers everything, as arguments of the interpreter; empty if there is none.
+        tasks: whether both support the tasks of 2025-11-25.
     """
 
     name: str
@@ -65,7 +65,7 @@ TYPESCRIPT = Side(name="typescript-1.32.2", runs="MCP_PEER_NODE", client=(str(PE
 
 
 def interpreter(variable: str) -> str:
-    """Return what runs the programs of a side; without it the test fails, for it would show nothing."""
+    """Return the interpreter for the programs of a side; the test fails if there is none."""
     if not variable:
         return sys.executable
     if variable == TYPESCRIPT.runs:
@@ -88,7 +88,7 @@ def _node_package(name: str) -> Path:
 def outcomes(
     client: Side, server: Side, revision: str, *, asks: tuple[str, ...] = (), serves: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Let a client go through its scenarios at a server, once per run of the tests however often it is asked for.
+    """Run a client's scenarios against a server; the result is cached for the whole test run.
 
     Args:
         client: whose client it is.
@@ -98,7 +98,7 @@ def outcomes(
         serves: options of the server.
 
     Returns:
-        What it saw, by scenario; for a scenario that failed the text of the failure, starting with "failed: ".
+        What it observed, by scenario; for a failed scenario the text of the failure, starting with "failed: ".
     """
     command = (*client.client_command(*asks, revision), *server.server_command(*serves))
     printed, problem = _run(command)
@@ -107,13 +107,13 @@ def outcomes(
 
 
 def _seen(printed: str) -> dict[str, Any]:
-    # Not splitlines(): JSON may hold U+2028, which that takes for the end of a line.
+    # Not splitlines(): it would split at U+2028, which JSON may contain.
     lines = [json.loads(line) for line in printed.split("\n") if line]
     return {line["scenario"]: line.get("saw", f"failed: {line.get('failed')}") for line in lines}
 
 
 def outcomes_over_http(client: Side, server: Side, revision: str, transport: str = "http") -> dict[str, Any]:
-    """Let a client go through its scenarios at a server that is reached over HTTP; returns what `outcomes` does.
+    """Run a client's scenarios against a server over HTTP; returns the same as `outcomes`.
 
     Args:
         client: whose client it is.
@@ -126,7 +126,7 @@ def outcomes_over_http(client: Side, server: Side, revision: str, transport: str
 
 @contextmanager
 def serving(server: tuple[str, ...]) -> Generator[str]:
-    """Run a server that is reached over HTTP; yields its URL."""
+    """Run a server over HTTP; yields its URL."""
     with subprocess.Popen(server, cwd=TESTS, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None
         try:
@@ -145,7 +145,7 @@ def _over_http(client: tuple[str, ...], server: tuple[str, ...]) -> dict[str, An
 
 @functools.cache
 def _run(command: tuple[str, ...]) -> tuple[str, str]:
-    """Run a program once per run of the tests; return what it printed, and what went wrong."""
+    """Run a program once per test run; return its output, and a description of what went wrong."""
     try:
         done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:

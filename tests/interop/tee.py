@@ -1,4 +1,4 @@
-"""Run a command, and write what passes in both directions to files: python tee.py FROM-CLIENT FROM-SERVER COMMAND..."""
+"""Run a command, and copy the traffic in both directions to files: python tee.py FROM-CLIENT FROM-SERVER COMMAND..."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import threading
 
 
 def copy(source: int, target: int, path: str) -> None:
-    """Copy until the end, to a file as well."""
+    """Copy until the end of input, to a file as well."""
     with open(path, "wb", buffering=0) as file:
         while data := os.read(source, 1 << 16):
             file.write(data)

@@ -30,7 +30,7 @@ TEMPORARY = "".join(f"{kind}_temp_path temporary;" for kind in ("client_body", "
 
 
 def block(language: str) -> str:
-    """Return the block of a language on the page."""
+    """Return the page's code block in a language."""
     return PAGE.partition(f"```{language}\n")[2].partition("```")[0]
 
 
@@ -58,7 +58,7 @@ class Site:
         self.url = f"http://127.0.0.1:{ports[0]}"
 
     def configuration(self, language: str) -> Path:
-        """Write the configuration of the page, with the ports of this site."""
+        """Write the configuration from the page, with the ports of this test."""
         text = block(language)
         for number, port in enumerate(self.ports):
             assert f":{8000 + number}" in text
@@ -83,7 +83,7 @@ class Site:
 
     @asynccontextmanager
     async def session(self, **headers: str) -> AsyncGenerator[tuple[RawClient, int]]:
-        """Begin a session, whose requests have a connection each; yields it with the process that it is in."""
+        """Start a session that opens a new connection for each request; yields it with the id of its worker."""
         limits = httpx2.Limits(max_keepalive_connections=0)
         async with httpx2.AsyncClient(base_url=self.url, timeout=20, headers=headers, limits=limits) as http:
             client = RawClient(http)
@@ -92,7 +92,7 @@ class Site:
 
 
 async def worker_of(client: RawClient, tool: str = "who") -> int:
-    """Call a tool; returns the process that answered."""
+    """Call a tool; returns the id of the process that answered."""
     answer = await client.post(call(tool))
     assert answer.status_code == 200, answer.text
     return int(answer.json()["result"]["content"][0]["text"])
@@ -150,7 +150,7 @@ async def test_haproxy_learns_where_a_session_began(site: Site) -> None:
         await worker_of(sessions[0][0], "touch")
         for stream in streams:
             assert (await stream.message())["method"] == "notifications/tools/list_changed"
-        # The sessions of a worker end with it, and their clients are told so.
+        # The sessions of a worker end with it, and their clients are informed.
         lost = sessions[0][1]
         os.kill(lost, signal.SIGKILL)
         for client, pid in sessions:

@@ -37,7 +37,7 @@ def test_the_bridged_client_uses_servers_of_every_revision(server: Side, revisio
 
 
 def _offered_by_the_newest(revision: str) -> Json:
-    """Return what a client sees otherwise than at a server of its own revision: what the newest has, in its words."""
+    """Return what a client observes differently than at a server of its own revision: converted newer features."""
     newest = expected(NEWEST, tasks=False)
     seen: Json = {name: newest[name] for name in ("tools_list", "resources_list", "prompts_list", "progress")}
     return {
@@ -63,9 +63,9 @@ def _said(item: Json, revision: str) -> Any:
 
 
 def _seen_by_the_newest(revision: str) -> Json:
-    """Return what the bridged client sees otherwise than a client of the revision: it asks for more."""
+    """Return what the bridged client observes differently from a client of the revision: it asks for more."""
     own = expected(revision, tasks=False)
-    # What only newer revisions declare is sent along, and these servers heed it.
+    # Properties that only newer revisions declare are sent too, and these servers honor them.
     seen: Json = {"completion": expected(NEWEST, tasks=False)["completion"]}
     if not offer.since(revision, "2025-03-26"):
         session: Json = own["initialize"]

@@ -1,4 +1,4 @@
-"""The decorated tracker of the examples and its twins for the official SDK: clients of others see the same in all."""
+"""The decorated tracker of the examples and its official SDK counterparts: other clients observe no difference."""
 
 import json
 import subprocess

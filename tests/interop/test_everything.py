@@ -1,4 +1,4 @@
-"""Our client at `server-everything`, the reference server of the TypeScript SDK."""
+"""Our client with `server-everything`, the reference server of the TypeScript SDK."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.interop
 
 
 class Host(v2025_11_25.ClientHandlers):
-    """Answers what the server asks."""
+    """Answers the requests of the server."""
 
     def __init__(self) -> None:
         self.forms: list[ElicitRequestFormParams] = []
@@ -78,7 +78,7 @@ async def test_the_same_in_every_revision(
         assert client.connection.peer_info["name"] == "mcp-servers/everything"
         names = [tool.name async for tool in client.iter_tools()]
         assert {"echo", "get-sum"} <= set(names)
-        assert "trigger-sampling-request" not in names  # It needs what this client did not declare.
+        assert "trigger-sampling-request" not in names  # It needs capabilities that this client did not declare.
         added = await client.call_tool(name="get-sum", arguments={"a": 2, "b": 3})
         assert added.model_dump(mode="json")["content"][0]["text"] == "The sum of 2 and 3 is 5."
         assert len([resource async for resource in client.iter_resources()]) == 7

@@ -1,4 +1,4 @@
-"""The scenarios of the matrix, over both transports of HTTP: ours and the Python SDK, both ways."""
+"""The scenarios of the matrix over both HTTP transports: our implementation and the Python SDK, in both roles."""
 
 import itertools
 from typing import Any

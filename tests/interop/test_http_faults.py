@@ -1,4 +1,4 @@
-"""Streams that are cut and servers that are restarted: ours and the official Python SDK's, both ways, over HTTP."""
+"""Cut streams and restarted servers over HTTP: our implementation and the official Python SDK, in both roles."""
 
 import asyncio
 import json
@@ -67,7 +67,7 @@ class Site:
         self._process.kill()
 
     async def restart(self) -> None:
-        """Kill the server, and start another without the state of the first."""
+        """Kill the server, and start a new one without the state of the first."""
         assert self._process is not None
         self.kill()
         await self._process.wait()
@@ -106,7 +106,7 @@ async def test_our_client_resumes_a_stream_and_renews_a_session(server: Side, re
 
         await site.restart()
         assert (await client.call_tool(name="add", arguments={"a": 1, "b": 2})).content[0].text == "3"
-        # Subscribed in the new session too, without the caller noticing.
+        # The subscription was renewed in the new session, unnoticed by the caller.
         assert (await heard(client, updates)).uri == URI
 
 
@@ -121,7 +121,7 @@ async def test_our_client_learns_that_a_stream_of_http_sse_is_over(server: Side)
 
 
 async def ends_with_its_stream(peer: Peer, end: Callable[[], None]) -> None:
-    """Let a stream end in the middle of a call, which fails at once."""
+    """End a stream during a call; the call fails at once."""
     client = await v2024_11_05.Client.open(peer, options=ClientOptions(timeout=15))
     begun = asyncio.Event()
 
@@ -137,7 +137,7 @@ async def ends_with_its_stream(peer: Peer, end: Callable[[], None]) -> None:
 
 
 async def heard(client: Any, updates: Any) -> Any:
-    """Let a resource change until a notification arrives: the peers' servers keep none for later listeners."""
+    """Change a resource until a notification arrives: the peers' servers keep none for later listeners."""
     for _ in range(10):
         await client.call_tool(name="touch", arguments={"uri": URI})
         with suppress(TimeoutError):
@@ -167,5 +167,5 @@ async def test_our_server_is_come_back_to(client: Side, revision: str) -> None:
         assert process.stdin is not None
         process.stdin.write(b"\n")
         restarted = (await said())["restarted"]
-        assert restarted.startswith("failed: "), "it begins no new session by itself, but is told that it has none"
+        assert restarted.startswith("failed: "), "it does not start a new session by itself"
         assert await said() == {"again": [URI]}

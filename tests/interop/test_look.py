@@ -1,4 +1,4 @@
-"""`mcp-bindgen inspect` sees what clients of others see, and `proxy` stands between others without a trace."""
+"""`mcp-bindgen inspect` shows what other clients get, and `proxy` does not change the traffic of other peers."""
 
 import json
 import os
@@ -33,7 +33,7 @@ PAIRS = ((SDK1, SDK1), (SDK1, SDK2), (SDK2, SDK1), (SDK2, SDK2), (TYPESCRIPT, SD
 
 
 def run(command: Sequence[str]) -> str:
-    """Run a command in the folder of the tests; return what it prints."""
+    """Run a command in the tests folder; return its output."""
     env = {**os.environ, "MEMORY_FILE_PATH": "/dev/null"}
     done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, env=env, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def proxied(log: Path, *command: str) -> tuple[str, ...]:
 
 
 def tee(folder: Path, name: str, *command: str) -> tuple[str, ...]:
-    """Return a command line that writes what passes to files."""
+    """Return a command line that records the traffic in files."""
     files = (str(folder / f"{name}.client"), str(folder / f"{name}.server"))
     return (sys.executable, str(TESTS / "interop" / "tee.py"), *files, *command)
 
@@ -97,7 +97,7 @@ def test_both_speak_the_modern_era(tmp_path: Path) -> None:
     client = (interpreter(SDK2.runs), str(PEERS / "sdk_modern_client.py"))
     found: dict[str, Any] = json.loads(run((*client, *proxied(log, *server))))
     assert found["revision"] == "2026-07-28"
-    # Their server logs, and does not declare that it does: the one thing that is broken.
+    # Their server sends log messages without declaring the capability: the only violation.
     (told,) = map(json.loads, log.read_text("utf-8").splitlines())
     assert told["findings"] == [
         {"pointer": "/method", "reason": "needs the capability server.logging, which was not declared"}

@@ -1,6 +1,6 @@
-"""Every client goes through every scenario at every server, in every legacy revision: ours and the official SDK's.
+"""Every client runs every scenario with every server, in every legacy revision: ours and the official SDK's.
 
-The pairs without us show that the scenarios ask for nothing but the protocol.
+The pairs without our code show that the scenarios require nothing beyond the protocol.
 """
 
 import itertools
@@ -24,7 +24,7 @@ def _wanted(client: Side, server: Side, revision: str) -> dict[str, Any]:
 
 
 def _case(client: Side, server: Side, revision: str, *more: str) -> ParameterSet:
-    # One worker of xdist runs all that needs the same two processes.
+    # A single xdist worker runs all tests that need the same two processes.
     group = f"{client.name}-to-{server.name}-{revision}"
     marks = pytest.mark.xdist_group(group)
     return pytest.param(client, server, revision, *more, id="-".join((group, *more)), marks=marks)

@@ -1,4 +1,4 @@
-"""2026-07-28 over stdio, with clients and servers that others wrote, and which era is found at each of them."""
+"""2026-07-28 over stdio with third-party clients and servers, and the era detected for each server."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def test_their_client_at_our_server_over_http(options: tuple[str, ...], mode: st
         finally:
             process.terminate()
     assert done.returncode == 0, done.stderr
-    # Clients that are told what to speak ask for nothing first, so that they do not know who answers.
+    # Clients with a fixed revision do not send `server/discover`, so they do not learn the server's name.
     told = {"server": None, "instructions": None} if mode != "auto" else {}
     assert json.loads(done.stdout) == {**SEEN, **told, "changes": ["ToolsListChanged", "ResourceUpdated"]}
     assert process.returncode == 0

@@ -1,4 +1,4 @@
-"""2026-07-28 over HTTP at servers that others wrote, and which era is found at each of them."""
+"""2026-07-28 over HTTP with third-party servers, and the era detected for each."""
 
 import subprocess
 from collections.abc import Generator

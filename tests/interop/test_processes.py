@@ -33,7 +33,7 @@ ANSWERS = {"What?": "teas", "How many teas?": "3", "Where to?": "the garden"}
 
 
 def post(name: str, id_: int = 1, method: str = "tools/call", **params: Any) -> dict[str, Any]:
-    """Return what a POST of 2026-07-28 is made of."""
+    """Return the parts of a POST of 2026-07-28."""
     params = {"_meta": meta(), **({"name": name} if name else {}), **params}
     headers = {
         **BOTH,
@@ -59,7 +59,7 @@ class Site:
     workers: dict[int, httpx2.AsyncClient] = field(default_factory=dict[int, httpx2.AsyncClient])
 
     async def find(self, stack: AsyncExitStack) -> None:
-        """Connect until there is a connection to each worker: one that is kept open leads to the same one."""
+        """Open connections until there is one to each worker; an open connection stays with its worker."""
         async with asyncio.timeout(60):
             while len(self.workers) < WORKERS:
                 limits = httpx2.Limits(max_connections=1, keepalive_expiry=60)
@@ -138,9 +138,9 @@ async def test_an_update_at_one_worker_reaches_those_who_listen_at_the_others_on
         other = await stack.enter_async_context(httpx2.AsyncClient(base_url=site.url, timeout=20))
         for number in range(3):
             touched = (await other.post("/mcp", **post("touch", arguments={"uri": f"file:///a/{number}"}))).json()
-            assert text(touched) == "2", "one listener in the worker that was asked, told of both changes"
+            assert text(touched) == "2", "one listener in the worker that was asked, notified of both changes"
         heard = await asyncio.gather(*(changes(events) for events in streams.values()))
-        # What changes again before the others were told is told once.
+        # Repeated changes before the other workers are notified are merged.
         assert all(1 <= found.pop("tools") <= 3 for found in heard)
         assert heard == [Counter(f"file:///a/{number}" for number in range(3))] * WORKERS
 
@@ -180,6 +180,6 @@ async def test_when_a_worker_is_killed_every_call_ends_and_later_ones_are_answer
     failed = [outcome for outcome in ended if not outcome.isdecimal()]
     assert known[victim].result() in failed
     assert all(outcome.startswith("ConnectionClosed: http") for outcome in failed), failed
-    # uvicorn begins another worker in its place.
+    # uvicorn starts a new worker to replace it.
     async with asyncio.timeout(15):
         assert all(outcome.isdecimal() for outcome in [await one(0) for _ in range(4)])

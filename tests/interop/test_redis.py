@@ -1,4 +1,4 @@
-"""What processes share in Redis, with a real redis-server that is killed, restarted, stopped and full."""
+"""State that processes share in Redis, with a real redis-server that is killed, restarted, paused and full."""
 
 import asyncio
 import time
@@ -96,7 +96,7 @@ class TestSpentStates:
         class Repeating(Redis):
             async def set(self, *args: Any, **kwargs: Any) -> Any:
                 await super().set(*args, **kwargs)
-                return await super().set(*args, **kwargs)  # As after a connection that broke before the answer.
+                return await super().set(*args, **kwargs)  # As if the connection had broken before the response.
 
         async with Repeating(port=server.port) as repeating:
             spent = RedisSpentStates(repeating)
@@ -112,7 +112,7 @@ class TestSpentStates:
         async with fault(server), asyncio.timeout(2):
             error = (await again(Till(spent=spent), "changing", **answered(message)))["error"]
             assert error["message"] == "used requestStates cannot be checked now; try again later"
-        if fault is not stopped:  # That one may have taken the command which it did not answer in time.
+        if fault is not stopped:  # That server may have executed the command that it did not answer in time.
             assert text(await again(Till(spent=spent), "changing", **answered(message))) == "How much? accept"
         message = await again(Till(spent=spent), "changing")
         assert text(await again(Till(spent=spent), "changing", **answered(message))) == "How much? accept"
@@ -128,7 +128,7 @@ class TestEvents:
         assert await store.after("a", 2, 0) == [(1, b"y")]
         for _ in range(2):
             assert await store.after("b", 1, 0) == [(1, b"z" * 899)]
-            await store.append([Event("b", 1, 1, b"z" * 899)])  # What comes twice is kept once.
+            await store.append([Event("b", 1, 1, b"z" * 899)])  # Duplicates are stored once.
         keys = await redis.keys()
         assert keys and all(key.startswith((b"shop:events:", b"shop:order:")) for key in keys)
         await store.forget("b")
@@ -192,14 +192,14 @@ class TestEvents:
 
 
 async def logged(client: RawClient) -> list[str]:
-    """Let a tool log twice, and return the ids of the events of its stream, which has ended."""
+    """Let a tool log twice; return the event ids of its finished stream."""
     answer = await client.post(call("log", count=2))
     assert answer.status_code == 200 and len(messages_of(answer.text)) == 3
     return [event["id"] for event in events_of(answer.text)]
 
 
 async def resumed(client: RawClient, event_id: str) -> tuple[int, int]:
-    """Come back to a stream; returns the status, and how many messages came."""
+    """Resume a stream; returns the status, and the number of messages."""
     headers = {**client.session, "accept": "text/event-stream", "last-event-id": event_id}
     answer = await client.http.get("/mcp", headers=headers)
     return answer.status_code, len(messages_of(answer.text)) if answer.status_code == 200 else 0
@@ -238,7 +238,7 @@ class TestFanOut:
                 assert await resource_updated(one.server, f"{URI}/b") == 1
             await asyncio.sleep(1)
         told = f"resources/updated {URI}/b"
-        if fault is full:  # It keeps nothing, but carries everything.
+        if fault is full:  # It stores nothing, but delivers everything.
             assert two.heard() == {told: 1}
         else:
             await soon(lambda: _is(lambda: two.heard() >= EVERYTHING))

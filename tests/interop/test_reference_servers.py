@@ -1,4 +1,4 @@
-"""Our client at the reference servers: programs that people use, written with both official SDKs."""
+"""Our client with the reference servers: programs in real use, written with both official SDKs."""
 
 import json
 import subprocess
@@ -37,7 +37,7 @@ async def test_filesystem_works_in_the_roots_of_the_client(tmp_path: Path) -> No
     async with connect_stdio(*node_server("filesystem", str(start)), stderr=lambda line: None) as server:
         client = await Client.open(server, options=ClientOptions(roots=[root.as_uri()]))
         while str(root) not in (allowed := text(await client.call_tool(name="list_allowed_directories", arguments={}))):
-            pass  # The server asks for the roots once it hears that the client is ready.
+            pass  # The server asks for the roots once it has received the initialized notification.
         assert str(start) not in allowed
         file = root / "hello.txt"
         await client.call_tool(name="write_file", arguments={"path": str(file), "content": "Grüße"})

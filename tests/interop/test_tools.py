@@ -1,4 +1,4 @@
-"""Typed clients for tools of servers that others wrote: generated, type-checked, called, and checked again."""
+"""Typed clients for tools of third-party servers: generated, type-checked, called, and checked again."""
 
 import importlib.util
 import json
@@ -27,7 +27,7 @@ BIN = Path(sys.executable).parent
 
 
 class Made:
-    """A module made of a live server's tools, in a folder of its own."""
+    """A module generated from a live server's tools, in its own folder."""
 
     def __init__(self, folder: Path, command: tuple[str, ...], environment: dict[str, str]) -> None:
         self.folder, self.command, self.environment = folder, command, environment
@@ -39,18 +39,18 @@ class Made:
         spec.loader.exec_module(self.module)
 
     def bindgen(self, *arguments: str) -> str:
-        """Run a command of ``mcp-bindgen tools`` on the server, and demand that it succeeds."""
+        """Run a command of ``mcp-bindgen tools`` on the server, and check that it succeeds."""
         return self.run(BIN / "mcp-bindgen", "tools", *arguments, "--", *self.command)
 
     def run(self, *command: str | Path) -> str:
-        """Run a program in the folder, and demand that it succeeds."""
+        """Run a program in the folder, and check that it succeeds."""
         environment = {**os.environ, **self.environment}
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def verify(self) -> None:
-        """Demand that strict type checkers accept the module, and that the server keeps its contract."""
+        """Check that strict type checkers accept the module, and that the server still matches its contract."""
         settings = {"typeCheckingMode": "strict", "include": ["made.py"]}
         (self.folder / "pyrightconfig.json").write_text(json.dumps(settings))
         self.run(BIN / "pyright", "--pythonpath", sys.executable, "-p", self.folder)
@@ -60,7 +60,7 @@ class Made:
         assert self.bindgen("generate", "--out", "made.py", "--class", "Made", "--check") == "up to date\n"
 
     def compare(self) -> None:
-        """Demand that the module accepts the arguments that jsonschema accepts."""
+        """Check that the module accepts the arguments that jsonschema accepts."""
         for listed in json.loads((self.folder / "tools.lock.json").read_text("utf-8"))["tools"]:
             schema = listed["inputSchema"]
             judge = validator(schema)

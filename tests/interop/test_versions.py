@@ -1,4 +1,4 @@
-"""How two sides find a revision, or find that they have none in common."""
+"""How two sides agree on a revision, or find that they have none in common."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""One pair of schemas for every rule on messages, with the complete list of what is found between them."""
+"""One pair of schemas for every rule on messages, with the complete list of findings between them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ export interface EmptyResult { }
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Two schemas, by what they say beyond the handshake, and all findings between them.
+    """Two schemas, given by what they add to the handshake, and all findings between them.
 
     TypeScript cannot close an object, so where that is the point they are definitions of JSON Schema. `beside` is why
     something as severe is found beside the rule, where it is.
@@ -39,17 +39,17 @@ class Case:
 
 
 def asking(params: str, more: str = "") -> str:
-    """A schema with a request of the client whose params have these members."""
+    """A schema with a client request whose params have these properties."""
     return f"{REQUEST} {RESULT} {ROOT} export interface DoRequestParams {{ {params} }} {more}"
 
 
 def member(rule: str, was: str, is_: str, old: str, new: str) -> Case:
-    """A case in which the declaration of one member changes."""
+    """A case in which the declaration of one property changes."""
     return Case(old=asking(was), new=asking(is_), found=((rule, "DoRequestParams.x", old, new),))
 
 
 def closed(**members: Any) -> dict[str, Any]:
-    """Definitions in which the params of the handshake are closed, and have these members."""
+    """Definitions in which the params of the handshake are closed, with these properties."""
     params = HANDSHAKE["InitializeRequestParams"]
     properties = {**params["properties"], **members}
     return {
@@ -59,7 +59,7 @@ def closed(**members: Any) -> dict[str, Any]:
 
 
 def frames(*more: str) -> str:
-    """A schema whose frames are a request, and these."""
+    """A schema whose frames are a request and the given ones."""
     return (
         OTHER_MESSAGES
         + 'export interface JSONRPCRequest { jsonrpc: "2.0"; id: string; method: string; }'
@@ -74,7 +74,7 @@ def result_types(*names: str) -> str:
 
 
 def capabilities(members: str) -> str:
-    """A schema in which the client says in its params what it can do."""
+    """A schema in which the client declares capabilities in its params."""
     return asking("can: ClientCapabilities;", f"export interface ClientCapabilities {{ {members} }}")
 
 
@@ -88,7 +88,7 @@ def answered(results: str) -> str:
 
 
 def message(members: str) -> str:
-    """A schema whose request declares these members itself."""
+    """A schema whose request itself declares these properties."""
     return (
         f'export interface DoRequest {{ method: "do"; params: DoRequestParams; {members} }} {RESULT} {ROOT}'
         " export interface DoRequestParams { }"
@@ -307,5 +307,5 @@ def read(text: str | Mapping[str, Any]) -> Protocol:
 
 
 def found(findings: Iterable[Finding]) -> list[Found]:
-    """Say what was found, as a case does."""
+    """Describe the findings in the notation of the cases."""
     return [(f.rule.id, f.place, f.old, f.new) for f in findings]

@@ -1,4 +1,4 @@
-"""Small inputs for the tests of the front half, and short ways to read them."""
+"""Small inputs for the tests of reading and merging, and helpers to read them."""
 
 import json
 import re
@@ -49,17 +49,17 @@ HANDSHAKE: Mapping[str, Any] = {
 
 
 def json_source(definitions: Mapping[str, Any], name: str = "schema.json") -> SourceText:
-    """Make a schema.json of definitions."""
+    """Make a schema.json from definitions."""
     return SourceText(name=name, kind=SourceKind.JSON_SCHEMA, data=json.dumps({"$defs": definitions}).encode())
 
 
 def typescript_source(text: str, name: str = "schema.ts") -> SourceText:
-    """Make a schema.ts of its text."""
+    """Make a schema.ts from its text."""
     return SourceText(name=name, kind=SourceKind.TYPESCRIPT, data=text.encode())
 
 
 def lines(diagnostics: Iterable[object]) -> list[str]:
-    """Return what was found, one line each, without the name of the file in front."""
+    """Return the diagnostics, one line each, without the file name at the start."""
     return [re.sub(r"^(\w+: )schema\.(?:json|ts)", r"\1", str(d)) for d in diagnostics]
 
 
@@ -71,7 +71,7 @@ def read_json(definitions: Mapping[str, Any], container: str = "$defs") -> tuple
 
 
 def schema_document(definitions: Mapping[str, Any]) -> SchemaDocument:
-    """Read definitions that are without errors."""
+    """Read definitions that have no errors."""
     diagnostics = Diagnostics()
     data = json.dumps({"$defs": definitions})
     document = read_schema(parse_json(data, "schema.json", diagnostics), "schema.json", diagnostics)
@@ -80,7 +80,7 @@ def schema_document(definitions: Mapping[str, Any]) -> SchemaDocument:
 
 
 def typescript_document(text: str) -> TypeScriptDocument:
-    """Read a schema.ts that is without errors."""
+    """Read a schema.ts that has no errors."""
     diagnostics = Diagnostics()
     document = read_typescript(text, "schema.ts", diagnostics)
     assert not lines(diagnostics)
@@ -95,7 +95,7 @@ def load(*sources: SourceText, revision: str | None = "2099-01-01") -> tuple[Pro
 
 
 def refusal(*sources: SourceText, revision: str | None = "2099-01-01") -> list[str]:
-    """Load sources that cannot be used; return the errors."""
+    """Load invalid sources; return the errors."""
     try:
         load_sources(sources, revision, Diagnostics())
     except InputError as error:

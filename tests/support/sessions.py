@@ -1,4 +1,4 @@
-"""Plays what a page tells its reader to type, in one shell, and compares what is printed."""
+"""Runs the commands of a documentation page in one shell, and compares their output with the page."""
 
 import os
 import re
@@ -12,9 +12,9 @@ from typing import IO
 
 from support.documents import Command, File, write_file
 
-# Commands that make the environment in which the others run.
+# Commands that create the environment for the others.
 SETS_UP = re.compile(r"git clone |tar |cd |python3? -m venv |\. \S+/activate$|pip install |uv |make setup$")
-# The port that pages show; a free one takes its place, so that pages can be played side by side.
+# The port on the pages; it is replaced by a free one, so that pages can be tested in parallel.
 PORT = "8000"
 
 
@@ -23,7 +23,7 @@ class Played:
     """A command that was run.
 
     Attributes:
-        command: the command, and what the page says that it prints.
+        command: the command, and its output on the page.
         printed: what it printed.
         status: its exit status; 0 for one that runs in the background.
     """
@@ -34,7 +34,7 @@ class Played:
 
     @property
     def is_as_shown(self) -> bool:
-        """Whether it printed what the page says; one of which the page says nothing has to succeed."""
+        """Whether it printed what the page shows; a command without output on the page only has to succeed."""
         if not self.command.output:
             return self.status == 0
         lines = (r"(?:.*\n)*?" if line == "..." else re.escape(line.rstrip()) + r"\n" for line in _lines(self.command))
@@ -46,7 +46,7 @@ def play(steps: Sequence[File | Command], folder: Path, path: str, *, environmen
     """Write the files and run the commands in a new environment: an empty home, and programs from `path` only.
 
     Args:
-        steps: what the reader of the page does.
+        steps: the files to write and the commands to run.
         folder: the working directory, which is the home as well.
         path: the folders with programs, as in PATH.
         environment_is_made: whether to leave out the commands that make a virtual environment and install packages.
@@ -71,7 +71,7 @@ def play(steps: Sequence[File | Command], folder: Path, path: str, *, environmen
     ):
         os.close(reading)
         assert shell.stdout is not None
-        # What still runs in the background ends with the shell.
+        # Background commands end with the shell.
         script.write("trap 'kill $(jobs -p) 2>/dev/null' EXIT\n")
         played: list[Played] = []
         for step in steps:
@@ -85,7 +85,7 @@ def play(steps: Sequence[File | Command], folder: Path, path: str, *, environmen
 
 
 def _run(command: Command, script: IO[str], output: IO[str], port: str) -> Played:
-    """Run a command to its end, or one that goes on in the background until it has printed what the page shows."""
+    """Run a command to its end, or a background command until it has printed what the page shows."""
     end = secrets.token_hex(16)
     script.write(f"{command.line.replace(PORT, port)}\necho {end} $?\n")
     script.flush()
@@ -114,5 +114,5 @@ def _free_port() -> int:
 
 
 def _of_packages() -> dict[str, str]:
-    """Return the variables that say where this machine gets packages from."""
+    """Return the environment variables that name this machine's package indexes."""
     return {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}

@@ -30,7 +30,7 @@ export type ClientRequest = InitializeRequest;
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Two schemas and all that the source view finds between them; by default nobody knows their revisions."""
+    """Two schemas and all findings of the source view between them; by default their revisions are unknown."""
 
     old: Text
     new: Text
@@ -43,13 +43,13 @@ class Case:
         return read(self.old, self.revisions[0]), read(self.new, self.revisions[1])
 
     def back(self) -> "Case":
-        """Return the case the other way round, by the mirrors of its rules."""
+        """Return the case with the sides swapped, and the rules replaced by their mirrors."""
         found = tuple((RULES[rule].mirror, place, new, old) for rule, place, old, new in self.found)
         return Case(old=self.new, new=self.old, found=found, revisions=(self.revisions[1], self.revisions[0]))
 
 
 def read(text: Text, revision: str = UNNAMED) -> Protocol:
-    """Load a schema that is without mistakes."""
+    """Load a valid schema."""
     if isinstance(text, str):
         source = typescript_source(START + text)
     else:
@@ -65,7 +65,7 @@ def found(findings: Iterable[Finding]) -> list[Found]:
 
 
 def check(rule: str, case: Case) -> None:
-    """Check that exactly the findings of a case are found, that rule among them and no other as severe beside it."""
+    """Check that exactly the findings of a case are found, and that no other rule's finding is as severe."""
     old, new = case.sides
     findings = compare_definitions(old, new)
     assert found(findings) == sorted(case.found)

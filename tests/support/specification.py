@@ -1,6 +1,6 @@
-"""The sentences in which the pages of the specification demand something; the pages are not part of this repository.
+"""The sentences of the specification that state a requirement; its pages are not part of this repository.
 
-A sentence is told from others by a digest of its page and its words, so that rows can name what they are about without
+A sentence is identified by a digest of its page and its words, so that rows can refer to it without
 repeating it. A list that follows a sentence with a colon is not part of it: several rows may name that sentence.
 """
 
@@ -35,17 +35,17 @@ class Demand:
 
     @property
     def digest(self) -> str:
-        """What rows call it by."""
+        """The digest by which rows refer to it."""
         return sha256(f"{self.page}\n{self.text}".encode()).hexdigest()[:10]
 
 
 def specification(revision: str) -> Path:
-    """Return the folder with the pages of a revision, which may be absent."""
+    """Return the folder with the pages of a revision; it may not exist."""
     return upstream() / "specification" / revision
 
 
 def demands(revision: str) -> Iterator[Demand]:
-    """Find all demands of a revision."""
+    """Find all requirements of a revision."""
     folder = specification(revision)
     for path in sorted(folder.rglob("*.mdx")):
         yield from _on(path.relative_to(folder).with_suffix("").as_posix(), path.read_text("utf-8"))

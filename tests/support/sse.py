@@ -1,4 +1,4 @@
-"""A raw client of HTTP+SSE, which opens the stream and posts by hand."""
+"""A raw HTTP+SSE client that opens the stream and posts messages by hand."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -15,8 +15,8 @@ class SseClient:
 
     Attributes:
         http: sends the requests.
-        stream: what the server sends.
-        endpoint: where messages are posted, as the server named it.
+        stream: the events from the server.
+        endpoint: the URL for messages that the server announced.
     """
 
     def __init__(self, http: httpx2.AsyncClient, stream: Events, endpoint: str) -> None:
@@ -37,7 +37,7 @@ class SseClient:
         return await self.stream.message()
 
     async def shake_hands(self, revision: str, **capabilities: Any) -> Any:
-        """Begin the conversation; returns the answer to `initialize`."""
+        """Start the session; returns the response to `initialize`."""
         answer = await self.ask(request("initialize", hello(revision, **capabilities), "hello"))
         assert (await self.post({"jsonrpc": "2.0", "method": "notifications/initialized"})).status_code == 202
         return answer
@@ -45,7 +45,7 @@ class SseClient:
 
 @asynccontextmanager
 async def sse_stream(http: httpx2.AsyncClient, path: str = "/sse", **headers: str) -> AsyncGenerator[SseClient]:
-    """Open a stream, for as long as the context lasts."""
+    """Open a stream while the context is open."""
     async with http.stream("GET", path, headers={**EVENTS, **headers}) as response:
         assert response.status_code == 200
         stream = Events(response)
@@ -56,7 +56,7 @@ async def sse_stream(http: httpx2.AsyncClient, path: str = "/sse", **headers: st
 
 @asynccontextmanager
 async def sse_client(app: Any, path: str = "/sse", **settings: Any) -> AsyncGenerator[SseClient]:
-    """Serve an application, and open a stream there."""
+    """Serve an application, and open a stream to it."""
     async with (
         served(app, **settings) as url,
         httpx2.AsyncClient(base_url=url, timeout=20) as http,

@@ -1,4 +1,4 @@
-"""A server of HTTP+SSE that is written by hand, so that it can do what a test wants."""
+"""A handwritten HTTP+SSE server that can misbehave as a test wants."""
 
 import asyncio
 import json
@@ -14,16 +14,16 @@ REVISION = "2024-11-05"
 
 
 class ByHand:
-    """What it sends on its stream, at /a/sse, and what is posted to it, anywhere.
+    """The events that it sends on its stream at /a/sse, and the messages posted to any path.
 
     Args:
-        events: how the stream begins.
+        events: the first events of the stream.
 
     Attributes:
         posted: the paths and the bodies of the POSTs.
-        headers: what each POST had.
-        status: the status that POSTs are answered with.
-        body: what they are answered with besides.
+        headers: the headers of each POST.
+        status: the status of responses to POSTs.
+        body: the body of these responses.
         delays: seconds before a method is answered.
     """
 
@@ -36,7 +36,7 @@ class ByHand:
         self._sent: asyncio.Queue[str] = asyncio.Queue()
 
     def send(self, text: str) -> None:
-        """Send something on the stream."""
+        """Send an event on the stream."""
         self._sent.put_nowait(text)
 
     def answer(self, id_: Any, **result: Any) -> None:

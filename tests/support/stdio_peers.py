@@ -1,4 +1,4 @@
-"""Real processes at the other end of stdio, and what they must not leave behind."""
+"""Real processes at the other end of stdio, and checks that they leave nothing behind."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ RAW_PEER = (sys.executable, "-S", "-E", str(PEERS / "peer.py"))
 
 
 class Collector(OneStream):
-    """A receiver that keeps what it is told, for a test to wait for."""
+    """A receiver that records its calls, so that a test can wait for them."""
 
     def __init__(self) -> None:
         self.messages: list[bytes] = []
@@ -46,7 +46,7 @@ class Collector(OneStream):
                 await self._changed.wait()
 
     async def count(self, number: int) -> list[bytes]:
-        """Wait for so many messages in all, and return them."""
+        """Wait until this many messages have arrived in all, and return them."""
         await self.until(lambda: len(self.messages) >= number)
         return self.messages
 
@@ -78,7 +78,7 @@ StartRaw = Callable[[StdioClientOptions], Awaitable[Raw]]
 
 
 async def eventually(condition: Callable[[], bool], seconds: float = 5) -> None:
-    """Wait for what nothing tells."""
+    """Poll until a condition holds."""
     deadline = asyncio.get_running_loop().time() + seconds
     while not condition():
         assert asyncio.get_running_loop().time() < deadline, "it did not happen in time"
@@ -86,13 +86,13 @@ async def eventually(condition: Callable[[], bool], seconds: float = 5) -> None:
 
 
 async def soon(awaitable: Awaitable[object], seconds: float) -> bool:
-    """Whether something happens within some time."""
+    """Whether a condition becomes true within some seconds."""
     done, _ = await asyncio.wait((asyncio.ensure_future(awaitable),), timeout=seconds)
     return bool(done)
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there and no zombie."""
+    """Whether a process exists and is not a zombie."""
     try:
         return _stat(pid)[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -113,12 +113,12 @@ def children() -> set[int]:
 
 
 def descriptors() -> dict[str, str]:
-    """Return our open file descriptors and what they are."""
+    """Return our open file descriptors and their targets."""
     found: dict[str, str] = {}
     for name in os.listdir("/proc/self/fd"):
         try:
             found[name] = os.readlink(f"/proc/self/fd/{name}")
-        except FileNotFoundError:  # the one that listed them
+        except FileNotFoundError:  # the descriptor used to list them
             continue
     return found
 

@@ -1,4 +1,4 @@
-"""A client and a server of one revision that really talk, in memory, with a view of every message."""
+"""A real client and server of one revision, connected in memory, with access to every message."""
 
 import asyncio
 import json
@@ -26,12 +26,12 @@ _ADDED = ("_meta", "cacheScope", "resultType", "ttlMs")
 
 
 def of_sender(revision: str, capabilities: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the `_meta` by which a request of the modern era says what its sender speaks and can do."""
+    """Return the `_meta` in which a modern-era request declares the revision and capabilities of its sender."""
     return {f"{PREFIX}protocolVersion": revision, f"{PREFIX}clientCapabilities": capabilities}
 
 
 def plain(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result without what a server of the modern era adds to results."""
+    """Return a result without the properties that a modern-era server adds."""
     return {name: value for name, value in result.items() if name not in _ADDED}
 
 
@@ -61,7 +61,7 @@ class Talk:
     complaints: list[McpError] = field(default_factory=list[McpError])
 
     def note(self, way: str, message: bytes) -> None:
-        """Keep a message that the client's trace hook saw."""
+        """Record a message that the client's trace hook saw."""
         (self.sent if way == "sent" else self.received).append(json.loads(message))
 
 
@@ -77,9 +77,9 @@ async def talk(
 
     Args:
         server: an object of a generated `Server`.
-        handlers: answers what it asks.
-        client: makes the options of the client; gets the trace hook.
-        options: further options of the client.
+        handlers: answers the requests of the server.
+        client: returns the options of the client; called with the trace hook.
+        options: more options of the client.
     """
     here, there = memory_pair()
     held: list[Talk] = []
@@ -112,7 +112,7 @@ async def talk(
 
 @asynccontextmanager
 async def raw(server: Any, *more: Any) -> AsyncGenerator["Raw"]:
-    """Connect to a server without a client: what goes in and out is bytes."""
+    """Connect to a server without a client: messages are raw bytes."""
     here, there = memory_pair()
     connection = await start_server(there, server, *more)
     line = Raw(connection)
@@ -144,7 +144,7 @@ class Raw(OneStream):
         self._arrived.set()
 
     def connection_lost(self, reason: Exception | None) -> None:
-        """Wake who waits."""
+        """Wake the waiting tests."""
         self._arrived.set()
 
     def tell(self, **members: Any) -> None:
@@ -160,7 +160,7 @@ class Raw(OneStream):
         return await self.answer(id_)
 
     async def arrived(self) -> Any:
-        """Wait for a message, and take it out of what was received."""
+        """Wait for a message, and remove it from the received ones."""
         async with asyncio.timeout(5):
             while not self.got:
                 self._arrived.clear()
@@ -178,7 +178,7 @@ class Raw(OneStream):
                 await self._arrived.wait()
 
     async def shake_hands(self, revision: str, **capabilities: Any) -> Any:
-        """Do the handshake, or what takes its place in the modern era; returns the result."""
+        """Do the handshake, or its modern-era counterpart; returns the result."""
         if revision == MODERN:
             self.meta = of_sender(revision, capabilities)
             return (await self.ask("server/discover", id_="hello"))["result"]

@@ -21,7 +21,7 @@ def quick(**more: Any) -> MemoryTaskStore:
 
 
 class Worker(v.Server):
-    """A tool whose argument says what becomes of it; `gate` holds it until the test lets it go."""
+    """A tool whose argument decides its outcome; it waits until the test sets `gate`."""
 
     def __init__(self, store: MemoryTaskStore | None = None) -> None:
         self.options = ServerOptions(name="worker", tasks=store or quick())
@@ -87,7 +87,7 @@ class Worker(v.Server):
 
 
 class Model(v.ClientHandlers):
-    """Answers once the test lets it."""
+    """Answers when the test allows it."""
 
     def __init__(self) -> None:
         self.gate = asyncio.Event()

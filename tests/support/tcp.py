@@ -22,9 +22,9 @@ class TcpTransport(asyncio.Protocol):
 
     Args:
         address: host and port to connect to; None for a connection that was accepted.
-        on_accepted: is told when a connection was accepted, before anything is read from it.
-        max_message_bytes: a message that is longer is skipped.
-        grace: seconds that `close` waits for the peer.
+        on_accepted: called when a connection is accepted, before anything is read from it.
+        max_message_bytes: longer messages are skipped.
+        grace: how many seconds `close` waits for the peer.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class TcpTransport(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
 
-    # What the runtime calls.
+    # Called by the runtime.
 
     async def start(self, receiver: Receiver) -> None:
-        """Connect, if that is still to be done, and deliver messages from now on."""
+        """Connect, unless already connected, and deliver messages from now on."""
         self._receiver = receiver
         if self._address is not None:
             host, port = self._address
@@ -65,7 +65,7 @@ class TcpTransport(asyncio.Protocol):
 
     @property
     def can_still_send(self) -> bool:
-        """Whether a peer that sends no more may still get its answers (`HalfOpen`)."""
+        """Whether a peer that has stopped sending can still receive its responses (`HalfOpen`)."""
         return self._pipe is not None and not self._pipe.is_closing()
 
     def send(self, message: bytes) -> None:
@@ -84,14 +84,14 @@ class TcpTransport(asyncio.Protocol):
             self._pipe.pause_reading()
 
     def resume_reading(self) -> None:
-        """Deliver what was read already, then read on."""
+        """Deliver the messages already read, then resume reading."""
         self._is_paused = False
         self._deliver()
         if self._pipe is not None and not self._is_paused:
             self._pipe.resume_reading()
 
     async def close(self) -> None:
-        """Write what is queued, as long as the peer takes it within some seconds, and disconnect."""
+        """Write the queued messages, if the peer reads them within some seconds, and disconnect."""
         if self._pipe is None:
             return
         self._pipe.close()
@@ -102,18 +102,18 @@ class TcpTransport(asyncio.Protocol):
             self._pipe.abort()
             await self._lost.wait()
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the connection, and say that it was accepted."""
+        """Keep the connection, and report that it was accepted."""
         self._pipe = cast("asyncio.Transport", transport)
         if self._on_accepted is not None:
             self._on_accepted(self)
 
     def data_received(self, data: bytes) -> None:
-        """Cut bytes into messages; before `start`, and while reading is paused, the first bytes are the last.
+        """Split bytes into messages; before `start` and while reading is paused, only one block is read.
 
-        Pausing in `connection_made` has no effect on Python 3.11.2: asyncio begins to read after it.
+        Pausing in `connection_made` has no effect on Python 3.11.2: asyncio starts reading after it.
         """
         self._waiting += self._framer.feed(data)
         self._deliver()
@@ -121,12 +121,12 @@ class TcpTransport(asyncio.Protocol):
             self._pipe.pause_reading()
 
     def eof_received(self) -> bool:
-        """Tell that the peer sends no more; our end stays open until `close`, since it may still want answers."""
+        """Report that the peer sends no more; our end stays open until `close`, since it may still want responses."""
         self._end(None)
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of who waits, and tell the end unless that is done."""
+        """Release waiting tasks, and report the end unless that has been done."""
         self._lost.set()
         self._writable.set()
         self._end(exc)
@@ -136,11 +136,11 @@ class TcpTransport(asyncio.Protocol):
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Let `drain` go on."""
+        """Let `drain` continue."""
         self._writable.set()
 
     def _end(self, error: Exception | None) -> None:
-        """Tell the end once, after all that came before it, and say if the last message was cut."""
+        """Report the end once, after all messages before it, and say whether the last message was incomplete."""
         if self._receiver is None or self._is_over:
             return
         self._is_over, self._is_paused = True, False
@@ -151,7 +151,7 @@ class TcpTransport(asyncio.Protocol):
         self._receiver.connection_lost(TransportError(reason) if reason else None)
 
     def _deliver(self) -> None:
-        """Hand over messages one by one, since any of them may make the receiver pause."""
+        """Deliver messages one by one, since any of them may make the receiver pause reading."""
         while self._receiver is not None and self._waiting and not self._is_paused:
             line = self._waiting.popleft()
             if isinstance(line, TooLong):
@@ -162,7 +162,7 @@ class TcpTransport(asyncio.Protocol):
 
 @asynccontextmanager
 async def connect_tcp(host: str, port: int) -> AsyncGenerator[Peer]:
-    """Reach a server over TCP for as long as the context lasts."""
+    """Connect to a server over TCP while the context is open."""
     peer = Peer(TcpTransport((host, port)))
     try:
         yield peer
@@ -174,7 +174,7 @@ async def connect_tcp(host: str, port: int) -> AsyncGenerator[Peer]:
 async def serve_tcp(
     *servers: ServerHandlers, host: str = "127.0.0.1", port: int = 0, max_message_bytes: int = MAX_MESSAGE_BYTES
 ) -> AsyncGenerator[int]:
-    """Serve all who connect, for as long as the context lasts; yields the port."""
+    """Serve every connection while the context is open; yields the port."""
     conversations: set[asyncio.Task[str]] = set()
 
     def accepted(transport: TcpTransport) -> None:

@@ -1,4 +1,4 @@
-"""A server whose handlers restart when their client returns, and a client that sends it raw bytes."""
+"""A server whose handlers restart when their client retries, and a client that sends raw bytes."""
 
 import asyncio
 import secrets
@@ -18,7 +18,7 @@ ONE_KEY: dict[str, Any] = {"keys": [KEY]}
 
 
 class Till(v.Server):
-    """Asks as its tools say; another object stands for another process. What it charges is kept outside of it."""
+    """Asks as its tools say; a new object simulates a new process. Its charges are recorded outside of it."""
 
     charged: list[tuple[str, str]]
 
@@ -104,7 +104,7 @@ class Till(v.Server):
         return v.GetPromptResult(messages=[])
 
     async def keep(self, ctx: v.Context, name: str) -> str:
-        """Ask what others ask as well, and do something with the answer."""
+        """Ask the same question as others, and use the answer."""
         answer = str((await ctx.client.elicit(message="Sure?", requested_schema=FORM)).content)
         return f"{answer} {await ctx.recorded(name, lambda key: asyncio.sleep(0, answer))}"
 
@@ -113,7 +113,7 @@ class Till(v.Server):
 
 
 def answered(message: Any, *only: str) -> dict[str, Any]:
-    """Return what a client sends again, with answers to all questions or to some."""
+    """Return the client's retry, with answers to all questions or to some."""
     questions, state = asked(message)
     return {
         "requestState": state,
@@ -122,6 +122,6 @@ def answered(message: Any, *only: str) -> dict[str, Any]:
 
 
 async def again(server: ServerHandlers, name: str, **params: Any) -> Any:
-    """Send a request to a process that has just begun."""
+    """Send a request to a process that has just started."""
     async with line(server) as client:
         return await client.call(name, **params)

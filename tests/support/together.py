@@ -1,4 +1,4 @@
-"""A typed client and a server that talk in memory, for tests that look at what their user sees."""
+"""A typed client and a server connected in memory, for tests of what users see."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -22,7 +22,7 @@ async def together(
     handlers: Handlers | None = None,
     options: ClientOptions | None = None,
 ) -> AsyncGenerator[ClientT]:
-    """Open a client of a server; at the end both are closed, and nothing runs that ran not before."""
+    """Open a client of a server; at the end both are closed, and no new task may be left."""
     before = asyncio.all_tasks()
     here, there = memory_pair()
     served = await start_server(there, server)

@@ -1,4 +1,4 @@
-"""A server whose tools a test can hold on to, and a client that answers it."""
+"""A server whose tools a test controls, and a client that answers it."""
 
 import asyncio
 from typing import Any
@@ -9,12 +9,12 @@ from mcp_runtime.server import ServerOptions
 
 
 def text_result(text: str) -> v.CallToolResult:
-    """Make the result of a tool that says one thing."""
+    """Make a tool result with one text."""
     return v.CallToolResult(content=[v.TextContent(text=text)])
 
 
 class Tools(v.Server):
-    """`begun` is set when the slow tool runs, `ended` says how it was cancelled, `contexts` keeps what handlers got."""
+    """`begun` is set when the slow tool runs, `ended` says how it was cancelled; `contexts` has the contexts."""
 
     options = ServerOptions(name="tools", version="1.2", title="Tools", instructions="Ask.", list_changed=True)
 
@@ -24,11 +24,11 @@ class Tools(v.Server):
         self.contexts: list[v.Context] = []
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
-        """Offer none."""
+        """Return no tools."""
         return v.ListToolsResult(tools=[])
 
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult | v.CreateTaskResult:
-        """Do what the name says."""
+        """Run the named tool."""
         self.contexts.append(ctx)
         match params.name:
             case "echo":
@@ -64,7 +64,7 @@ class Tools(v.Server):
 
 
 class Host(v.ClientHandlers):
-    """Answers what `Tools` asks; `logged` keeps what it is told."""
+    """Answers the requests of `Tools`; `logged` keeps its log messages."""
 
     def __init__(self) -> None:
         self.logged: list[tuple[str, Any]] = []

@@ -45,12 +45,12 @@ class Shop(modern.Server):
         return modern.CallToolResult(content=[modern.TextContent(text=text)])
 
     async def who(self, ctx: modern.Context, seconds: float = 0) -> str:
-        """Say which process this is, after a while."""
+        """Return the id of this process, after a while."""
         await asyncio.sleep(seconds)
         return str(os.getpid())
 
     async def touch(self, ctx: modern.Context, uri: str) -> str:
-        """Change a resource, and the list of tools; says how many listeners here were told."""
+        """Change a resource and the list of tools; returns how many listeners of this process were notified."""
         return str(await resource_updated(self, uri) + await list_changed(self, "tools"))
 
     async def order(self, ctx: modern.Context) -> str:
@@ -72,7 +72,7 @@ class Shop(modern.Server):
 
 
 class OldShop(legacy.Server):
-    """Serves clients that have sessions; it hears of changes of its own kind only."""
+    """Serves clients that have sessions; it is notified of changes in its own era only."""
 
     options = ServerOptions(name="shop", list_changed=True, fan_out=RedisFanOut(REDIS))
 

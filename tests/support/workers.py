@@ -1,4 +1,4 @@
-"""Server objects that stand for the workers of one server, each with a client that wants to hear of changes."""
+"""Server objects that act as the workers of one server, each with a client that subscribes to changes."""
 
 import asyncio
 import json
@@ -52,13 +52,13 @@ class Library(legacy.Server):
 
 @dataclass
 class Worker:
-    """A server object, and one client of it that wants to hear of changes."""
+    """A server object, and a client of it that subscribes to changes."""
 
     server: Any
     received: list[Any]
 
     def heard(self) -> Counter[str]:
-        """Return the changes that its client heard of, and how often."""
+        """Return the changes that its client was notified of, and how often."""
         methods = [(m["method"], m.get("params", {}).get("uri", "")) for m in self.received if "method" in m]
         named = [f"{method.removeprefix('notifications/')} {uri}".strip() for method, uri in methods]
         return Counter(name for name in named if "changed" in name or "updated" in name)
@@ -91,7 +91,7 @@ class Workers:
 
 @asynccontextmanager
 async def started(era: str) -> AsyncGenerator[Workers]:
-    """Make workers of one era; they end with the context, though their event loop goes on."""
+    """Make workers of one era; they end with the context, although their event loop continues."""
     before = asyncio.all_tasks()
     async with AsyncExitStack() as stack:
         yield Workers(era, stack)

@@ -1,6 +1,6 @@
-"""What every server of the interop tests offers, spelled as on the wire: one list of expectations fits them all.
+"""What every server of the interop tests offers, as on the wire, so that one list of expectations fits them all.
 
-Imported by peers that run in environments of their own: standard library only.
+Imported by peers that run in separate environments: standard library only.
 """
 
 import base64
@@ -47,7 +47,7 @@ NOTES = ("shopping", "ship's log", "todo")
 
 
 def since(revision: str, first: str) -> bool:
-    """Tell whether a revision is as new as the one that introduced something."""
+    """Return whether a revision is at least as new as the one that introduced a feature."""
     return revision >= first
 
 
@@ -61,7 +61,7 @@ def _schema(properties: Json, required: tuple[str, ...] = ()) -> Json:
 
 
 def add_tool(revision: str) -> Json:
-    """Return the tool `add` with all that the revision can say of a tool."""
+    """Return the tool `add` with every property that the revision has for tools."""
     number = {"type": "integer"}
     tool: Json = {
         "name": "add",
@@ -107,7 +107,7 @@ def tools(revision: str) -> list[Json]:
 
 
 def content(revision: str) -> list[Json]:
-    """Return one item of every kind of content that a tool may answer with."""
+    """Return one item of every kind of content that a tool may return."""
     items: list[Json] = [
         {"type": "text", "text": "é😀\u2028", "annotations": {"audience": ["user"], "priority": 0.5}},
         {"type": "image", "data": PIXEL, "mimeType": "image/png"},
@@ -138,7 +138,7 @@ TEMPLATES: list[Json] = [
 
 
 def read(uri: str) -> Json | None:
-    """Return what a resource holds, None if there is none of that name."""
+    """Return the contents of a resource, None if it does not exist."""
     if uri == "memo://readme":
         return {"uri": uri, "mimeType": "text/plain", "text": "Read me."}
     if uri == "memo://logo":
@@ -165,7 +165,7 @@ def prompts(revision: str) -> list[Json]:
 
 
 def prompt(name: str, arguments: dict[str, str]) -> Json | None:
-    """Return the messages of a prompt, None if there is none of that name."""
+    """Return the messages of a prompt, None if it does not exist."""
     if name == "greet":
         text = f"Say hello to {arguments['name']}, {arguments.get('style', 'plain')}."
         return {
@@ -183,7 +183,7 @@ def prompt(name: str, arguments: dict[str, str]) -> Json | None:
 
 
 def complete(ref: Json, argument: Json, context: Json) -> list[str]:
-    """Return the ways to finish an argument of a prompt or of a resource template."""
+    """Return the completions of an argument of a prompt or of a resource template."""
     if ref["type"] == "ref/prompt" and (ref["name"], argument["name"]) == ("greet", "style"):
         choice = list(STYLES)
     elif ref["type"] == "ref/resource" and (ref["uri"], argument["name"]) == ("memo://notes/{name}", "name"):

@@ -1,4 +1,4 @@
-"""One face for both generations of the official SDK: JSON in and out, the SDK's own types and checks in between."""
+"""One interface to both generations of the official SDK: JSON in and out, with the SDK's types and checks between."""
 
 import asyncio
 import importlib.metadata
@@ -35,7 +35,7 @@ NOTIFICATIONS = _by_method("Notification")
 
 
 def result_type(method: str) -> Any:
-    """Return the SDK's type of the answer to a method."""
+    """Return the SDK's type for the result of a method."""
     return getattr(types, REQUESTS[method].__name__.removesuffix("Request") + "Result", types.EmptyResult)
 
 
@@ -47,7 +47,7 @@ def message(classes: dict[str, Any], method: str, params: Json | None) -> Any:
 
 
 def plain(model: Any) -> Json:
-    """Return what a peer wrote, as JSON; members that the SDK only adds in memory are left out."""
+    """Return what a peer sent, as JSON, without the properties that the SDK adds only in memory."""
     return {} if model is None else model.model_dump(by_alias=True, mode="json", exclude_unset=True)
 
 
@@ -76,14 +76,14 @@ class Client:
         return plain(self._session.client_params)
 
     async def request(self, method: str, params: Json | None = None, *, result: str = "") -> Json:
-        """Ask the client something; `result` names another result type than the usual one."""
+        """Send a request to the client; `result` overrides the usual result type."""
         request = message(REQUESTS, method, params)
         asked = types.ServerRequest(request) if MAJOR == 1 else request
         answer = getattr(types, result) if result else result_type(method)
         return plain(await self._session.send_request(asked, answer))
 
     async def notify(self, method: str, params: Json | None = None, *, on_its_stream: bool = False) -> None:
-        """Tell the client something, over HTTP on the stream of its request if that is wanted."""
+        """Send a notification to the client; over HTTP on the stream of its request, if wanted."""
         notification = message(NOTIFICATIONS, method, params)
         told = types.ServerNotification(notification) if MAJOR == 1 else notification
         await self._session.send_notification(told, related_request_id=self._request if on_its_stream else None)
@@ -93,7 +93,7 @@ Handler = Callable[[Client, Json], Awaitable[Any]]
 
 
 class Server1:
-    """A low-level server of mcp 1.x; its handlers are set by type, past the decorators, which hide the protocol."""
+    """A low-level server of mcp 1.x; handlers are set by type, bypassing the decorators, which hide the protocol."""
 
     def __init__(self, name: str, version: str, instructions: str) -> None:
         from mcp.server.lowlevel import Server
@@ -122,7 +122,7 @@ class Server1:
         self.server.request_handlers[REQUESTS[method]] = handle
 
     async def _as_task(self, handler: Handler, request: Any) -> Any:
-        """Run a handler as a task of 2025-11-25, which 1.x has and 2.x has not."""
+        """Run a handler as a task of 2025-11-25, which 1.x supports and 2.x does not."""
         client = self._client()
 
         async def work(task: Any) -> Any:
@@ -132,7 +132,7 @@ class Server1:
                 stored = await self._tasks.store.get_task(task.task_id)
                 if stored.status == "cancelled":
                     working.cancel()
-                    # 1.x notes it in its store only, and would end the server if the work completed after that.
+                    # 1.x only records it in its store, and would end the server if the work completed after that.
                     task._ctx._task = stored
                     return None
             return result_type(request.method).model_validate(working.result())
@@ -201,7 +201,7 @@ def new_server(name: str, version: str, instructions: str) -> Any:
 
 
 def allow_only(revision: str) -> None:
-    """Make the SDK's servers of this process know one revision; there is no option for it."""
+    """Limit the SDK's servers in this process to one revision; there is no option for it."""
     if MAJOR == 1:
         import mcp.server.session
 
@@ -215,7 +215,7 @@ def allow_only(revision: str) -> None:
 
 
 def ask_for(revision: str) -> None:
-    """Make the SDK's clients of this process ask for a revision; they always ask for the newest they know."""
+    """Make the SDK's clients in this process ask for a revision; by default they ask for the newest they support."""
     if MAJOR == 1:
         types.LATEST_PROTOCOL_VERSION = revision
     else:
@@ -235,14 +235,14 @@ class Server:
         self._session = session
 
     async def request(self, method: str, params: Json | None = None, **options: Any) -> Json:
-        """Ask the server something; `result` names another result type than the usual one."""
+        """Send a request to the server; `result` overrides the usual result type."""
         answer = getattr(types, options.pop("result")) if "result" in options else result_type(method)
         request = message(REQUESTS, method, params)
         asked = types.ClientRequest(request) if MAJOR == 1 else request
         return plain(await self._session.send_request(asked, answer, **options))
 
     async def notify(self, method: str, params: Json | None = None) -> None:
-        """Tell the server something."""
+        """Send a notification to the server."""
         notification = message(NOTIFICATIONS, method, params)
         await self._session.send_notification(types.ClientNotification(notification) if MAJOR == 1 else notification)
 
@@ -252,7 +252,7 @@ class Server:
 
             async def cancel() -> None:
                 await started.wait()
-                if MAJOR == 1:  # 1.x leaves it to its user to tell the server; it counts its requests from 0.
+                if MAJOR == 1:  # 1.x leaves it to the user to notify the server; its request ids count from 0.
                     identifier = self._session._request_id - 1
                     params = {"requestId": identifier, "reason": "no longer needed"}
                     await self.notify("notifications/cancelled", params)

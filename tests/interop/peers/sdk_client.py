@@ -1,8 +1,8 @@
-"""A client written with the official SDK, of either generation, that goes through all that `offer` lists.
+"""A client written with the official SDK, of either generation, that uses everything in `offer`.
 
     python sdk_client.py [--ask REVISION] [--probe] REVISION COMMAND [ARGUMENT ...]
 
-Starts the server that the command line names and prints one line of JSON per scenario: what the client saw.
+Starts the server that the command line names and prints one line of JSON per scenario: what the client observed.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from offer import Json
 
 
 class Host:
-    """What the client answers its server, and what it hears from it."""
+    """The client's answers to its server, and the notifications that it received."""
 
     def __init__(self) -> None:
         self.asked: list[Json] = []
@@ -69,7 +69,7 @@ class Host:
             self.heard.append(notification)
 
     async def listen(self, method: str, count: int) -> list[Json]:
-        """Wait until so many notifications of a method have come, and a moment more; forget them all."""
+        """Wait for this many notifications of a method, and a moment longer; then forget them all."""
         with anyio.move_on_after(5):
             while len(self._of(method)) < count:
                 await anyio.sleep(0.01)
@@ -293,7 +293,7 @@ class Scenarios:
 
     async def _call(self, name: str, arguments: Json | None = None) -> Json:
         answer = await self._server.request("tools/call", {"name": name, "arguments": arguments or {}})
-        # Absent means false, and some peers write it in full.
+        # Absent means false; some peers send it explicitly.
         return answer if answer.get("isError") else {key: answer[key] for key in answer if key != "isError"}
 
     async def _text(self, name: str, arguments: Json | None = None) -> str:
@@ -318,7 +318,7 @@ class Scenarios:
 
 
 async def error_code(request: Awaitable[Json]) -> int:
-    """Return the code of the JSON-RPC error that answers a request."""
+    """Return the error code of the response to a request."""
     try:
         answer = await request
     except sdk.SdkError as refusal:
@@ -327,20 +327,20 @@ async def error_code(request: Awaitable[Json]) -> int:
 
 
 def scenarios(driver: Scenarios, revision: str) -> dict[str, Callable[[], Awaitable[Any]]]:
-    """Return the scenarios of a revision, in the order in which they are written down."""
+    """Return the scenarios of a revision, in the order of their definition."""
     names = [name for name in vars(Scenarios) if not name.startswith("_")]
     return {name: getattr(driver, name) for name in names if offer.since(revision, offer.SCENARIOS_SINCE.get(name, ""))}
 
 
 def connect(command: list[str]) -> Any:
-    """Connect to a server, which is a URL or a command."""
+    """Connect to a server, given by a URL or a command."""
     if command[0].startswith("http://"):
         return sse_client(command[0]) if command[0].endswith("/sse") else streamable_http_client(command[0])
     return stdio_client(StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ)))
 
 
 async def play(revision: str, command: list[str], *, asked: str, probe: bool) -> AsyncIterator[Json]:
-    """Start the server and go through the scenarios; a failed one does not end the others."""
+    """Start the server and run the scenarios; a failure does not stop the rest."""
     sdk.ask_for(asked)
     host = Host()
     async with (
@@ -357,7 +357,7 @@ async def play(revision: str, command: list[str], *, asked: str, probe: bool) ->
         ) as session,
     ):
         if probe:
-            from mcp.client._probe import negotiate_auto  # what the high-level client of 2.x does unless told otherwise
+            from mcp.client._probe import negotiate_auto  # the default of the high-level client of 2.x
 
             await negotiate_auto(session)
         introduction = sdk.plain(await session.initialize())
@@ -371,7 +371,7 @@ async def play(revision: str, command: list[str], *, asked: str, probe: bool) ->
 
 
 async def main() -> None:
-    """Print what the client sees."""
+    """Print what the client observes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--ask", metavar="REVISION", help="the revision to ask for, if another than the one expected")
     parser.add_argument("--probe", action="store_true", help="ask for the modern era first, with server/discover")

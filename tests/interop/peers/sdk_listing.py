@@ -1,4 +1,4 @@
-"""What a client of the official SDK, of either generation, sees of a server: one line of JSON.
+"""What a client of the official SDK, of either generation, gets when it lists everything: one line of JSON.
 
 python sdk_listing.py REVISION COMMAND [ARGUMENT ...]
 """
@@ -18,12 +18,12 @@ LISTS = {"tools": "tools/list", "resources": "resources/list", "prompts": "promp
 
 
 async def answer(*_: Any) -> Any:
-    """Answer nothing that a server asks; that a function is there is what declares it."""
+    """Refuse every request of the server; the SDK declares a capability if a callback is given."""
     raise RuntimeError("not answered")
 
 
 async def pages(server: sdk.Server, method: str, member: str) -> list[Any]:
-    """Return all that a server lists."""
+    """Return everything that a server lists."""
     found: list[Any] = []
     params = None
     while True:
@@ -35,7 +35,7 @@ async def pages(server: sdk.Server, method: str, member: str) -> list[Any]:
 
 
 async def main() -> None:
-    """Print what the client sees."""
+    """Print what the client gets."""
     warnings.simplefilter("ignore")
     revision, command, *arguments = sys.argv[1:]
     sdk.ask_for(revision)
@@ -65,7 +65,7 @@ async def main() -> None:
             "instructions": said.get("instructions"),
         }
         print(json.dumps({**seen, **lists}), flush=True)
-        # 1.x fails now and then while it closes, if a server still has something to say.
+        # 1.x sometimes fails while closing if the server is still sending.
         os._exit(0)
 
 

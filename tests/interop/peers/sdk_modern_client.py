@@ -1,9 +1,9 @@
-"""A client of 2026-07-28 written with the official SDK, which goes through the tools of `interop.modern_server`.
+"""A client of 2026-07-28 written with the official SDK, which calls the tools of `interop.modern_server`.
 
 python sdk_modern_client.py COMMAND [ARGUMENT ...]
 python sdk_modern_client.py URL [MODE]
 
-It prints one JSON object: what it saw, by scenario.
+It prints one JSON object: what it observed, by scenario.
 """
 
 import asyncio

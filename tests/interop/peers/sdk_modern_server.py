@@ -1,7 +1,7 @@
-"""A server of 2026-07-28 written with the official SDK: tools that ask, report, log, fail, wait and tell of changes.
+"""A server of 2026-07-28 written with the official SDK: tools that ask, report, log, fail, wait and announce changes.
 
 With ``--http`` it is an endpoint of Streamable HTTP, whose URL it prints, for clients of both eras; ``--modern`` or
-``--legacy`` makes it one for those of a single era.
+``--legacy`` limits it to clients of one era.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ async def cancelled_calls() -> str:
 
 @server.tool()
 async def change(uri: str, ctx: Context) -> str:
-    """Tell of changes."""
+    """Announce changes."""
     await ctx.notify_tools_changed()
     await ctx.notify_resource_updated(uri)
     return uri
@@ -113,7 +113,7 @@ async def weigh(
 
 
 def of_one_era(app: Any) -> Any:
-    """Make an endpoint answer clients of one era only, if that is wanted; the SDK has no option for it."""
+    """Limit an endpoint to clients of one era, if asked to; the SDK has no option for it."""
     import mcp.server.streamable_http_manager as manager
 
     if "--legacy" in sys.argv:

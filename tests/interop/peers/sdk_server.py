@@ -1,4 +1,4 @@
-"""A server written with the official SDK, of either generation, that offers what `offer` lists.
+"""A server written with the official SDK, of either generation, that offers everything in `offer`.
 
 python sdk_server.py [--only REVISION] [--http | --sse]
 """
@@ -25,7 +25,7 @@ INVALID_PARAMS = -32602
 
 
 class Interop:
-    """The handlers, and what they remember; the process has one client."""
+    """The handlers and their state; the process has one client."""
 
     def __init__(self) -> None:
         self.cancelled = 0
@@ -202,12 +202,12 @@ class Interop:
 
 
 def text(words: str) -> Json:
-    """Return a tool's result that is one text."""
+    """Return a tool result with one text."""
     return {"content": [{"type": "text", "text": words}]}
 
 
 def page(member: str, items: list[Json], params: Json) -> Json:
-    """Return the page of a list that the cursor names."""
+    """Return the page of a list at the cursor."""
     start = int(params.get("cursor", "0"))
     answer: Json = {member: items[start : start + offer.PAGE]}
     if start + offer.PAGE < len(items):
@@ -237,7 +237,7 @@ class Events(EventStore):
 
 async def serve_http(server: Any) -> None:
     """Serve over HTTP until the process is ended."""
-    # The session manager asks for the options of the handshake itself.
+    # The session manager calls this itself for the options of the handshake.
     options = server.initialization()
     server.server.create_initialization_options = lambda *_, **__: options
     manager = StreamableHTTPSessionManager(server.server, event_store=Events(), retry_interval=100)

@@ -1,8 +1,8 @@
-"""A client written with the official SDK that uses a tracker: examples/tracker_server.py, or its twin.
+"""A client written with the official SDK that uses a tracker: examples/tracker_server.py, or its counterpart.
 
 python sdk_tracker_client.py COMMAND [ARGUMENT ...]
 
-It prints one JSON object: what it saw.
+It prints one JSON object: what it observed.
 """
 
 import asyncio

@@ -2,7 +2,7 @@
 
     python sdk_unlucky_client.py REVISION URL
 
-Says in lines of JSON how far it has come, and goes on when it reads a line: somebody else does the cutting.
+Reports its progress in lines of JSON, and continues when it reads a line: the test cuts the connection.
 """
 
 import json
@@ -21,20 +21,20 @@ URI = "memo://readme"
 
 
 def say(**what: Any) -> None:
-    """Print what has come of something."""
+    """Print the outcome of a step."""
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
 
 
 class Client:
-    """One session, and the resources that it heard of."""
+    """One session, and the resources that it was notified of."""
 
     def __init__(self, session: ClientSession, updated: list[str]) -> None:
         self._server = sdk.Server(session)
         self._updated = updated
 
     async def call(self, name: str, arguments: sdk.Json, progress: Any = None) -> str:
-        """Call a tool; returns its text, or what went wrong."""
+        """Call a tool; returns its text, or the error."""
         try:
             with anyio.fail_after(15):
                 params = {"name": name, "arguments": arguments}
@@ -44,7 +44,7 @@ class Client:
         return str(answer["content"][0]["text"])
 
     async def hear(self) -> list[str]:
-        """Subscribe to a resource and let it change; returns what was heard of it."""
+        """Subscribe to a resource and let it change; returns the notifications about it."""
         await self._server.request("resources/subscribe", {"uri": URI})
         await self.call("touch", {"uri": URI})
         with anyio.move_on_after(10):
@@ -55,7 +55,7 @@ class Client:
 
 @asynccontextmanager
 async def connect(url: str) -> AsyncIterator[Client]:
-    """Begin a session."""
+    """Start a session."""
     updated: list[str] = []
 
     async def take(item: Any) -> None:
@@ -67,7 +67,7 @@ async def connect(url: str) -> AsyncIterator[Client]:
         ClientSession(reading, writing, message_handler=take) as session,
     ):
         await session.initialize()
-        # Its stream of what belongs to no request is opened in the background.
+        # Its stream for unrelated messages is opened in the background.
         await anyio.sleep(0.3)
         yield Client(session, updated)
 

@@ -194,7 +194,7 @@ async def test_an_annotation_where_none_may_be_is_the_authors_mistake(caplog: py
     async with modern_client(asgi_app(Modern())) as client:
         for _ in range(2):
             assert await code_of(client, called("wrong", region="north"), mcp_param_region="south") == 0
-        assert caplog.text.count("tool wrong are not checked: x-mcp-header is only for parameters") == 1
+        assert caplog.text.count("tool wrong are not checked: x-mcp-header is only allowed on parameters") == 1
 
 
 @pytest.mark.requirement("posts.header-names")
