@@ -1,4 +1,4 @@
-"""What tests with real processes share: nothing may be left of them."""
+"""Fixtures for tests with real processes: they must leave nothing behind."""
 
 import asyncio
 from collections.abc import AsyncIterator

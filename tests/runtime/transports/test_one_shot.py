@@ -1,4 +1,4 @@
-"""A client that writes all it wants, closes its end, and reads the answers: ``server < requests > answers``."""
+"""A client that writes all its requests, closes its end, and reads the responses: ``server < requests > answers``."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ serve_stdio(Sleepy())
 
 
 def run(folder: Path, *seconds: float, linger: float = 1.0) -> tuple[list[Any], float]:
-    """Ask for some naps at once; return the answers, and how long it took in seconds."""
+    """Ask for some naps at once; return the responses, and the time taken in seconds."""
     info = {"name": "shell", "version": "1"}
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
     lines: list[dict[str, Any]] = [

@@ -35,7 +35,7 @@ async def test_a_message_of_10_mb_comes_back(start: StartRaw) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 2.3 * len(message)  # all of it for what is received: nothing is copied to be sent
+    assert peak < 2.3 * len(message)  # all of it for received data: nothing is copied for sending
 
 
 async def test_long_and_short_messages_keep_their_order(start: StartRaw) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("nothing_left")
 
 @dataclass
 class Wires:
-    """What the transport reads and writes, and the test's ends of both."""
+    """The descriptors that the transport reads and writes, and the test's ends of both."""
 
     stdin: int
     stdout: int
@@ -44,11 +44,11 @@ class Wires:
 
 
 def not_reopened(fd: int, *, writing: bool) -> None:
-    """Stand in for a system without /proc."""
+    """Simulate a system without /proc."""
 
 
 def in_threads(fd: int, *, writing: bool) -> descriptors.Descriptor:
-    """Stand in for Windows."""
+    """Simulate Windows."""
     return descriptors.Descriptor(
         fd=fd, pollable=False, read=partial(os.read, fd, 4096), write=partial(os.write, fd), close=partial(os.close, fd)
     )
@@ -170,7 +170,7 @@ async def test_closing_does_not_wait_forever_for_a_client_that_never_reads(wires
 
 
 def counted(fd: int, writes: list[bytes]) -> LineWriter:
-    """A writer that notes what it writes at a time."""
+    """A writer that records each write."""
 
     def write(data: bytes | memoryview) -> int:
         writes.append(bytes(data))
@@ -222,7 +222,7 @@ async def test_others_find_their_descriptors_as_they_were(wires: Wires) -> None:
 
 
 async def test_what_takes_long_to_deliver_keeps_nobody_waiting() -> None:
-    """Full reads of many short lines, as of a server that prints without end: timers go off between them."""
+    """Full reads of many short lines, as from a server that prints endlessly: timers run between them."""
     reading, writing = os.pipe()
     delivered: list[bytes] = []
 

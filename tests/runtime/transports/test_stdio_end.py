@@ -1,4 +1,4 @@
-"""How a conversation with a server ends: what is told, and that nothing stays behind."""
+"""How a connection to a server ends: what is reported, and that nothing is left behind."""
 
 import asyncio
 import ctypes

@@ -19,7 +19,7 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"na
 
 
 def ended(tool: str, number: signal.Signals | None) -> tuple[int, str, float]:
-    """Call a tool, end the server; returns its status, what it said, and how long it took."""
+    """Call a tool and end the server; returns its status, its output, and the time taken."""
     command = (sys.executable, str(PEERS / "stubborn.py"))
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:

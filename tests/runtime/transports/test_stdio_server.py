@@ -1,4 +1,4 @@
-"""The server's end of stdio: a real process, driven over all that standard input and output can be."""
+"""The server's end of stdio: a real process, with every kind of standard input and output."""
 
 import os
 import pty
@@ -19,7 +19,7 @@ SERVER = (sys.executable, str(PEERS / "server.py"))
 
 
 class Driven:
-    """A running server: what is written to it, and the lines that come back."""
+    """A running server: its input, and the lines that it sends."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Driven:
         env: Mapping[str, str] | None = None,
     ) -> None:
         environment = {**os.environ, **(env or {})}
-        environment.pop("PYTHONUNBUFFERED", None)  # what is printed before the start is then still in a buffer
+        environment.pop("PYTHONUNBUFFERED", None)  # text printed before the start is then still in a buffer
         self.process = subprocess.Popen(
             argv, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=environment, close_fds=False
         )
@@ -45,7 +45,7 @@ class Driven:
         return self.process.stdout.readline()
 
     def end(self) -> tuple[bytes, str]:
-        """Close its input; return the rest of its output, and its standard error after what it prints first."""
+        """Close its input; return the rest of its output, and its standard error after the first text printed."""
         out, err = self.process.communicate(timeout=20)
         assert self.process.returncode == 0, err
         text = err.decode()

@@ -30,14 +30,14 @@ class Unhurried(Tools):
 
 
 def hello(id_: int = 1) -> bytes:
-    """Spell the first request of a client."""
+    """Return the first request of a client."""
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}}
     return json.dumps({"jsonrpc": "2.0", "id": id_, "method": "initialize", "params": params}).encode()
 
 
 @asynccontextmanager
 async def connected(**options: float) -> AsyncGenerator[tuple[TcpTransport, Collector, TcpTransport, Collector]]:
-    """Connect two transports: ours and what it delivers, theirs and what it delivers."""
+    """Connect two transports; return ours and its receiver, and theirs and its receiver."""
     loop = asyncio.get_running_loop()
     accepted: asyncio.Future[TcpTransport] = loop.create_future()
     listener = await loop.create_server(
@@ -155,7 +155,7 @@ class TestCuts:
 
 class TestPressure:
     async def test_a_peer_that_does_not_read(self) -> None:
-        """Sending waits, little is kept, and all of it arrives once the peer reads again."""
+        """Sending waits, little is buffered, and everything arrives once the peer reads again."""
         async with connected(grace=0.2) as (here, _, there, seen):
             there.pause_reading()
             sent = 0
@@ -237,7 +237,7 @@ async def test_what_arrives_before_the_start_is_one_packet_and_waits() -> None:
     writer.write(line * count)
     await made.wait()
     await asyncio.sleep(0.05)
-    # The peer's bytes are held up in the network's buffers, not here.
+    # The peer's bytes wait in the network's buffers, not here.
     assert writer.transport.get_write_buffer_size() > len(line) * count // 4
     collector = Collector()
     await accepted[0].start(collector)

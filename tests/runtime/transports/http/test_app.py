@@ -1,4 +1,4 @@
-"""An endpoint inside of other applications, and the life of its sessions."""
+"""An endpoint inside other applications, and the lifetime of its sessions."""
 
 import asyncio
 import subprocess

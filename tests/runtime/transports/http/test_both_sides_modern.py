@@ -1,4 +1,4 @@
-"""Our client at our server over HTTP in the modern era: with a proxy that cuts, and a process that dies."""
+"""Our client and our server over HTTP in the modern era: through a proxy that cuts, and with a process that dies."""
 
 import asyncio
 import subprocess
@@ -71,7 +71,7 @@ async def said(client: v.Client, name: str, text: str = "", options: CallOptions
 
 async def test_everything_works_and_is_cancelled_and_cut() -> None:
     async with opened() as (client, server, proxy):
-        # The first call does not know of the header yet.
+        # The first call is made before the client has learned about the header.
         assert await said(client, "echo", "Zürich\r\n") == "Zürich\r\n"
         assert await asyncio.gather(*(said(client, "echo", str(n)) for n in range(32))) == [str(n) for n in range(32)]
         assert await said(client, "ask") == "tea"

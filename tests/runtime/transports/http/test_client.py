@@ -1,4 +1,4 @@
-"""A client over HTTP: what it gets, what it survives, and what it says when it cannot go on."""
+"""A client over HTTP: what it receives, which failures it survives, and its errors for the others."""
 
 import asyncio
 import json
@@ -94,7 +94,7 @@ async def test_what_belongs_to_no_request_is_listened_to(revision: str) -> None:
         package = bindings(revision)
         method = package.METHODS["notifications/tools/list_changed"]
         changes = talk.client.connection.notifications(method)
-        await talk.client.ping()  # it follows the end of the handshake
+        await talk.client.ping()  # it is opened after the handshake
         for _ in range(3):
             await list_changed(talk.server, "tools")
             await changes.next(10)
@@ -315,7 +315,7 @@ async def test_requests_name_the_revision_that_was_agreed_upon(revision: str) ->
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A request as the server got it."""
+    """A request as the server received it."""
 
     method: str
     headers: httpx2.Headers
@@ -324,7 +324,7 @@ class Recorded:
 
 @asynccontextmanager
 async def recording(revision: str) -> AsyncGenerator[tuple[Any, list[Recorded]]]:
-    """Talk to a server, and note the requests."""
+    """Connect to a server, and record the requests."""
     endpoint, requests, package = asgi_app(chatty(revision), limits=QUICK), list[Recorded](), bindings(revision)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

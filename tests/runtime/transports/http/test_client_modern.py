@@ -1,4 +1,4 @@
-"""A client of the modern era over HTTP: what it sends, what it gets, and how each call ends."""
+"""A client of the modern era over HTTP: what it sends and receives, and how each call ends."""
 
 import asyncio
 import json
@@ -74,7 +74,7 @@ async def test_each_request_is_a_post_that_says_what_it_is() -> None:
     ]
     for one in endpoint.posted:
         assert one.verb == "POST" and one.headers["mcp-method"] == one.method
-        assert one.headers.get_list("mcp-method") == [one.method], "a header of the user's own does not contradict"
+        assert one.headers.get_list("mcp-method") == [one.method], "a custom header does not override it"
         assert one.headers["mcp-protocol-version"] == MODERN
         assert one.message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == MODERN
         assert one.headers["accept"] == "application/json, text/event-stream"
@@ -127,7 +127,7 @@ async def test_to_cancel_a_call_closes_its_stream(how: str) -> None:
             await waiting
         await until(lambda: endpoint.left == ["tools/call"])
         assert (await client.list_tools()).tools == []
-    assert endpoint.methods == ["server/discover", "tools/call", "tools/list"], "nothing is said of the cancellation"
+    assert endpoint.methods == ["server/discover", "tools/call", "tools/list"], "no notification about it is sent"
 
 
 async def test_leaving_closes_all_streams() -> None:

@@ -1,4 +1,4 @@
-"""A client over HTTP comes back to a server that is busy, or restarted behind a proxy."""
+"""A client over HTTP retries when a server is busy, or restarts behind a proxy."""
 
 import asyncio
 from typing import Any

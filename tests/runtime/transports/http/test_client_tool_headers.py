@@ -1,4 +1,4 @@
-"""Arguments of tools that become headers: what a client sends, which tools it leaves out, and what is put right."""
+"""Tool arguments sent as headers: what a client sends, which tools it leaves out, and how it recovers."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ MISMATCH = -32020
 
 
 def tool(name: str, **headers: str) -> dict[str, Any]:
-    """Return a tool whose arguments of some types become headers: ``region__string="Region"``."""
+    """Return a tool with arguments of the given types that become headers: ``region__string="Region"``."""
     properties: dict[str, Any] = {"other": {"type": "string"}}
     for name_and_type, header in headers.items():
         argument, _, type_ = name_and_type.partition("__")

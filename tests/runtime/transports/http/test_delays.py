@@ -1,4 +1,4 @@
-"""Waits of the same length, of which each ends in time or is told that it did not."""
+"""Waits of equal length: each ends in time, or is reported as expired."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ async def test_a_wait_that_takes_too_long_is_told_in_its_turn() -> None:
             await asyncio.sleep(0.01)
     assert [name for name, _ in late] == ["a", "c"]
     assert all(when - begun >= 0.05 for _, when in late)
-    assert not delay.end("a"), "it was over before"
+    assert not delay.end("a"), "it had already ended"
     delay.begin("d")
     async with asyncio.timeout(10):
         while len(late) < 3:

@@ -1,4 +1,4 @@
-"""Event stores: how much they keep, and what a client notices of one that is slow, away or not to be trusted."""
+"""Event stores: how much they keep, and what a client observes if one is slow, unreachable or faulty."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ WORKS = "the event store works again"
 
 
 class Unreliable(MemoryEventStore):
-    """Keeps events in memory, as long as nothing else is asked of it.
+    """Keeps events in memory, and can be told to fail.
 
     Attributes:
         error: what it raises; `TimeoutError` makes it take forever.
@@ -47,7 +47,7 @@ class Unreliable(MemoryEventStore):
 
 
 async def logged(client: RawClient, count: int = 2) -> list[str]:
-    """Let a tool log, and return the ids of the events of its stream, which has ended."""
+    """Let a tool log; return the event ids of its finished stream."""
     answer = await client.post(call("log", count=count))
     assert answer.status_code == 200 and len(messages_of(answer.text)) == count + 1
     return [event["id"] for event in events_of(answer.text)]
@@ -85,13 +85,13 @@ async def test_while_a_store_fails_answers_go_on_without_resumption(
         store.error = None
         await asyncio.sleep(0.3)
         after = await logged(client)
-        assert (await resumed(client, during[0]))[0] == 400, "its end is not kept, so it would seem to have none"
+        assert (await resumed(client, during[0]))[0] == 400, "its end is not stored: it would appear to be open"
         status, said = await resumed(client, after[0])
         assert (status, len(messages_of(said))) == (200, 3)
         store.error = error
     printed = [record.getMessage() for record in caplog.records if "store" in record.getMessage()]
     assert printed[:2] == [FAILS + shown, WORKS]
-    assert len(printed) <= 3, "one line per failure, however much is lost, and one at its end"
+    assert len(printed) <= 3, "one line when it starts to fail, however much is lost, and one when it works again"
 
 
 async def test_a_store_that_is_behind_holds_up_only_so_much() -> None:
@@ -124,7 +124,7 @@ async def test_a_stream_whose_end_was_lost_cannot_be_resumed_and_later_ones_can(
     store.error = None
     log.append("a", 2, 1, b"{}")
     log.append("b", 1, 1, b"{}")
-    assert await log.after("a", 1, 0) is None, "it would seem to end without an answer"
+    assert await log.after("a", 1, 0) is None, "it would appear to end without a response"
     assert await log.after("a", 2, 0) == await log.after("b", 1, 0) == [(1, b"{}")]
 
 
@@ -152,7 +152,7 @@ async def test_events_are_dropped_when_they_are_too_many_or_too_old() -> None:
     now[0] = 20
     assert await store.after("a", 1, 4) is None and len(store) == 0
     await store.append([Event("a", 1, 6, b"y" * 400), Event("a", 2, 1, b"y" * 400)])
-    assert await store.after("a", 1, 5) is None, "one session has no more than its share"
+    assert await store.after("a", 1, 5) is None, "a session cannot exceed its share"
     assert await store.after("a", 2, 0) == [(1, b"y" * 400)]
     await store.append([Event("b", 1, 1, b"y" * 499), Event("c", 1, 1, b"y" * 499)])
     assert await store.after("a", 2, 0) is None, "the oldest go first"

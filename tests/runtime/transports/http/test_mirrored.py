@@ -1,4 +1,4 @@
-"""What a request repeats in headers: how values are written, and which parameters of a tool have one."""
+"""Headers that repeat parts of a request: how values are encoded, and which tool parameters have one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The headers of a request of 2026-07-28 say what its body says, or it is refused with 400 and -32020."""
+"""The headers of a request of 2026-07-28 must match its body; otherwise it is refused with 400 and -32020."""
 
 import base64
 from typing import Any
@@ -22,7 +22,7 @@ def encoded(text: str) -> str:
 
 
 async def code_of(client: ModernClient, message: Any, **headers: str) -> int:
-    """Post a request; returns the code of the error, 0 if there was none, and checks that the status fits."""
+    """Post a request, check that the status matches, and return the error code, 0 if there was no error."""
     answer = await client.post(message, **headers)
     code: int = answer.json().get("error", {}).get("code", 0)
     assert answer.status_code == (400 if code == MISMATCH else 200), answer.text
@@ -66,7 +66,7 @@ async def test_headers_that_come_twice() -> None:
 
 
 class Reader(v.Server):
-    """It has a resource and a prompt, whatever they are called."""
+    """Returns a resource and a prompt for any name."""
 
     async def read_resource(self, params: v.ReadResourceRequestParams, ctx: v.Context) -> v.ReadResourceResult:
         return v.ReadResourceResult(contents=[v.TextResourceContents(uri=params.uri, text="read")])

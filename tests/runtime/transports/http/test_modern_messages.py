@@ -1,4 +1,4 @@
-"""Requests of 2026-07-28 over HTTP: each stands alone, on the same endpoint as sessions of earlier revisions."""
+"""Requests of 2026-07-28 over HTTP: each is self-contained, on the same endpoint as sessions of earlier revisions."""
 
 from typing import Any
 
@@ -64,10 +64,10 @@ async def test_a_session_on_the_same_endpoint(make: Any) -> None:
         legacy = RawClient(modern.http)
         await legacy.shake_hands(LEGACY)
         assert (await modern.post(CALL)).status_code == 200
-        # The text that tells the eras apart may be anywhere in a message of the legacy era.
+        # The text that distinguishes the eras may occur anywhere in a legacy message.
         told = await legacy.post(call("echo", text=f"{list(meta())} \\/ \x00"))
         assert told.json()["result"]["content"][0]["text"] == f"{list(meta())} \\/ \x00"
-        assert (await legacy.post(CALL)).json()["error"]["code"] == -32020, "the body decides, whatever its session is"
+        assert (await legacy.post(CALL)).json()["error"]["code"] == -32020, "the body decides, not the session"
         assert (await legacy.http.get("/mcp", headers=BOTH)).status_code == 400
         assert (await legacy.http.delete("/mcp", headers=legacy.session)).status_code == 204
 
@@ -83,7 +83,7 @@ async def test_only_post_where_there_are_no_sessions() -> None:
 
 
 async def refused(client: RawClient, message: Any, **headers: str) -> str:
-    """Post a message that no client may take for one that a modern server answered; returns what is wrong."""
+    """Post a message whose response must not look like that of a modern server; returns the error."""
     answer = await client.post(message, **headers)
     error = answer.json()["error"]
     assert answer.status_code == 400 and error["code"] not in MODERN_ERRORS, answer.text
@@ -93,7 +93,7 @@ async def refused(client: RawClient, message: Any, **headers: str) -> str:
 
 @pytest.mark.parametrize("message", [DISCOVER, CALL])
 class TestNotServed:
-    """A server of the legacy era alone refuses them so that clients of both eras begin a session."""
+    """A legacy-only server refuses them in a way that makes clients of both eras start a session."""
 
     async def test_without_a_session(self, message: Any) -> None:
         async with raw_client(asgi_app(chatty(LEGACY))) as client:
@@ -106,7 +106,7 @@ class TestNotServed:
             assert "begin a session with initialize" in await refused(client, message)
             assert LEGACY in await refused(client, message, mcp_protocol_version=MODERN)
             answer = await client.post(call("who"))
-            assert answer.json()["result"]["content"][0]["text"].endswith(LEGACY), "the session goes on"
+            assert answer.json()["result"]["content"][0]["text"].endswith(LEGACY), "the session continues"
 
     async def test_where_there_are_no_sessions(self, message: Any) -> None:
         async with raw_client(asgi_app(chatty(LEGACY), stateless=True)) as client:

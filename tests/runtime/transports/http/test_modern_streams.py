@@ -21,7 +21,7 @@ from support.http_server import chatty
 
 
 async def eventually(is_so: Callable[[], object]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(10):
         while not is_so():
             await asyncio.sleep(0.01)
@@ -41,8 +41,8 @@ async def test_what_belongs_to_a_request_leaves_on_its_stream() -> None:
             found = [await events.event() for _ in range(4)]
         assert [event.json()["method"] for event in found[:2] if event] == ["notifications/message"] * 2
         assert found[2] and found[2].json()["result"]["content"][0]["text"] == "logged"
-        assert found[3] is None, "the answer ends the stream"
-        assert not any(event.id for event in found if event), "nobody can come back to it"
+        assert found[3] is None, "the response ends the stream"
+        assert not any(event.id for event in found if event), "it cannot be resumed"
 
 
 async def test_a_stream_that_is_quiet_is_kept_alive() -> None:
@@ -75,12 +75,12 @@ async def test_the_same_id_in_two_requests() -> None:
 
 
 class Careful(v.Server):
-    """It wants a capability, once it is asked and once in the middle."""
+    """Needs a capability, either from the start or partway through."""
 
     @requires("sampling", only=["first"])
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
         await ctx.report_progress(1)
-        client: Any = ctx.client  # This is deprecated, and supported.
+        client: Any = ctx.client  # This is deprecated but still supported.
         await client.list_roots()
         return v.CallToolResult(content=[])
 
@@ -186,7 +186,7 @@ async def test_the_end_of_the_application_cancels_what_runs() -> None:
 
 
 class Curious(v.Server):
-    """It asks its client twice."""
+    """Asks its client twice."""
 
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
         words: list[str] = []

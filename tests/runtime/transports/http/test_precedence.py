@@ -1,4 +1,4 @@
-"""Of several things that are wrong with a request of 2026-07-28, the one that is checked first is answered."""
+"""If several things are wrong with a request of 2026-07-28, the first failed check decides the response."""
 
 import json
 import re
@@ -24,7 +24,7 @@ SUCCEEDS: Final = frozenset((-32603,))
 
 
 class Choosy(v.Server):
-    """A server with one tool, which wants a header and a capability."""
+    """A server with one tool, which needs a header and a capability."""
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
         schema: Any = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
@@ -36,7 +36,7 @@ class Choosy(v.Server):
 
 
 class Draft:
-    """A request that has nothing wrong with it yet."""
+    """A valid request, to which faults are added."""
 
     def __init__(self) -> None:
         self.verb = "POST"
@@ -57,7 +57,7 @@ class Draft:
 
 
 def spoils(**headers: str) -> Callable[[Draft], None]:
-    """Return what gives a request other headers."""
+    """Return a function that replaces headers of a request."""
     return lambda draft: draft.headers.update({name.replace("_", "-"): value for name, value in headers.items()})
 
 

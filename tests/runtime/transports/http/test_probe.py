@@ -1,4 +1,4 @@
-"""Which era a server over HTTP is found to be of, and for how long that is remembered."""
+"""Which era a client detects for a server over HTTP, and how long it remembers it."""
 
 import asyncio
 import time
@@ -162,7 +162,7 @@ async def test_a_client_of_one_era_asks_nothing_else() -> None:
     async with serving(discovered) as endpoint, connect_http(endpoint.url) as peer:
         await v2025_11_25.Client.open(peer)
         assert "server/discover" not in endpoint.methods
-        assert not probe.servers.era(endpoint.url), "that it begins sessions does not say that it does nothing else"
+        assert not probe.servers.era(endpoint.url), "a server that starts sessions may support the modern era as well"
 
 
 @pytest.mark.requirement("posting.era-cached")
@@ -233,7 +233,7 @@ async def test_http_sse_is_the_last_resort(status: int, is_asked: bool) -> None:
     async with serving(page(status), initialize=error(-32000, status)) as endpoint:
         with pytest.raises(PeerError, match="no tea"):
             await spoken(endpoint)
-        assert all(one.verb == "POST" for one in endpoint.posted), "it answered what was posted"
+        assert all(one.verb == "POST" for one in endpoint.posted), "it responded to the POST"
 
 
 def test_a_limited_number_of_servers_is_remembered_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:

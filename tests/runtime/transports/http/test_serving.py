@@ -1,4 +1,4 @@
-"""A server that is a program of its own: its pages, and how it ends."""
+"""A standalone server: its pages, and how it shuts down."""
 
 import asyncio
 import socket

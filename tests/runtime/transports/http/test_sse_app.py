@@ -1,4 +1,4 @@
-"""A server over HTTP+SSE: what its clients get, and what they may not do."""
+"""A server over HTTP+SSE: what its clients receive, and what they are refused."""
 
 import asyncio
 import json
@@ -214,7 +214,7 @@ async def test_posts_wait_until_the_client_has_read_enough() -> None:
         refused = await client.post(PING)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         await asyncio.sleep(0.1)
-        assert sent < 20_000_000 and not waiting.done(), "a body that waits stays with the client"
+        assert sent < 20_000_000 and not waiting.done(), "a queued body is not read from the client"
         session.resume_reading()
         assert (await waiting).status_code == 202
 

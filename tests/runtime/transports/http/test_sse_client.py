@@ -1,4 +1,4 @@
-"""A client over HTTP+SSE: what it gets, where it posts, and what it says when it cannot go on."""
+"""A client over HTTP+SSE: what it receives, where it posts, and its errors."""
 
 import asyncio
 import logging
@@ -111,11 +111,11 @@ ENDPOINT = "event: endpoint\ndata: /messages?id=1\n\n"
 
 @asynccontextmanager
 async def talking(peer: ByHand, **options: Any) -> AsyncGenerator[Any]:
-    """Let a client talk to a server that is written by hand."""
+    """Connect a client to a handwritten server."""
     async with served(peer.app()) as url, connect_sse(f"{url}/a/sse", **options) as reached:
         roots = [v2024_11_05.Root(uri="file:///tea")]
         yield await v2024_11_05.Client.open(reached, options=ClientOptions(timeout=10, roots=roots))
-        # Close the stream from here: uvicorn would wait for it.
+        # Close the stream here, since uvicorn would wait for it.
         await reached.aclose()
 
 
@@ -143,7 +143,7 @@ async def test_every_message_is_posted_to_the_endpoint(named: str, posted: str) 
             await client.ping()
         assert [path for path, _ in peer.posted] == [posted] * 3
         assert [message["method"] for _, message in peer.posted] == ["initialize", "notifications/initialized", "ping"]
-        # A balancer may tell by a cookie which server a session is at.
+        # A load balancer may use a cookie to find the server of a session.
         assert {(headers["x-key"], headers["cookie"]) for headers in peer.headers} == {("k", "node=3")}
 
 
@@ -156,7 +156,7 @@ async def test_a_redirect_of_the_same_origin_is_followed() -> None:
     app = Starlette(routes=[Route("/sse", moved), *peer.app().routes])
     async with served(app) as url, connect_sse(f"{url}/sse") as reached:
         await (await v2024_11_05.Client.open(reached)).ping()
-    assert {path for path, _ in peer.posted} == {"/a/messages"}, "relative to where the stream is"
+    assert {path for path, _ in peer.posted} == {"/a/messages"}, "relative to the URL of the stream"
 
 
 async def test_whatever_else_is_on_the_stream_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
@@ -220,7 +220,7 @@ async def test_a_post_may_be_held_until_its_request_is_answered() -> None:
 
 
 async def test_a_request_that_was_taken_outlives_the_connection_of_its_post() -> None:
-    """The answer to a POST is cut after its status, as a server or a proxy that restarts does it."""
+    """The response to a POST is cut after its status, as when a server or a proxy restarts."""
     peer = ByHand(ENDPOINT)
     taken = asyncio.Event()
 
@@ -237,7 +237,7 @@ async def test_a_request_that_was_taken_outlives_the_connection_of_its_post() ->
     async with served(app) as url, connect_sse(f"{url}/a/sse") as reached:
         client = await v2024_11_05.Client.open(reached, options=ClientOptions(timeout=10))
         await client.ping()
-        is_cutting, peer.status = True, 200  # a status by which it does not answer by itself
+        is_cutting, peer.status = True, 200  # a status that the server never sends by itself
         waiting = asyncio.create_task(client.ping())
         await taken.wait()
         await asyncio.sleep(0.1)

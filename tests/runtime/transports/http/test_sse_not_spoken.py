@@ -1,4 +1,4 @@
-"""Servers that a client does not talk to over HTTP+SSE, and what it says of them."""
+"""Servers with which a client refuses to use HTTP+SSE, and its errors."""
 
 import asyncio
 import re

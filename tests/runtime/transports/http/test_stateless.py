@@ -1,4 +1,4 @@
-"""Requests that stand alone."""
+"""Self-contained requests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every request gets the HTTP status that it deserves, and nothing that was refused looks taken."""
+"""Every request gets the right HTTP status, and no refused request looks accepted."""
 
 import asyncio
 import gzip
@@ -74,7 +74,7 @@ async def test_refused(name: str) -> None:
         answer = await client.post(body, **headers)
         assert answer.status_code == status, answer.text
         error = answer.json()
-        assert error["error"]["message"] and error.get("id", 1) == 1, "an id that is not known is left out"
+        assert error["error"]["message"] and error.get("id", 1) == 1, "an unknown id is left out"
         assert client.session[SESSION] not in answer.text and "Traceback" not in answer.text
         assert (await client.post(PING)).status_code == 200
 
@@ -94,10 +94,10 @@ async def test_no_log_holds_a_session_id_or_a_traceback(caplog: pytest.LogCaptur
             await client.http.get("/mcp", headers={**client.session, **BOTH, "last-event-id": "9-9"})
         await client.http.delete("/mcp", headers=client.session)
     records = [record for record in caplog.records if record.name.startswith(("mcp_runtime", "uvicorn"))]
-    assert records, "what is refused is logged"
+    assert records, "refusals are logged"
     for record in records:
         assert client.session[SESSION] not in record.getMessage()
-        # The author's own mistakes are shown to the author.
+        # Mistakes of the server's author are reported to the author.
         assert not record.exc_info or "the handler of tools/call failed" in record.getMessage()
 
 
@@ -191,7 +191,7 @@ async def test_a_request_that_is_too_large_is_answered_with_its_id(compress: boo
         assert (refused.status_code, said.get("id")) == (413, "large")
         assert "more than 10,000 bytes" in said["error"]["message"]
         endless = await client.post(body * 3)
-        assert (endless.status_code, "id" in endless.json()) == (413, False), "it was not even read"
+        assert (endless.status_code, "id" in endless.json()) == (413, False), "the body was not read"
         answer = {"jsonrpc": "2.0", "id": 99, "result": {"text": "x" * 15_000}}
         assert (await client.post(answer)).status_code == 413
 
@@ -203,7 +203,7 @@ async def test_too_many_of_everything() -> None:
     async with raw_client(app) as client:
         await client.shake_hands(NEWEST)
         second = await client.ask("initialize", hello(NEWEST), **{SESSION: ""})
-        assert second.status_code == 404, "an empty session id is one that nobody has"
+        assert second.status_code == 404, "an empty session id is unknown"
         other = RawClient(client.http)
         assert (await other.ask("initialize", hello(NEWEST))).status_code == 503
         async with client.stream(), client.stream(call("wait", "w")) as waiting:

@@ -1,4 +1,4 @@
-"""What leaves by which stream, how a stream ends, and how a client comes back to one."""
+"""Which messages are sent on which stream, how a stream ends, and how a client resumes one."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ async def test_what_belongs_to_a_request_leaves_on_its_stream(revision: str) -> 
             answered = await client.post({"jsonrpc": "2.0", "id": question["id"], "result": result})
             assert (answered.status_code, answered.content) == (202, b"")
             assert text_of(await asking.message()) == "tea"
-            assert await asking.message() is None, "a stream ends with its answer"
+            assert await asking.message() is None, "a stream ends with its response"
             timed = await client.post(call("timer"))
             assert [m.get("method", "answer") for m in messages_of(timed.text)] == ["notifications/message", "answer"]
             await list_changed(server, "tools")
@@ -145,7 +145,7 @@ async def test_a_lost_stream_is_resumed_and_no_request_is_cancelled(revision: st
         async with client.stream(last_event_id=event.id) as again:
             assert text_of(await again.message()) == "tea"
             assert await again.message() is None
-        # It has ended, and its messages can still be read again.
+        # It has ended, but its messages can still be replayed.
         async with client.stream(last_event_id=event.id) as again:
             assert text_of(await again.message()) == "tea"
             assert await again.message() is None
@@ -241,7 +241,7 @@ async def test_a_stream_that_is_not_read_is_cut_and_can_be_resumed() -> None:
 
 
 class SlowStore(MemoryEventStore):
-    """A store that is elsewhere."""
+    """An external store."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What clients do not read is bounded, of each and of all of them together."""
+"""Unread data is bounded per client and in total."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ LARGE = 12 * MB
 
 @asynccontextmanager
 async def unread(client: RawClient, message: Any) -> AsyncGenerator[asyncio.StreamReader]:
-    """Post a message over a connection that takes only a little of its answer before it is read."""
+    """Post a message over a connection with small buffers, so that most of the response waits to be read."""
     url = urlsplit(str(client.http.base_url))
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -49,7 +49,7 @@ async def status_of(reader: asyncio.StreamReader) -> int:
 
 
 async def read_all(reader: asyncio.StreamReader) -> int:
-    """Read until the connection or the answer ends; returns how many bytes there were."""
+    """Read until the connection or the response ends; returns the number of bytes."""
     size, end = 0, b""
     async with asyncio.timeout(10):
         with suppress(ConnectionError):
@@ -75,7 +75,7 @@ async def test_answers_that_nobody_reads_are_bounded_in_all(revision: str) -> No
             for number, who in enumerate((one, one, other, other))
         ]
         statuses = [await status_of(reader) for reader in readers]
-        assert sorted(statuses) == [200, 200, 503, 503], "there is room for two answers and a little"
+        assert sorted(statuses) == [200, 200, 503, 503], "there is room for slightly more than two responses"
         assert 2 * LARGE < app.sessions.unread.size <= 3 * LARGE
         assert (await other.post(call("echo", text="small"))).status_code == 200
         assert (await other.post(call("large", size=2 * LARGE))).status_code == 503
@@ -96,7 +96,7 @@ async def test_an_answer_that_is_not_read_in_time_is_cut(tool: str, revision: st
             assert await status_of(reader) == 200
             await asyncio.sleep(1)
             await settled(app, 0)
-            assert await read_all(reader) < LARGE, "the connection ended in the middle"
+            assert await read_all(reader) < LARGE, "the connection ended during the response"
         assert (await client.post(simple())).status_code == 200
 
 
@@ -127,7 +127,7 @@ async def test_what_waits_for_clients_that_do_not_listen_is_bounded_in_all() -> 
         await asyncio.sleep(0.1)
         assert 15_000 < app.sessions.unread.size <= 21_000 + 3 * 1100
         async with clients[0].stream() as common:
-            assert (await common.message())["params"]["uri"] == uri, "the newest are kept"
+            assert (await common.message())["params"]["uri"] == uri, "the newest messages are kept"
         for one in clients:
             assert (await one.http.delete("/mcp", headers=one.session)).status_code == 204
         await settled(app, 0)

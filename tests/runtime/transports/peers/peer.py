@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-# Ignores what asks it to end, and says so once it does.
+# Ignores SIGTERM, and writes a byte once it does.
 STUBBORN = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -23,7 +23,7 @@ def say(data: bytes) -> None:
 
 
 def start_stubborn() -> int:
-    """Start a child that ignores SIGTERM and return its number, once it does."""
+    """Start a child that ignores SIGTERM; return its process id once it does."""
     r, w = os.pipe()
     child = subprocess.Popen((sys.executable, "-S", "-E", "-c", STUBBORN, str(w)), pass_fds=(w,))
     os.close(w)
@@ -74,7 +74,7 @@ def act(command: str) -> None:
         case ":obey":
             signal.signal(signal.SIGTERM, obey)
             say(b"obedient\n")
-        case ":linger":  # end of input is not the end
+        case ":linger":  # it does not end at the end of its input
             state["lingers"] = True
             say(b"lingering\n")
         case ":stop-reading":

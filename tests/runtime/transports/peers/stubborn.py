@@ -9,14 +9,14 @@ from mcp_runtime.transports.stdio import serve_stdio
 
 
 class Stubborn(v.Server):
-    """Its tools end never, or late."""
+    """Its tools never end, or end late."""
 
     async def list_tools(self, params: v.PaginatedRequestParams | None, ctx: v.Context) -> v.ListToolsResult:
         return v.ListToolsResult(tools=[])
 
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
         await ctx.log("info", "begun")
-        await asyncio.sleep(0.05)  # so that it has left
+        await asyncio.sleep(0.05)  # so that it has been sent
         match params.name:
             case "swallows":
                 while True:
