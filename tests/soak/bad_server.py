@@ -1,4 +1,4 @@
-"""A server that breaks off: bad_server.py deaf|mute|half, after the handshake and a few good answers."""
+"""A server that fails after the handshake and a few good responses: bad_server.py deaf|mute|half."""
 
 import json
 import os

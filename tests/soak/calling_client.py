@@ -1,4 +1,4 @@
-"""A client of an era that calls its server forever; prints the server's process id first."""
+"""A client of one era that calls its server endlessly; it first prints the server's process id."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""What the soak tests share: the seed in the report of every failure, and nothing may be left."""
+"""Fixtures of the soak tests: they report the seed of every failure, and check that nothing is left behind."""
 
 import asyncio
 from collections.abc import AsyncIterator

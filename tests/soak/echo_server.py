@@ -1,4 +1,4 @@
-"""A server for faults and load, of both eras: a process of its own, over stdio."""
+"""A server of both eras for tests of faults and load: a separate process, over stdio."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from mcp_runtime.transports.stdio import serve_stdio
 
 
 class Echo:
-    """Answers with what it was told; counts how many calls it works on at once."""
+    """Echoes its arguments; counts concurrent calls."""
 
     def __init__(self) -> None:
         self.running = 0

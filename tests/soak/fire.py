@@ -1,4 +1,4 @@
-"""A connection under fire: hostile lines go in, and what comes out is checked to be the protocol and nothing else."""
+"""Fuzzes a connection: sends hostile lines, and checks that the output is valid protocol and nothing else."""
 
 import asyncio
 import gc
@@ -37,11 +37,11 @@ def honest(revision: str, *directions: str) -> list[dict[str, Any]]:
 
 
 class Peer(OneStream):
-    """The far end: sends lines, and counts what comes back.
+    """The peer: sends lines, and counts the responses.
 
     Attributes:
         answers: how often each valid request was answered.
-        wrong: what came that is not the protocol.
+        wrong: received lines that violate the protocol.
     """
 
     def __init__(self, transport: MemoryTransport, answer: Answer, *, batches: bool) -> None:
@@ -79,23 +79,23 @@ class Peer(OneStream):
 
 
 def what_is_wrong(value: Any) -> str:
-    """Return what makes a parsed line something else than a JSON-RPC message, empty if nothing does."""
+    """Return why a parsed line is not a JSON-RPC message, empty if it is one."""
     if not is_object(value) or value.get("jsonrpc") != "2.0":
         return "no message"
     if "method" in value:
         return "" if isinstance(value["method"], str) and "result" not in value and "error" not in value else "no call"
     if ("result" in value) == ("error" in value):
         return "no answer"
-    # An error in answer to what could not be read has no id, or null for one.
+    # An error response to an unreadable message has no id, or null.
     allowed = (int, str) if "result" in value else (int, str, type(None))
     return "" if type(value.get("id")) in allowed else "no id"
 
 
 class Fire:
-    """Sends blocks of lines to a connection, and checks after each that nothing is lost or left.
+    """Sends blocks of lines to a connection, and checks after each that nothing is lost or left open.
 
     Args:
-        connection: what is under fire.
+        connection: the connection to test.
         peer: sends to it.
     """
 
@@ -106,10 +106,10 @@ class Fire:
         self._pings = 0
 
     async def block(self, lines: Sequence[bytes], patience: float = 10) -> None:
-        """Send lines, and wait for so many seconds until all is done.
+        """Send lines, and wait up to this many seconds until they are handled.
 
         Raises:
-            AssertionError: something broke.
+            AssertionError: a check failed.
         """
         self.peer.answers.clear()
         for number, line in enumerate(lines):
@@ -159,7 +159,7 @@ def valid_ids(line: bytes) -> set[str]:
 
 
 def blocks(hostile: Hostile, valid: Callable[[str], bytes], count: int, size: int = 1000) -> Iterator[list[bytes]]:
-    """Make blocks of hostile lines with a valid request after every eighth or so; no id comes twice."""
+    """Make blocks of hostile lines, with a valid request after about every eighth; ids are unique."""
     number = 0
     for _ in range(count):
         lines: list[bytes] = []
@@ -172,7 +172,7 @@ def blocks(hostile: Hostile, valid: Callable[[str], bytes], count: int, size: in
 
 
 def census() -> Counter[str]:
-    """Count the objects that a connection makes per message."""
+    """Count the live objects of the kinds that a connection creates per message."""
     gc.collect()
     return Counter(name for made in gc.get_objects() if (name := type(made).__name__) in KEPT)
 
@@ -184,7 +184,7 @@ def resident(pid: int | str = "self") -> int:
 
 @contextmanager
 def silent() -> Generator[None]:
-    """Keep the log of what peers and handlers do wrong out of memory."""
+    """Keep log records about faulty peers and handlers out of memory."""
     log = logging.getLogger("mcp_runtime")
     before = log.level
     log.setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""A server that floods are aimed at: a process of its own, over stdio."""
+"""The target of floods: a server in a separate process, over stdio."""
 
 import asyncio
 import logging
@@ -55,7 +55,7 @@ class FloodServer(v.Server):
 
 
 class BatchServer(batches.Server):
-    """Takes batches, as only its revision does."""
+    """Accepts batches, which only its revision has."""
 
 
 if __name__ == "__main__":

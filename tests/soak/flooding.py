@@ -1,4 +1,4 @@
-"""A client without a runtime that floods a server's process, and measures what that costs."""
+"""A client without the runtime that floods a server process, and measures the cost."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ class Flood:
     """One server under fire.
 
     Attributes:
-        answers: what the server sent, except what is in `ignored`, by id; what has none is under None.
+        answers: what the server sent, except for `ignored`, by id; messages without an id are under None.
         messages: how many messages it sent.
         received: how many bytes those were.
     """
@@ -41,7 +41,7 @@ class Flood:
         self._begun = time.monotonic()
 
     async def hello(self, revision: str = "2025-11-25") -> None:
-        """Do the handshake; what the server takes from then on is what it takes for the flood."""
+        """Do the handshake; memory and log are measured from then on."""
         info = {"name": "x", "version": "0"}
         capabilities = {"roots": {"listChanged": True}}
         hello = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info}
@@ -51,7 +51,7 @@ class Flood:
         self._begin = self.memory
 
     async def send(self, lines: Iterable[bytes]) -> None:
-        """Send lines, as fast as the server takes them."""
+        """Send lines as fast as the server reads them."""
         waiting: list[bytes] = []
         size = 0
         for line in lines:
@@ -65,7 +65,7 @@ class Flood:
         await self._stdin.drain()
 
     async def ask(self, id_: Any, method: str, params: dict[str, Any] | None = None, patience: float = 20) -> Any:
-        """Send a request, and wait so many seconds for its answer."""
+        """Send a request, and wait up to this many seconds for its response."""
         await self.send([request(id_, method, params)])
         return await self.answer(id_, patience)
 
@@ -78,27 +78,27 @@ class Flood:
         return self.answers[id_]
 
     def stop_reading(self) -> None:
-        """Leave what the server sends in the pipe."""
+        """Stop reading the server's output."""
         self._may_read.clear()
 
     def read_on(self) -> None:
-        """Read again."""
+        """Resume reading."""
         self._may_read.set()
 
     @property
     def memory(self) -> dict[str, int]:
-        """What the server's process takes and has taken at most, in KB."""
+        """The current and the peak memory of the server process, in KB."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text("utf-8").splitlines()
         return {name: int(line.split()[1]) for line in lines if (name := line.partition(":")[0]) in ("VmRSS", "VmHWM")}
 
     @property
     def grown(self) -> int:
-        """By how many MB the server's memory has grown at most."""
+        """The largest growth of the server's memory, in MB."""
         return (self.memory["VmHWM"] - self._begin["VmRSS"]) // 1024
 
     @property
     def seconds(self) -> float:
-        """How long it has gone on."""
+        """How long the flood has lasted, in seconds."""
         return time.monotonic() - self._begun
 
     @property
@@ -108,12 +108,12 @@ class Flood:
 
     @property
     def log(self) -> str:
-        """What it has written there."""
+        """The text of the server's log."""
         self._log.seek(0)
         return self._log.read().decode("utf-8", "replace")
 
     async def leave(self, *, reads: bool = True) -> int:
-        """Close the server's input, and read the rest of what it sends or not; returns its exit status."""
+        """Close the server's input, and read the rest of its output or not; returns its exit status."""
         self._stdin.close()
         if reads:
             self.read_on()
@@ -121,7 +121,7 @@ class Flood:
             return await self.process.wait()
 
     async def end(self) -> None:
-        """End the server, however it goes."""
+        """End the server, by force if needed."""
         self._reading.cancel()
         if self.process.returncode is None:
             self.process.kill()

@@ -1,4 +1,4 @@
-"""Lines that no honest peer sends, made from a seed: the same seed makes the same lines."""
+"""Hostile lines, generated from a seed: the same seed gives the same lines."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -88,8 +88,8 @@ class Hostile:
     """Makes lines.
 
     Args:
-        seed: where the random numbers begin.
-        honest: messages that the peer may send; most lines are such a message after an accident.
+        seed: the seed of the random numbers.
+        honest: valid messages of the peer; most lines are mutations of them.
     """
 
     def __init__(self, seed: int, honest: Sequence[dict[str, Any]]) -> None:
@@ -163,7 +163,7 @@ class Hostile:
         return [_dump(message)]
 
     def _answer(self) -> Sequence[bytes]:
-        """Answer what nobody asked, or what was asked with nonsense, or twice."""
+        """Send an unsolicited, invalid or duplicate response."""
         choose = self.random.choice
         message: dict[str, Any] = {"jsonrpc": "2.0", "id": deepcopy(choose(IDS))}
         results: tuple[Any, ...] = (self._junk(), {}, {"content": []}, {"roots": None})
@@ -198,7 +198,7 @@ class Hostile:
         return [_dump(_notification("notifications/cancelled", {"requestId": id_, "reason": reason})) for id_ in ids]
 
     def _given_up(self) -> Sequence[bytes]:
-        """Ask, and cancel at once or a little later, when the work has begun; then ask under the same id again."""
+        """Send a request, cancel it at once or after it has started, then send another with the same id."""
         message = self.random.choice([m for m in self._honest if "id" in m]) | {"id": self.random.randrange(5000)}
         cancel = _dump(_notification("notifications/cancelled", {"requestId": message["id"]}))
         between = [b'{"jsonrpc":"2.0","method":"notifications/none"}'] * self.random.choice((0, 25))
@@ -261,7 +261,7 @@ def _dump(value: Any) -> bytes:
 
 
 def shrink(lines: Sequence[bytes], breaks: Callable[[Sequence[bytes]], bool], attempts: int = 200) -> Sequence[bytes]:
-    """Return as few of the lines as still break what they broke."""
+    """Return a minimal subset of the lines that still causes the failure."""
     size = max(1, len(lines) // 2)
     while size and attempts:
         start = 0

@@ -1,4 +1,4 @@
-"""What is under fire: a server that answers fast, slowly, never twice and badly, and handlers of a client."""
+"""The targets of the fuzz tests: a server that answers fast, slowly, badly or never, and handlers of a client."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ SHORT = CallOptions(timeout=0.02)
 
 
 def make_server(revision: str, **options: Any) -> Any:
-    """Return a server of a revision whose tool does what its name says."""
+    """Return a server of a revision whose tools do what their names say."""
     v = bindings(revision)
 
     async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
@@ -54,7 +54,7 @@ def make_server(revision: str, **options: Any) -> Any:
 
 
 async def _ask(v: Any, ctx: Any) -> str:
-    """Ask the client something; it may say anything, and as often as it likes."""
+    """Ask the client something; it may answer anything, any number of times."""
     message = v.SamplingMessage(role="user", content=v.TextContent(text="?"))
     try:
         result = await ctx.client.create_message(messages=[message], max_tokens=1, options=SHORT)
@@ -64,7 +64,7 @@ async def _ask(v: Any, ctx: Any) -> str:
 
 
 def make_handlers(revision: str) -> Any:
-    """Return handlers of a client that answer what a server may ask."""
+    """Return client handlers for every request of a server."""
     v = bindings(revision)
 
     async def create_message(self: Any, params: Any, ctx: Any) -> Any:
@@ -81,5 +81,5 @@ def make_handlers(revision: str) -> Any:
 
 
 def client_options(**options: Any) -> ClientOptions:
-    """Return what a client under fire is told."""
+    """Return the options of a client to attack."""
     return ClientOptions(name="target", roots=["file:///tmp"], **options)

@@ -1,4 +1,4 @@
-"""One side is killed, or goes silent, while a thousand requests run: every call ends, and nothing is left."""
+"""One side is killed or falls silent during a thousand requests: every call ends, and nothing is left."""
 
 import asyncio
 import os

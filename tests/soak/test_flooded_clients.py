@@ -1,4 +1,4 @@
-"""Clients that are flooded by their server's process, and subscribers of which one does not read."""
+"""Clients flooded by their server process, and subscribers, one of which does not read."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ LIMIT_MB = 64
 
 
 class Busy(v.ClientHandlers):
-    """Never done."""
+    """Never ends."""
 
     async def create_message(
         self, params: v.CreateMessageRequestParams, ctx: v.ClientContext
@@ -51,7 +51,7 @@ def _ignore(progress: float, total: float | None, message: str | None) -> None:
 async def test_a_server_that_floods_its_client(kind: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "mcp_runtime")
     options = ClientOptions(max_bytes=LIMIT_MB << 20)
-    # A server that floods does not read; beyond 1 MB of refusals its client would wait for that.
+    # A flooding server does not read; after 1 MB of refusals its client would wait for it to do so.
     count = scaled(3_000, 6_000 if kind == "requests" else 30_000)
     command = (sys.executable, SERVER, kind, str(count))
     async with connect_stdio(*command) as peer:
@@ -78,7 +78,7 @@ async def test_a_lookup_that_is_never_answered_ends_with_its_call() -> None:
 
 
 class Subscriber:
-    """A client over a socket, which reads or does not."""
+    """A client over a socket that can stop reading."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -97,12 +97,12 @@ class Subscriber:
         await self._reader.readline()
 
     async def read(self) -> None:
-        """Count what comes."""
+        """Count the received messages."""
         while await self._reader.readline():
             self.told += 1
 
     async def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
         self._writer.transport.abort()
         await asyncio.sleep(0)
 
@@ -111,7 +111,7 @@ class Subscriber:
 
 
 class Listed(FloodServer):
-    """Tells of changes."""
+    """Announces changes."""
 
     options = ServerOptions(name="listed", list_changed=True)
 

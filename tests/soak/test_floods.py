@@ -1,4 +1,4 @@
-"""Floods between real processes: what a peer can cost in memory, time, log and answers is bounded."""
+"""Floods between real processes: the memory, time, log and responses that a peer can cause are bounded."""
 
 import asyncio
 import signal
@@ -35,7 +35,7 @@ def within(seconds: float) -> Generator[None]:
 
 
 async def unharmed(flood: Flood, *, megabytes: int, log: int = LOG) -> None:
-    """Check that the server answers, and what it took."""
+    """Check that the server answers, and that its memory and log stayed within bounds."""
     assert "result" in await flood.ask("unharmed", "ping")
     log += int(LOG_PER_SECOND * flood.seconds)
     print(f"memory +{flood.grown} MB, log {flood.logged} bytes, {flood.messages} messages of {flood.received} bytes")

@@ -23,7 +23,7 @@ from support.talk import LEGACY, bindings
 pytestmark = [
     pytest.mark.soak,
     pytest.mark.timeout(scaled(120, 3600)),
-    pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),  # one tool answers what it should not
+    pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),  # one tool returns an invalid result
 ]
 
 CLIENT_METHODS = ("tools/", "ping", "prompts/", "logging/", "resources/", "completion/", "initialize", "notifications/")
@@ -34,7 +34,7 @@ MOST_GROWTH_KB = 8_000
 
 
 def ignore(error: McpError) -> None:
-    """Take note of nothing: each line is a violation."""
+    """Record nothing, since each line is a violation."""
 
 
 @asynccontextmanager
@@ -54,7 +54,7 @@ async def server_under_fire(revision: str, hostile: Hostile) -> AsyncGenerator[F
 
 
 def _badly(hostile: Hostile, asked: dict[str, Any]) -> Sequence[bytes]:
-    """Answer a request well, or not at all, or as nobody should."""
+    """Answer a request correctly, invalidly, or not at all."""
     good = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "!"}}
     match hostile.random.randrange(6):
         case 0 | 1:
@@ -117,7 +117,7 @@ async def under_fire(fire: Fire, made: Sequence[list[bytes]] | Any, work: Callab
     if early is not None:
         grown = {name: more for name, more in (census() - early[0]).items() if more > 10}
         assert not grown, f"objects are left: {grown}"
-        # Everything is answered by now; one gate is that of the log messages.
+        # Everything is answered by now; one gate belongs to the log messages.
         left = {name: more for name in FREED if (more := census()[name]) > 1}
         assert not left, f"objects are left: {left}"
         assert resident() - early[1] < MOST_GROWTH_KB, f"memory grew by {resident() - early[1]} KB"
@@ -157,14 +157,14 @@ async def client_under_fire(revision: str, hostile: Hostile) -> AsyncGenerator[t
     client = await v.Client.open(Target(here), handlers=make_handlers(revision), options=client_options())
     connection: Connection = client.connection
     connection.on_error(ignore)
-    for _ in range(60):  # hostile answers bear the numbers up to 40
+    for _ in range(60):  # hostile responses use ids up to 40
         await client.ping()
     yield Fire(connection, peer), client
     await connection.aclose()
 
 
 def _answers(hostile: Hostile, revision: str, asked: dict[str, Any]) -> Sequence[bytes]:
-    """Answer a client: what its tool call is called decides how."""
+    """Answer a client: the name in its tool call decides how."""
     result: dict[str, Any] = {}
     id_: Any = asked["id"]
     if asked["method"] == "initialize":
@@ -194,7 +194,7 @@ def _dump(value: Any) -> bytes:
 
 
 async def _calls(client: Any) -> None:
-    """Call tools while the lines fly: only a good answer is a result, everything else is an error."""
+    """Call tools during the attack: only a valid response is a result, everything else is an error."""
 
     async def call(name: str) -> None:
         limit = CallOptions(timeout=5.0 if name == "well" else 0.05)
@@ -227,7 +227,7 @@ def test_client(revision: str) -> None:
 
 
 def explained(seed: int, run: Callable[[], Any], fresh: Callable[[Sequence[bytes]], Any]) -> int:
-    """Run to the end; a failure names the seed and the fewest lines that bring it about in a fresh connection."""
+    """Run to the end; a failure reports the seed and the fewest lines that reproduce it in a new connection."""
     with silent():
         try:
             count: int = asyncio.run(run())

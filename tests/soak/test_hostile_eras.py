@@ -1,4 +1,4 @@
-"""Hostile lines at a server of both eras on one stream, and at a client of the modern one."""
+"""Hostile lines sent to a server of both eras on one stream, and to a client of the modern era."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ from support.talk import bindings
 pytestmark = [
     pytest.mark.soak,
     pytest.mark.timeout(scaled(120, 3600)),
-    pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),  # one tool answers what it should not
+    pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),  # one tool returns an invalid result
 ]
 
 MODERN: Final = "2026-07-28"
@@ -45,7 +45,7 @@ class Listener(Peer):
     """Ends each subscription once it was acknowledged and a list has changed, so that none stays open.
 
     Attributes:
-        server: what is listened to.
+        server: the server that clients subscribe to.
         acknowledged: how many subscriptions there were.
     """
 
@@ -84,7 +84,7 @@ async def both_eras_under_fire() -> AsyncGenerator[Fire]:
 
 
 def tool(id_: str, name: str, **more: Any) -> dict[str, Any]:
-    """Return a call of a tool; a retry has a state in `more`."""
+    """Return a tool call; a retry has a state in `more`."""
     params = {"name": name, "arguments": {"a": 1}, "_meta": {**META, "progressToken": id_}, **more}
     return {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}
 
@@ -131,7 +131,7 @@ def test_server_of_both_eras() -> None:
 
 
 class ClientFire(Fire):
-    """A client of the modern era under fire: it answers nothing, and its calls show that it is alive."""
+    """A client of the modern era under attack: it answers nothing, and its calls show that it still works."""
 
     client: Any
 
@@ -150,7 +150,7 @@ async def client_under_fire(hostile: Hostile) -> AsyncGenerator[ClientFire]:
     package = bindings(MODERN)
     client = await package.Client.open(Target(here), handlers=make_handlers(MODERN), options=client_options())
     client.connection.on_error(ignore)
-    for _ in range(60):  # hostile answers bear the numbers up to 40
+    for _ in range(60):  # hostile responses use ids up to 40
         await client.list_tools()
     fire = ClientFire(client.connection, peer)
     fire.client = client
@@ -175,7 +175,7 @@ WRONG_QUESTIONS: Final[tuple[Any, ...]] = (
 
 
 def answers(hostile: Hostile, asked: dict[str, Any]) -> Sequence[bytes]:
-    """Answer a client: what its tool call is called decides how."""
+    """Answer a client: the name in its tool call decides how."""
     params: dict[str, Any] = asked["params"]
     choose = hostile.random.choice
     match asked["method"], params.get("name"):
@@ -204,7 +204,7 @@ def result(asked: dict[str, Any], **members: Any) -> bytes:
 
 
 def tagged(hostile: Hostile) -> Callable[[str], bytes]:
-    """Make notifications of subscriptions, most of which nobody has."""
+    """Make notifications for subscriptions, most of which do not exist."""
     kinds = ("subscriptions/acknowledged", "tools/list_changed", "resources/updated", "message", "cancelled")
     tags: tuple[Any, ...] = (1, 40, "x", None, {}, [1], 1.5)
 
@@ -218,7 +218,7 @@ def tagged(hostile: Hostile) -> Callable[[str], bytes]:
 
 
 async def calls(client: Any) -> None:
-    """Call tools while the lines fly: only a good answer is a result, everything else is an error."""
+    """Call tools during the attack: only a valid response is a result, everything else is an error."""
 
     async def call(name: str) -> None:
         good = name in ("well", "ask")

@@ -1,4 +1,4 @@
-"""Hostile lines between real processes: only the protocol comes out, nobody dies, and memory stays flat."""
+"""Hostile lines between real processes: the output is valid protocol, no process dies, and memory stays flat."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ NAMES = ("echo", "print", "wait", "no such tool")
 
 
 class Process:
-    """A server, as a client sees it that has only its pipes."""
+    """A server, accessed through its pipes only."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -87,7 +87,7 @@ async def test_a_server_process() -> None:
         early = 0
         for number, lines in enumerate(blocks(hostile, _valid, scaled(10, 300))):
             answers = await server.send(lines)
-            async with asyncio.timeout(20):  # what was slower than the ping
+            async with asyncio.timeout(20):  # responses that arrived after the ping's
                 while {i for line in lines for i in valid_ids(line)} - answers.keys():
                     for id_, count in (await server.send([])).items():
                         answers[id_] = answers.get(id_, 0) + count
@@ -106,7 +106,7 @@ async def test_a_client_of_a_hostile_process() -> None:
         async with connect_stdio(*command) as peer:
             client = await v.Client.open(peer, handlers=make_handlers("2025-11-25"), options=client_options())
             client.connection.on_error(_ignore)
-            for _ in range(60):  # hostile answers bear the numbers up to 40
+            for _ in range(60):  # hostile responses use ids up to 40
                 await client.ping()
             early: Any = None
             for number in range(calls):
@@ -124,4 +124,4 @@ async def test_a_client_of_a_hostile_process() -> None:
 
 
 def _ignore(error: McpError) -> None:
-    """Take note of nothing: each line is a violation."""
+    """Record nothing, since each line is a violation."""

@@ -1,4 +1,4 @@
-"""Load and bad luck over HTTP: nothing is lost, nothing is left, and the server is well afterwards."""
+"""Load and failures over HTTP: nothing is lost or left behind, and the server still works afterwards."""
 
 import asyncio
 import gc
@@ -83,7 +83,7 @@ async def test_abandoned_sessions_leave_nothing() -> None:
         assert live and held / live <= BYTES_PER_SESSION, f"{held / live:.0f} bytes for an idle session"
         print(f"{held / live:.0f} bytes for an idle session, {left / sessions:.0f} for one that has expired")
         assert left / sessions < 200
-        # A connection that was idle for long may have been closed meanwhile.
+        # A connection that was idle for a long time may have been closed.
         assert descriptors().items() <= open_before.items()
 
 
@@ -196,7 +196,7 @@ async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def cut(url: str, text: bytes, length: int, patience: float) -> None:
-    """Send the beginning of a request, wait a little, and leave without a word."""
+    """Send the beginning of a request, wait a little, and disconnect."""
     reader, writer = await connect(url)
     writer.write(text[:length])
     with suppress(OSError, TimeoutError):
@@ -207,7 +207,7 @@ async def cut(url: str, text: bytes, length: int, patience: float) -> None:
 
 
 async def slowly(url: str, text: bytes) -> bytes:
-    """Send a request and hold back its last byte; returns the first line of the answer."""
+    """Send a request without its last byte; returns the first line of the response."""
     reader, writer = await connect(url)
     writer.write(text[:-1])
     try:
@@ -217,7 +217,7 @@ async def slowly(url: str, text: bytes) -> bytes:
 
 
 async def deaf_client(url: str, text: bytes) -> bytes:
-    """Ask for a long answer and never read it."""
+    """Ask for a long response and never read it."""
     _, writer = await connect(url)
     writer.write(text)
     await asyncio.sleep(3)

@@ -1,4 +1,4 @@
-"""Many sessions, many requests, large messages: memory, tasks and work at once; `make bench` has the times."""
+"""Many sessions, many requests, large messages: memory, tasks and concurrency; `make bench` measures times."""
 
 import asyncio
 import gc

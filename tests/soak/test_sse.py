@@ -1,4 +1,4 @@
-"""Load and bad luck over HTTP+SSE: nothing is lost, nothing is left, and the server is well afterwards."""
+"""Load and failures over HTTP+SSE: nothing is lost or left behind, and the server still works afterwards."""
 
 import asyncio
 import json
@@ -142,7 +142,7 @@ def post(client: SseClient, body: bytes) -> bytes:
 
 
 async def deaf_client(url: str) -> tuple[str, asyncio.StreamWriter]:
-    """Open a stream and read no more of it than where to post."""
+    """Open a stream and read only its endpoint event."""
     reader, writer = await connect(url)
     writer.write(b"GET /sse HTTP/1.1\r\nhost: localhost\r\n\r\n")
     found = await reader.readuntil(b"\r\n\r\n")
@@ -151,7 +151,7 @@ async def deaf_client(url: str) -> tuple[str, asyncio.StreamWriter]:
 
 
 async def flood(http: httpx2.AsyncClient, endpoint: str) -> list[int]:
-    """Ask for more than anybody could read; returns the statuses."""
+    """Request more data than can be queued; returns the statuses."""
     hello = {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "deaf", "version": "0"}}
     messages = [
         request("initialize", hello, "hello"),

@@ -1,4 +1,4 @@
-"""Handlers of 2026-07-28 that wait for a client which never comes back: after their time, nothing is left of them."""
+"""Handlers of 2026-07-28 that wait for a client which never retries: after the timeout, nothing is left of them."""
 
 import asyncio
 import gc
@@ -43,7 +43,7 @@ class Asking(v.Server):
 
 
 async def _abandon(streams: Streams, count: int) -> int:
-    """Send so many requests, each over a channel of its own; returns how many asked back."""
+    """Send this many requests, each over its own channel; returns how many asked for input."""
     asked = 0
     for first in range(0, count, 200):
         channels = [Stream() for _ in range(first, min(first + 200, count))]
@@ -56,7 +56,7 @@ async def _abandon(streams: Streams, count: int) -> int:
 
 
 async def _seconds_for(count: int) -> float:
-    """Return how long so many take on this machine; what is made at the first use is there after it."""
+    """Return how long this many take on this machine; this also warms up caches."""
     sample, loop = 400, asyncio.get_running_loop()
     streams, server = Streams(), Asking(expiry=60)
     connection = await start_server(streams, server)
