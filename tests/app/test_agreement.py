@@ -1,4 +1,4 @@
-"""What JSON Schema accepts is what a function gets, and nothing else is called; for signatures of any kind."""
+"""A function is called exactly for the arguments that its JSON Schema accepts, for any kind of signature."""
 
 from typing import Annotated, Any, Literal
 
@@ -88,7 +88,7 @@ def test_the_schema_and_the_function_agree(types: list[Any], defaulted: bool, da
 
 
 def near(schema: Any, definitions: Any) -> st.SearchStrategy[Any]:
-    """Return values that fit a schema mostly, and fail to at any place."""
+    """Return values that mostly match a schema, with mismatches in any place."""
     return st.one_of(*[_fitting(schema, definitions)] * 6, st.deferred(lambda: VALUES))
 
 

@@ -1,4 +1,4 @@
-"""Folders as resources: what is sent of files, and what does not leave."""
+"""Folders as resources: which files are sent, and which are not."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The import of a decorated server loads what it needs, and nothing that waits for a client."""
+"""Importing a decorated server loads only what it needs, not the code that serves clients."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Functions as resources and templates, what they return, and which URIs they are asked for."""
+"""Functions as resources and templates: what they return, and which URIs reach them."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""The same decorated server in every revision, by a client of that revision."""
+"""The same decorated server in every revision, used by a client of that revision."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""`mcp_runtime.testing`: one line to a typed client, what it heard, and what it answers."""
+"""`mcp_runtime.testing`: a typed client in one line, its received notifications, and its answers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How tools run: failures, threads, what is provided, and what changes meanwhile."""
+"""How tools run: failures, threads, injected parameters, and changes during a call."""
 
 import asyncio
 import contextvars
@@ -228,7 +228,7 @@ class TestChanges:
 
 
 class TestManyWrongValues:
-    """A message may have as many wrong values as it likes: the server goes on with others."""
+    """A message may have any number of invalid values: the server still handles other messages."""
 
     @pytest.mark.parametrize(
         ("number", "said"),

@@ -1,4 +1,4 @@
-"""Functions as tools: what clients see of them, what reaches them, what becomes of what they return and raise."""
+"""Functions as tools: how clients see them, their arguments, and what clients get for results and exceptions."""
 
 import asyncio
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A server and a client, bridged or not, in memory; every message is judged by the revision that is spoken."""
+"""A server and a client, bridged or not, in memory; every message is validated against the negotiated revision."""
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -39,7 +39,7 @@ def form(**properties: Any) -> newest.ElicitRequestFormParamsRequestedSchema:
 
 
 class Everything(Server):
-    """A server of 2025-11-25 that says what older revisions cannot."""
+    """A server of 2025-11-25 that uses features that older revisions lack."""
 
     options = ServerOptions(name="everything", version="1", strict=True, check_sent=True, list_changed=True)
 
@@ -102,7 +102,7 @@ def _text(words: str) -> newest.CallToolResult:
 
 @dataclass(slots=True)
 class Conversation:
-    """Both ends, the losses that either side told of, and every message that the client sent or got."""
+    """Both ends, the losses that either side reported, and every message that the client sent or received."""
 
     client: Any
     server: Connection
@@ -116,7 +116,7 @@ class Conversation:
         asked: dict[Any, str] = {}
         for message in self.messages:
             if message.get("method") in OPENING - methods.keys():
-                continue  # before it was known what the peer speaks
+                continue  # before the peer's revision was known
             if "method" in message:
                 method = methods[message["method"]]
                 if "id" in message:

@@ -1,4 +1,4 @@
-"""A server and a client of any revision that use all that every revision can say, and what came of it."""
+"""A server and a client of any revision that use every feature of every revision, and the outcome."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -104,7 +104,7 @@ def make_server(revision: str) -> ServerHandlers:
 
 @dataclass(slots=True)
 class Heard:
-    """What a client heard beside the answers to its calls."""
+    """The notifications that a client received."""
 
     logs: list[str] = field(default_factory=list[str])
     progress: list[float] = field(default_factory=list[float])
@@ -112,7 +112,7 @@ class Heard:
 
 
 def make_handlers(revision: str, heard: Heard) -> Handlers:
-    """Make what answers a server in a revision."""
+    """Make the handlers of a client in a revision."""
     package = bindings(revision)
 
     class Answers(package.ClientHandlers):  # type: ignore[name-defined, misc]
@@ -142,7 +142,7 @@ def make_handlers(revision: str, heard: Heard) -> Handlers:
 
 
 async def use_everything(client: Any, heard: Heard) -> dict[str, Any]:
-    """Use what a server has, in the words of the client's revision; returns what came of it."""
+    """Use everything that a server has, in the client's revision; returns the outcome."""
     package = bindings(client.__binding__.revision)
     is_modern = client.__binding__.revision >= MODERN
     options = CallOptions(progress=lambda progress, total, message: heard.progress.append(progress))
@@ -188,7 +188,7 @@ async def _hear_of_changes(client: Any, heard: Heard, *, is_modern: bool) -> lis
 
 
 def expected(server: str, client: str) -> dict[str, Any]:
-    """Return what must come of it, whoever of the two is bridged."""
+    """Return the expected outcome, whichever side is bridged."""
     has_forms = min(server, client) >= FIRST_WITH_FORMS
     return {
         "tools": ["any"],

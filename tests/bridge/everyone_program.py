@@ -1,4 +1,4 @@
-"""A server of a revision over stdio: ``everyone_program.py REVISION server|client``, which says what is bridged."""
+"""A server of a revision over stdio: ``everyone_program.py REVISION BRIDGED``, the bridged side."""
 
 import sys
 from pathlib import Path

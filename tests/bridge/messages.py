@@ -1,4 +1,4 @@
-"""Messages for the laws of bridging: valid and mutated ones, and such as say what their revision does not know."""
+"""Messages for the laws of bridging: valid and mutated ones, and some with properties unknown to their revision."""
 
 import copy
 from collections.abc import Iterator
@@ -56,12 +56,12 @@ def parts(source: str, target: str) -> Iterator[Part]:
 
 
 def accepts(tried: Subject, definitions: tuple[str, ...], value: Json) -> bool:
-    """Whether the schema of a revision admits a value as one of some definitions."""
+    """Whether the schema of a revision accepts a value as one of some definitions."""
     return any(tried.judge.accepts(name, value) for name in definitions)
 
 
 def valid_messages(source: str, part: Part, count: int, purpose: str) -> Iterator[Json]:
-    """Iterate over values that are valid in their revision, many of them with members that only others declare."""
+    """Iterate over values that are valid in their revision, many with properties of other revisions."""
     tried = subject(source)
     rng = Random(f"{SEED} {source} {part} {purpose}")
     maker = Instances(tried.protocol, rng)
@@ -76,7 +76,7 @@ def valid_messages(source: str, part: Part, count: int, purpose: str) -> Iterato
 
 
 def _with_strangers(value: Json, rng: Random) -> Json:
-    """Add members that some revision declares, with values that may fit there or not."""
+    """Add properties that some revision declares, with valid or invalid values."""
     value = copy.deepcopy(value)
     for path in places(value):
         found = at(value, path)
@@ -90,7 +90,7 @@ def _with_strangers(value: Json, rng: Random) -> Json:
 
 @cache
 def declared_somewhere() -> tuple[tuple[str, Json], ...]:
-    """Return the members that a revision adds, each with a value that fits there."""
+    """Return the properties that a revision adds, each with a valid value."""
     newest = subject(REVISIONS[-1])
     maker = Instances(newest.protocol, Random(SEED))
     added = {name for bridge in bridges() for node in bridge.table.nodes.values() for name in node.added}
@@ -123,7 +123,7 @@ def runtime_table(bridge: Bridge) -> Table:
 
 
 def conversions(source: str, target: str, bridging: Bridging | None = None) -> Conversions:
-    """Return what the runtime converts with, from the committed tables."""
+    """Return the runtime's conversions, from the committed tables."""
     from importlib import import_module
 
     binding = import_module(f"mcp_bindings.{BRIDGED[source]}").BINDING

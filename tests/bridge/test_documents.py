@@ -1,4 +1,4 @@
-"""The tables of the documentation are those that the bridges are made of. UPDATE_GOLDEN=1 writes them."""
+"""The tables in the documentation match those of the bridges. UPDATE_GOLDEN=1 writes them."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What one era says by other messages than the other one, where a bridge leads from one to the other."""
+"""Features that the two eras express with different messages, where a bridge connects them."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ def text(words: str) -> old.CallToolResult:
 
 class TestServerOfTheLegacyEra:
     class Noting(old.Server):
-        """Notes what it is told, lets clients subscribe to one resource, and tells of changes by itself."""
+        """Records its notifications, lets clients subscribe to one resource, and announces changes."""
 
         options = ServerOptions(list_changed=True, cache={"tools/list": CacheHint(seconds=60, scope="public")})
 
@@ -64,7 +64,7 @@ class TestServerOfTheLegacyEra:
                 assert server.noted == [f"+{URI}"]
                 await talk.client.call_tool(name="tell")
                 assert [(await anext(changes)).what, (await anext(changes)).uri] == ["tools", URI]
-            # Nobody tells a server when a request ends, so that it finds out at the next occasion.
+            # A server is not notified when a request ends, so it finds out at the next opportunity.
             async with await talk.client.listen(tools=True):
                 pass
             await talk.client.list_tools()

@@ -1,4 +1,4 @@
-"""A server and a client of each two revisions understand each other, whichever of them is bridged."""
+"""A server and a client of any two revisions can communicate, whichever of them is bridged."""
 
 import sys
 from itertools import product

@@ -44,7 +44,7 @@ SAID: dict[str, Any] = {
 
 
 def convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | None = None) -> Json:
-    """Convert a part, and do what the ends of a bridge between the eras do with the `_meta` of requests."""
+    """Convert a part, and adapt the `_meta` of requests as the ends of a bridge between the eras do."""
     outcome = _convert(found, part, value, losses)
     if part.part != "params" or not _crosses(found) or not is_map(outcome):
         return outcome
@@ -61,7 +61,7 @@ def _crosses(found: Conversions) -> bool:
 
 @cache
 def addressed() -> frozenset[str]:
-    """Return the requests that must say of their sender what it speaks."""
+    """Return the requests that must declare their sender's revision."""
     protocol = subject(REVISIONS[-1]).protocol
     needy = {struct.name for struct in protocol.structs() if (f := struct.field("_meta")) is not None and f.required}
     return frozenset(method.name for method in protocol.methods if method.params in needy)
@@ -69,12 +69,12 @@ def addressed() -> frozenset[str]:
 
 @cache
 def filled() -> frozenset[str]:
-    """Return the members of results that stand for what is assumed where they are absent."""
+    """Return the properties of results whose values are the defaults for absent ones."""
     return frozenset(name for bridge in bridges() for node in bridge.table.nodes.values() for name in node.fill_new)
 
 
 def plain(value: Json, of: Json) -> Json:
-    """Return a message without what was added to another one on its way, and without what only one era says."""
+    """Return a message without properties that conversion added or that only one era has."""
     if not is_map(value) or not is_map(of):
         return value
     kept = {name: inner for name, inner in value.items() if name in of or name not in filled()}
@@ -91,7 +91,7 @@ def _convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | N
         return value
     copied = copy.deepcopy(value)
     if not converter.concerns(json.dumps(value, ensure_ascii=False).encode()):
-        # What the runtime does not even look at must not need to be looked at.
+        # Messages that the runtime skips must not need conversion.
         told: list[Loss] = []
         outcome = converter.convert(copied, told.append)
         added: Json = {**value, **converter.fill} if is_map(value) else value
@@ -103,12 +103,12 @@ def _convert(found: Conversions, part: Part, value: Json, losses: list[Loss] | N
 
 @cache
 def _gone(old: str, new: str) -> frozenset[str]:
-    """Return the kinds of what only the older of two revisions can say."""
+    """Return the kinds of features that only the older of two revisions has."""
     return frozenset(e.kind for b in bridges() if old <= b.table.old < new for e in b.entries if e.up)
 
 
 def _ignore(loss: Loss) -> None:
-    """Nobody wants to know."""
+    """Ignore a loss."""
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -130,7 +130,7 @@ def test_converted_messages_are_valid_in_the_other_revision(source: str, target:
             assert accepts(judged, part.target, outcome), f"{part}: {value} became {outcome}"
             assert any(judged.decode(name, text) is not REFUSED for name in part.target), f"{part}: {outcome}"
     assert tried > 500
-    assert refused < tried / 5, "most of it must be expressible"
+    assert refused < tried / 5, "most messages must be expressible"
 
 
 @pytest.mark.parametrize(("old", "new"), UP)
@@ -155,7 +155,7 @@ def test_to_a_newer_revision_and_back_is_the_identity(old: str, new: str) -> Non
                 differences(plain(back, value), plain(value, value))
             ), f"{part}: {value}\nbecame {newer}\nand {back}"
             assert not losses
-    assert changed, "no message had to make room: the law was not tried"
+    assert changed, "no message had a conflict: the law was not exercised"
 
 
 @pytest.mark.parametrize(("old", "new"), UP)
@@ -177,7 +177,7 @@ def test_to_an_older_revision_and_back_loses_exactly_what_is_reported(old: str, 
                 assert any(path[: len(p)] == p[: len(path)] for p in places), f"{part}: {path} of {value} was lost"
             for place in places:
                 assert any(path[: len(place)] == place[: len(path)] for path in found), f"{part}: {place} was not lost"
-    assert lost, "nothing was lost: the law was not tried"
+    assert lost, "nothing was lost: the law was not exercised"
 
 
 @pytest.mark.parametrize(("old", "new"), UP)
@@ -265,7 +265,7 @@ def _is_filled(path: Path, value: Json) -> bool:
 
 
 def _shows_at(loss: Loss) -> Path:
-    """Return where a loss shows, as far as the path is the same before and after."""
+    """Return the place of a loss, up to where the path differs before and after."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in loss.path.split("/")[1:]]
     path = tuple(int(step) if step.isdigit() else step for step in steps)
     if loss.kind == "structured_content":

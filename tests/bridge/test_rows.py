@@ -1,4 +1,4 @@
-"""The conversions and the diff say the same: each break between two revisions is bridged, or it says why not."""
+"""The conversions agree with the diff: each break between two revisions is bridged, or a row says why not."""
 
 from itertools import pairwise
 
@@ -25,17 +25,17 @@ NEIGHBOURS = tuple(pairwise(REVISIONS))
 
 
 def rule_of(finding: Finding) -> str:
-    """Return what the conversions call the rule of a finding: to them a JSON Schema is an object like others."""
+    """Return the conversions' name for the rule of a finding: they treat a JSON Schema like any other object."""
     return finding.rule.id.replace("property-constraint-dropped", "property-removed-optional")
 
 
 def breaking(old: str, new: str) -> list[Finding]:
-    """Return what breaks peers of the two revisions on the wire."""
+    """Return the findings that break peers of the two revisions on the wire."""
     return [f for f in compare_messages(subject(old).protocol, subject(new).protocol) if f.breaks]
 
 
 def entries(old: str, new: str) -> dict[tuple[str, str, str, str], Entry]:
-    """Return what the bridge says of its entries, by what the diff calls them."""
+    """Return the bridge's entries, keyed by the diff's names for them."""
     found = next(b for b in bridges() if (b.table.old, b.table.new) == (old, new))
     return {(e.rule, e.place, e.old, e.new): e for e in found.entries}
 
@@ -52,7 +52,7 @@ def test_every_break_is_bridged_or_explained(old: str, new: str) -> None:
         entry = known.get((rule_of(finding), finding.place, finding.old, finding.new))
         assert entry is not None, f"{finding.rule.id} {finding.place} {finding.old} {finding.new} is not bridged"
         assert entry.down or entry.up
-        assert entry.kind != "form", f"{entry}: a break that no row decides on"
+        assert entry.kind != "form", f"{entry}: a break without a row"
 
 
 @pytest.mark.parametrize(("old", "new"), NEIGHBOURS)
@@ -100,7 +100,7 @@ def test_the_kinds_are_those_of_the_committed_tables() -> None:
 
 
 class TestSmallRevisions:
-    """What the legacy revisions do not need, and a later one may."""
+    """Features that the legacy revisions do not need, but a later one might."""
 
     def test_a_renamed_property(self) -> None:
         old = _moon({"diameterKm": {"type": "number"}})
@@ -138,7 +138,7 @@ class TestSmallRevisions:
 
 
 def _moon(properties: object, *required: str) -> Protocol:
-    """Make a revision with a request whose params have these members."""
+    """Make a revision with a request whose params have these properties."""
     moon = {"type": "object", "properties": properties, "required": list(required)}
     request = {
         "type": "object",

@@ -1,4 +1,4 @@
-"""One implementation talks to peers of every legacy revision; every message is valid in the revision that is spoken."""
+"""One implementation communicates with peers of every legacy revision; every message is valid in that revision."""
 
 import asyncio
 import logging
@@ -137,7 +137,7 @@ class TestServer:
                 declared = talk.client.connection.declared[Side.SERVER]
                 assert ("completions" in declared) == since(revision, "2025-03-26")
                 assert declared["tools"] == {"listChanged": True}
-                # In the oldest revision completion needs no capability, so it is there without one.
+                # In the oldest revision completion needs no capability, so it is always available.
                 reference = bindings(revision).PromptReference(name="read")
                 argument = bindings(revision).CompleteRequestParamsArgument(name="a", value="hell")
                 completed = await talk.client.complete(ref=reference, argument=argument)
@@ -154,7 +154,7 @@ class TestServer:
                 line.tell(method="notifications/initialized")
                 answer = await line.ask("tasks/list", id_=2)
                 assert (answer["error"]["code"], line.server.open_requests) == (-32601, 0)
-                # A batch is none either before 2025-03-26.
+                # Batches do not exist before 2025-03-26 either.
                 line.send(b'[{"jsonrpc": "2.0", "id": 3, "method": "ping"}]')
                 assert line.got[-1]["error"]["code"] == -32600
 

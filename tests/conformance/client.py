@@ -1,9 +1,9 @@
-"""The client that the official conformance suite starts: it uses whatever a server offers.
+"""The client that the official conformance suite starts: it uses everything that a server offers.
 
     python -m conformance.client URL        # in tests/
 
-It calls every tool that it is told of, with arguments that the suite gives or that are made from the tool's schema,
-reads every resource and gets every prompt. It does not know which scenario it is in, and looks at no name.
+It calls every listed tool, with arguments from the suite or generated from the tool's schema,
+reads every resource and gets every prompt. It does not know the scenario, and has no special case for any name.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ async def main(url: str) -> None:
 
 
 async def call_tools(client: Any) -> None:
-    """Call every tool; a server that lists one need not have it."""
+    """Call every tool; a server may list tools that it does not have."""
     tools = [tool async for tool in list_tools(client)]
     wanted: list[dict[str, Any]] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}").get("toolCalls", [])
     given = {call["name"]: call["arguments"] for call in wanted}
@@ -83,7 +83,7 @@ async def call_tools(client: Any) -> None:
 
 
 def arguments_of(schema: dict[str, Any], *, like: Any) -> dict[str, Any]:
-    """Make arguments of a tool: a sample of each that is required, objects like a given one."""
+    """Make arguments for a tool: a sample for each required one; objects are like a given one."""
     properties: dict[str, Any] = schema.get("properties", {})
     required: list[str] = schema.get("required", [])
     return {name: SAMPLES.get(properties.get(name, {}).get("type"), like) for name in required}

@@ -1,6 +1,6 @@
 """What the server of the conformance suite offers in every revision that has Streamable HTTP.
 
-It is what the scenarios of the suite ask for, in their words; it does not know which of them it is in.
+It has everything that the scenarios of the suite use, in their words; it does not know which one is running.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ ENUMS: dict[str, Any] = {
 
 
 class Everything(ServerHandlers):
-    """The handlers, with the models of whatever revision the client speaks."""
+    """The handlers, with the models of the client's revision."""
 
     options: ServerOptions | None = ServerOptions(name="conformance", version="1.0", progress_rate=None)
     models: Any

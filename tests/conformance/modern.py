@@ -1,4 +1,4 @@
-"""What the server offers in 2026-07-28: its handlers ask their clients by results, and its changes are listened for."""
+"""What the server offers in 2026-07-28: handlers that ask clients in results, and subscriptions to changes."""
 
 import asyncio
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Everything20260728(Everything, v.Server):
         return await super().call_tool(params, ctx)
 
     def _greet(self, answers: Any) -> Any:
-        """Ask for a name by hand, without a state: whatever the client comes back with says where it was."""
+        """Ask for a name by hand, without a state: the client's answer tells how far the call has got."""
         given: dict[str, Any] = answers or {}
         content: Any = getattr(given.get("user_name"), "content", None) or {}
         if "name" in content:

@@ -36,7 +36,7 @@ _LINE: Final = re.compile(r"^\s+- (\S+) \[([^\]]*)\]$")
 
 
 class Suite:
-    """The suite, as it is installed.
+    """The installed suite.
 
     Args:
         packages: the folder of Node packages.
@@ -48,7 +48,7 @@ class Suite:
         self._env = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
 
     def scenarios(self, side: str, revision: str) -> list[str]:
-        """Return the scenarios of one side that are to be passed in a revision."""
+        """Return the scenarios of one side that must pass in a revision."""
         listed = self._run("list", "--spec-version", revision).stdout
         part = listed.partition(f"{side.capitalize()} scenarios")[2].partition("\n\n")[0]
         found = [match[1] for line in part.splitlines() if (match := _LINE.match(line)) and revision in match[2]]
@@ -64,7 +64,7 @@ class Suite:
         return {name for name in found if not name.startswith(NOT_OURS)}
 
     def problem(self, side: str, revision: str, scenario: str, url: str) -> str:
-        """Run one scenario; returns why it was not passed, empty if it was."""
+        """Run one scenario; returns why it failed, empty if it passed."""
         with tempfile.TemporaryDirectory() as folder:
             target = ("--url", url) if side == "server" else ("--command", f"{sys.executable} -m conformance.client")
             scenario_of = ("--scenario", scenario, "--spec-version", revision)
@@ -82,7 +82,7 @@ class Suite:
 
 
 def problem_of(checks: list[dict[str, str]]) -> str:
-    """Return why the checks of a scenario do not pass it, empty if they do."""
+    """Return why the checks of a scenario failed, empty if they passed."""
     counts = Counter(check["status"] for check in checks)
     for check in checks:
         if check["status"] in ("FAILURE", "WARNING"):

@@ -22,7 +22,7 @@ class Everything20251125(Everything, v2025_11_25.Server):
 
 
 def main() -> None:
-    """Serve until the end."""
+    """Serve until the process is ended."""
     servers = Everything20250326(), Everything20250618(), Everything20251125(), Everything20260728()
     serve_http(*servers, port=0, started=lambda url: print(f"{url}/mcp", flush=True))
 

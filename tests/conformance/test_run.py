@@ -1,4 +1,4 @@
-"""The verdict on a scenario is not fooled by silence."""
+"""A scenario without successful checks does not pass."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Makes instances of the definitions of a protocol: valid ones, and mutated ones that may be valid or not."""
+"""Makes instances of a protocol's definitions: valid ones, and mutations that may be valid or invalid."""
 
 import copy
 import random
@@ -40,7 +40,7 @@ from mcp_bindgen.ir.nodes import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A value to be judged as an instance of a definition; `valid` if it was made to be one."""
+    """A value to validate against a definition; `valid` if it was generated as a valid instance."""
 
     definition: str
     value: Json
@@ -49,13 +49,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """Makes the cases of one protocol; the same for the same random numbers."""
+    """Makes the cases of one protocol; the same seed gives the same cases."""
 
     protocol: Protocol
     rng: random.Random
 
     def random(self, count: int, *definitions: str) -> Iterator[Case]:
-        """Make so many cases of some definitions (by default all) in turn, half of them mutated."""
+        """Make this many cases of some definitions (by default all) in turn, half of them mutated."""
         names = definitions or tuple(self.protocol.definitions)
         for index in range(count):
             name = names[index // 2 % len(names)]
@@ -66,7 +66,7 @@ class Instances:
                 yield Case(definition=name, value=value, valid=True)
 
     def systematic(self) -> Iterator[Case]:
-        """Make the cases that every definition gets: smallest, largest, and each member and item changed alone."""
+        """Make the cases for every definition: smallest, largest, and with each property and item changed alone."""
         for name, definition in self.protocol.definitions.items():
             type_ = Ref(name=name)
             smallest, largest = self.valid(type_, fuel=0), self.valid(type_, fuel=3, all_members=True)
@@ -89,7 +89,7 @@ class Instances:
                     yield Case(definition=name, value=largest | {attribute: self.rng.choice(PROBES)}, valid=True)
 
     def valid(self, type_: TypeRef, *, level: int = 0, fuel: int = 4, all_members: bool = False) -> Json:
-        """Make a valid instance that stands `level` containers deep; without `fuel` the smallest one."""
+        """Make a valid instance that is nested in `level` containers; without `fuel` the smallest one."""
         match type_:
             case Primitive():
                 return self._scalar(type_, level, fuel)

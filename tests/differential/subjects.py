@@ -1,4 +1,4 @@
-"""The two readings that are compared: the generated models of a revision, and `jsonschema` on its schema."""
+"""The two validators to compare: the generated models of a revision, and `jsonschema` with its schema."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ SEED = 20251125
 
 
 class Judge:
-    """Says which values `jsonschema` accepts as instances of the definitions of one document."""
+    """Validates values against the definitions of one document with `jsonschema`."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         whole: Any = validator_for(document)(document)
@@ -39,7 +39,7 @@ class Judge:
     def accepts(self, definition: str, value: Json) -> bool:
         """Whether the value is an instance of the definition."""
         limit = sys.getrecursionlimit()
-        # `jsonschema` takes about eight frames per container; the domain goes 128 containers deep.
+        # `jsonschema` uses about eight stack frames per container; values are up to 128 containers deep.
         sys.setrecursionlimit(10_000)
         try:
             return self._validators[definition].is_valid(value)
@@ -75,7 +75,7 @@ class Subject:
             return REFUSED
 
     def admits_integer(self, definition: str, path: Path) -> bool:
-        """Whether some reading of the definition has an integer at the path."""
+        """Whether the definition allows an integer at the path."""
         types = list(self._readings(Ref(name=definition)))
         for token in path:
             types = [reading for type_ in types for inner in _inner(type_, token) for reading in self._readings(inner)]
@@ -97,7 +97,7 @@ def subject(revision: str) -> Subject:
 
 
 def container_of(document: Mapping[str, Any]) -> str:
-    """Return the member that holds the definitions of a schema document: its draft decides."""
+    """Return the property of a schema document that contains its definitions; it depends on the draft."""
     return "$defs" if "$defs" in document else "definitions"
 
 

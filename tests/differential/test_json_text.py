@@ -1,6 +1,6 @@
 """The reader of the runtime against the standard library's, with hooks for all that I-JSON refuses, on hostile texts.
 
-Both must take the same texts, and make the same values of them, whichever way the reader takes a text.
+Both must accept the same texts and return the same values, whichever way the reader processes a text.
 """
 
 import json
@@ -61,7 +61,7 @@ def expected(text: bytes) -> Any:
         value = json.loads(decoded, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
         json.dumps(value, ensure_ascii=False).encode()  # fails for lone surrogates
         return value if depth_of(value) <= MAX_DEPTH else REFUSED
-    except (ValueError, RecursionError):  # How deep Python follows depends on its release; it is deeper than allowed.
+    except (ValueError, RecursionError):  # Python's depth limit depends on its release; it is above ours.
         return REFUSED
 
 

@@ -1,4 +1,4 @@
-"""The generated models against `jsonschema`: the same verdict on every value, and what was accepted comes back."""
+"""The generated models against `jsonschema`: the same verdict on every value, and accepted values round-trip."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -19,8 +19,8 @@ def test_random_values(revision: str, cases: int) -> None:
     tried = subject(revision)
     verdicts = _agree(tried, tried.instances("random").random(cases))
     assert sum(verdicts.values()) == cases
-    assert verdicts[True] > cases // 2, "most cases are refused: the test says little on what is accepted"
-    assert verdicts[False] > cases // 10, "few cases are refused: the test says little on what is not accepted"
+    assert verdicts[True] > cases // 2, "most cases are refused: the test says little about accepted values"
+    assert verdicts[False] > cases // 10, "few cases are refused: the test says little about refused values"
 
 
 def test_every_member_of_every_definition(revision: str) -> None:
@@ -36,7 +36,7 @@ def _agree(tried: Subject, cases: Iterable[Case]) -> Counter[bool]:
     for case in cases:
         expected = tried.judge.accepts(case.definition, case.value)
         text = write(case.value, rng)
-        assert expected or not case.valid, f"{case.definition} was to be valid: {text}"
+        assert expected or not case.valid, f"{case.definition} should be valid: {text}"
         verdicts[expected] += 1
         fault = _fault(tried, case, text, expected)
         if fault:
@@ -63,7 +63,7 @@ def _fault(tried: Subject, case: Case, text: str, expected: bool) -> str | None:
 
 
 def _is_respelled(tried: Subject, case: Case, back: Json, path: Path) -> bool:
-    """Whether all that happened at a path is that the integer 1.0 is now spelled 1."""
+    """Whether the only change at a path is that the integer 1.0 is now written as 1."""
     if not tried.admits_integer(case.definition, path):
         return False
     before, after = at(case.value, path), at(back, path)

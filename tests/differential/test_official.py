@@ -1,4 +1,4 @@
-"""The reconciled schema against the official schema.json: they differ where an erratum says so, and nowhere else."""
+"""The reconciled schema against the official schema.json: they differ only where an erratum says so."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator
@@ -35,7 +35,7 @@ def test_every_erratum_shows_in_a_message(revision: str) -> None:
 
 
 def _telling(tried: Subject, holder: str) -> Iterator[Case]:
-    """Make instances of a definition, among them such as have metadata of the wrong type."""
+    """Make instances of a definition, some of them with metadata of the wrong type."""
     maker = tried.instances(holder)
     yield from maker.random(PER_ERRATUM, holder)
     whole = maker.valid(Ref(name=holder), all_members=True)

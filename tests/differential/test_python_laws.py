@@ -1,4 +1,4 @@
-"""What Python does with a model keeps it what it was: copy, pickle, compare, print, and build it by hand."""
+"""Python operations preserve a model: copying, pickling, comparing, printing, and constructing it by hand."""
 
 import copy
 import json
@@ -81,7 +81,7 @@ def _rebuilt(model: Any, *, by_alias: bool = False) -> Any:
     }
     unknown = model.model_extra or {}
     if unknown.keys() & fields.keys():
-        return model  # An unknown member of that name can only come from the wire.
+        return model  # An unknown property of that name can only come from the wire.
     return type(model)(**stated, **unknown)
 
 

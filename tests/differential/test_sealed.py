@@ -1,4 +1,4 @@
-"""Handlers of any shape behave the same whether they wait for their client or restart with each of its answers."""
+"""Handlers of any shape behave the same whether they wait for their client or restart with each answer."""
 
 import asyncio
 import random
@@ -21,7 +21,7 @@ Program: TypeAlias = "list[Step]"
 
 
 def program(chance: random.Random, branch: str = "") -> Program:
-    """Return a program, in which names come again, but not in two branches that run at the same time."""
+    """Return a program in which names are reused, but not by two concurrent branches."""
     steps: Program = []
     for number in range(chance.randint(1, 3)):
         kind = chance.random()
@@ -33,7 +33,7 @@ def program(chance: random.Random, branch: str = "") -> Program:
 
 
 class Player(v.Server):
-    """Runs a program; what it does is kept outside of it."""
+    """Runs a program; its effects are recorded outside of it."""
 
     def __init__(self, steps: Program, done: list[str], inputs: Any) -> None:
         self.options = ServerOptions(name="player", inputs=inputs)

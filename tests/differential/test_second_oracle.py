@@ -1,4 +1,4 @@
-"""The generated models against those that datamodel-code-generator makes of the same schema.
+"""The generated models against those of datamodel-code-generator for the same schema.
 
 Where the two disagree, `ROWS` says why: each row changes what the other models are made of, or what they read, so that
 the reason is gone. A disagreement that the rows do not remove fails the test, and so does a row that removes none.

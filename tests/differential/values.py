@@ -1,6 +1,6 @@
-"""JSON values that tend to be read wrongly, and how to compare and walk JSON values.
+"""JSON values that parsers often get wrong, and functions to compare and walk JSON values.
 
-The domain is I-JSON (RFC 7493): finite numbers, unique member names, no lone surrogates, at most `MAX_DEPTH` deep.
+The domain is I-JSON (RFC 7493): finite numbers, unique property names, no lone surrogates, at most `MAX_DEPTH` deep.
 """
 
 import json
@@ -52,7 +52,7 @@ def is_list(value: Json) -> TypeGuard[list[Json]]:
 
 
 def any_value(rng: random.Random, level: int) -> Json:
-    """Make a value of any type that stands `level` containers deep."""
+    """Make a value of any type, nested in `level` containers."""
     choice = rng.random()
     if choice < 0.005 and level < MAX_DEPTH:
         return deep(rng, MAX_DEPTH - level)
@@ -65,7 +65,7 @@ def any_value(rng: random.Random, level: int) -> Json:
 
 
 def deep(rng: random.Random, depth: int) -> Json:
-    """Make a value of exactly so many containers, one inside the other."""
+    """Make a value of exactly this many nested containers."""
     value: Json = [] if rng.random() < 0.5 else {}
     for _ in range(depth - 1):
         value = [value] if rng.random() < 0.5 else {rng.choice(MEMBER_NAMES): value}
@@ -73,7 +73,7 @@ def deep(rng: random.Random, depth: int) -> Json:
 
 
 def depth_of(value: Json) -> int:
-    """Count the containers that stand inside each other."""
+    """Return the nesting depth of containers."""
     if is_map(value):
         return 1 + max(map(depth_of, value.values()), default=0)
     return 1 + max(map(depth_of, value), default=0) if is_list(value) else 0
@@ -83,7 +83,7 @@ def places(value: Json) -> list[Path]:
     """Return the paths of all values inside a value, its own (empty) first."""
     found: list[Path] = [()]
     values: list[Json] = [value]
-    for path, inner in zip(found, values, strict=False):  # Both grow on the way.
+    for path, inner in zip(found, values, strict=False):  # Both grow during the loop.
         if is_map(inner):
             found += [(*path, name) for name in inner]
             values += inner.values()
@@ -124,7 +124,7 @@ def write(value: Json, rng: random.Random) -> str:
 
 
 def read(text: str | bytes) -> Json:
-    """Read JSON text; a member that stands twice in an object is an error."""
+    """Read JSON text; a duplicate property name is an error."""
     return json.loads(text, object_pairs_hook=_unique)
 
 

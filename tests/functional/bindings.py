@@ -1,4 +1,4 @@
-"""The committed bindings as the functional tests see them: packages, protocols and models by revision."""
+"""The committed bindings for the functional tests: packages, protocols and models by revision."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ def sample(revision: str, definition: str) -> Any:
 
 
 def full(revision: str, definition: str) -> Any:
-    """Return a JSON value of a definition with every declared member, and one that is not declared."""
+    """Return a JSON value of a definition with every declared property, and one that is not declared."""
     protocol = load_released(revision)
     found = protocol.definitions[definition]
     if not isinstance(found, Struct):
@@ -49,12 +49,12 @@ def full(revision: str, definition: str) -> Any:
 
 
 def request_meta(revision: str) -> dict[str, Any]:
-    """Return what every request of a revision must carry as `_meta`."""
+    """Return the `_meta` that every request of a revision must have."""
     return sample(revision, REQUEST_META) if REQUEST_META in load_released(revision).definitions else {}
 
 
 def python_name(method: Method[Any]) -> str:
-    """Say what the stub of a method must be called: the name of its message, in words, without the kind."""
+    """Return the expected stub name for a method: the name of its message in snake case, without the kind."""
     words = re.findall(r"[A-Z][a-z]*", re.sub(r"(Request|Notification)$", "", method.message))
     return "_".join(words).lower()
 
@@ -66,11 +66,11 @@ def methods_of(revision: str) -> Mapping[str, AnyMethod]:
 
 
 def requests_of(revision: str) -> list[RequestMethod[Any, Any]]:
-    """Return the methods of a revision that expect an answer."""
+    """Return the methods of a revision that expect a response."""
     return [method for method in methods_of(revision).values() if isinstance(method, RequestMethod)]
 
 
 def public(class_: Any) -> dict[str, Any]:
-    """Return what a class defines for others, by name."""
+    """Return the public attributes of a class, by name."""
     members: dict[str, Any] = class_.__dict__
     return {name: member for name, member in members.items() if not name.startswith("_")}

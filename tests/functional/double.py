@@ -1,6 +1,6 @@
-"""A conversation in memory: the double of the session that a later layer puts beneath the generated stubs.
+"""A conversation in memory: a test double of the session beneath the generated stubs.
 
-Every message crosses as JSON bytes, written by the sender's types and read by the receiver's.
+Every message is sent as JSON bytes, written by the sender's types and read by the receiver's.
 """
 
 import json
@@ -26,7 +26,7 @@ INVALID_PARAMS = -32602
 class End:
     """One end of a conversation: answers with its handlers, and is the `Caller` of its side.
 
-    `sent` keeps the frames that left, `options` those of the last request.
+    `sent` keeps the frames that were sent, `options` those of the last request.
     """
 
     def __init__(self, binding: Binding, handlers: Handlers, context: type[Context[Any]], meta: Mapping[str, Any]):
@@ -54,7 +54,7 @@ class End:
         return self._meta
 
     async def take(self, data: bytes) -> bytes | None:
-        """Take one message; return the answer to a request."""
+        """Handle one message; return the response to a request."""
         frame: dict[str, Any] = json.loads(data)
         try:
             result = await self._dispatch(frame)
@@ -105,8 +105,8 @@ class Double:
     Args:
         package: the package of a revision.
         server: an object of its `Server`.
-        handlers: an object of its `ClientHandlers`; without one the client answers nothing.
-        meta: what every request carries as `_meta`.
+        handlers: an object of its `ClientHandlers`; without them the client answers nothing.
+        meta: the `_meta` of every request.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Double:
 
 
 def _encode(method: RequestMethod[Any, Any], result: object) -> bytes:
-    """Write a result with the type that it has: the usual one, or one of the alternatives."""
+    """Serialize a result with its type: the usual one, or one of the alternatives."""
     for wire_type in method.alternatives:
         if isinstance(result, wire_type.load()):
             return wire_type.encode(result)

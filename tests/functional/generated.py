@@ -1,4 +1,4 @@
-"""Generate bindings in memory, put them where Python finds them, import them."""
+"""Generates bindings in memory, and installs and imports them."""
 
 import importlib
 import sys
@@ -40,7 +40,7 @@ def emitted(
 
 
 def generate(*sources: SourceText, templates: Path | None = None) -> dict[str, str]:
-    """Generate the bindings of a revision that nobody has released."""
+    """Generate the bindings of an unreleased revision."""
     return emitted(load_sources(sources, REVISION, Diagnostics()), templates=templates)
 
 
@@ -67,7 +67,7 @@ def install(files: Mapping[str, str], folder: Path, name: str) -> ModuleType:
 
 
 def structure(properties: Mapping[str, Any], *required: str, **more: Any) -> dict[str, Any]:
-    """Spell an object type in JSON Schema."""
+    """Write an object type in JSON Schema."""
     return {"type": "object", "properties": dict(properties), "required": list(required), **more}
 
 

@@ -1,4 +1,4 @@
-"""The smallest values that a protocol admits: only what is required, taken from the IR."""
+"""The smallest valid values of a protocol, with required properties only, derived from the IR."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Constructs of JSON Schema and of TypeScript against jsonschema: what the bindings accept, on many values.
 
-Where a type says everything, both accept the same values. Where something is opaque, the bindings accept at least what
+Where a type is complete, both accept the same values. Where something is opaque, the bindings accept at least what
 jsonschema does.
 """
 
@@ -121,7 +121,7 @@ SEEDS: list[Any] = json.loads("""
 
 
 def values() -> list[Any]:
-    """Return the seeds, and what comes of putting them into each other."""
+    """Return the seeds, and their combinations."""
     rng = random.Random(20261121)
     found = list(SEEDS)
     for _ in range(300):

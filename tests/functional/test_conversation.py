@@ -1,4 +1,4 @@
-"""Conversations over the generated stubs: pages, tasks, unions, requests within requests, and what goes wrong."""
+"""Conversations over the generated stubs: pages, tasks, unions, requests within requests, and failures."""
 
 import pytest
 
@@ -78,7 +78,7 @@ class Weather(Server):
 
 
 class Host(ClientHandlers):
-    """Answers what `Weather` asks."""
+    """Answers the requests of `Weather`."""
 
     def __init__(self) -> None:
         self.asked: list[ElicitRequestParams] = []

@@ -12,7 +12,7 @@ from mcp_bindings import v2024_11_05 as old
 from mcp_bindings import v2025_11_25 as new
 from support.mutations import is_list, is_object
 
-# FastAPI silences this while it makes a validator; ours is made when it is first needed.
+# FastAPI silences this while it builds a validator; ours is built on first use.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'alias' attribute with value 'result'")
 
 app = FastAPI()

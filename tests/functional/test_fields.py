@@ -1,4 +1,4 @@
-"""What the model base infers from an annotation and a default, and what a user's subclass may count on."""
+"""What the model base infers from an annotation and a default, and what a user's subclass can rely on."""
 
 import json
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""What is generated: golden trees, hostile text that stays text, templates of the user, the same bytes every time.
+"""The generated files: golden trees, hostile text that stays text, custom templates, reproducible output.
 
 `UPDATE_GOLDEN=1 pytest tests/functional/test_generate.py` rewrites the golden trees.
 """

@@ -1,4 +1,4 @@
-"""Hostile schemas: their text stays text, and their names become Python names that can be told apart."""
+"""Hostile schemas: their text stays text, and their names become distinct Python names."""
 
 import ast
 import builtins
@@ -51,11 +51,11 @@ HARMLESS = "harm-less"
 @pytest.fixture(autouse=True)
 def _nothing_runs() -> Iterator[None]:
     yield
-    assert not hasattr(builtins, "hacked"), "text of a schema was run"
+    assert not hasattr(builtins, "hacked"), "text from a schema was executed"
 
 
 class TestHostileText:
-    """Wherever text of a schema lands, the code around it has the form that harmless text has there."""
+    """Wherever text from a schema is inserted, the surrounding code is the same as for harmless text."""
 
     @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
     def test_in_descriptions(self, text: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
@@ -95,7 +95,7 @@ class TestHostileText:
     @pytest.mark.parametrize("text", [t[:80] for t in HOSTILE.values()], ids=HOSTILE)
     def test_in_patterns(self, text: str) -> None:
         found = _kinds(generate_definitions(_matching(text)))
-        # One that Python cannot match is text that only a warning shows.
+        # A pattern that Python does not support only appears in a warning.
         assert found == (_harmless(_matching) if is_pattern(text) else _harmless(_unmatched))
 
     @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)

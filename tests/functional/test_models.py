@@ -1,4 +1,4 @@
-"""The generated models: the wire form, what Python expects of an object, and the names that a user imports."""
+"""The generated models: their wire format, the behavior of Python objects, and the names that users import."""
 
 import copy
 import inspect
@@ -212,7 +212,7 @@ class TestInheritance:
 
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_a_subclass_takes_every_member_unchanged(self, revision: str) -> None:
-        """Only what the constructor fills in may be something else: a result says itself what it is."""
+        """Only properties that the constructor fills in may differ: a result declares its own type."""
         for name, model in models(revision):
             for base in model.__mro__[1:]:
                 if base is WireModel:

@@ -1,4 +1,4 @@
-"""The generated packages: what importing them costs, the names they export, their tables and their errors."""
+"""The generated packages: import cost, exported names, tables and errors."""
 
 import ast
 import importlib

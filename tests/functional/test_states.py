@@ -1,7 +1,7 @@
 """Every available state of the official schema files: read, generated, imported, and type-checked.
 
 The states are folders of $MCP_UPSTREAM/history, each named after its commit, with a schema.json and a schema.ts.
-states.json lists what is known of each: for both files and for each alone, the number of opaque facts, or "malformed".
+states.json lists for each, for both files and for each alone, the number of opaque facts, or "malformed".
 `UPDATE_GOLDEN=1` rewrites the file.
 """
 

@@ -28,7 +28,7 @@ notify_resource_list_changed notify_resource_updated notify_task_status notify_t
 
 
 def methods(kind: type[Method[Any]], *directions: Direction) -> list[Any]:
-    """List the methods of all revisions that are of one kind and go in one of some directions."""
+    """List the methods of one kind in all revisions, in any of the given directions."""
     return [
         pytest.param(revision, method, id=f"{revision}-{method.name}")
         for revision in REVISIONS
@@ -42,7 +42,7 @@ TO_CLIENT = (Direction.SERVER_TO_CLIENT, Direction.BOTH, Direction.EMBEDDED)
 
 
 class Recorder:
-    """Handlers that note what they got and answer with the smallest valid result."""
+    """Handlers that record their arguments and return the smallest valid result."""
 
     def __init__(self, base: type[Handlers], revision: str) -> None:
         self.got: list[tuple[str, Any, Any]] = []
@@ -68,7 +68,7 @@ def recorded(revision: str) -> tuple[Double, Recorder, Recorder]:
 
 
 def arguments(revision: str, method: Method[Any], stub: Callable[..., Any]) -> dict[str, Any]:
-    """Make the least arguments with which a stub can be called."""
+    """Make the smallest arguments with which a stub can be called."""
     if method.params is None or not method.params_required:
         return {}
     params = method.params.validate(sample(revision, method.params.name))

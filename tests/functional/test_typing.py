@@ -1,4 +1,4 @@
-"""What type checkers say about the bindings: to code that uses them, and to bindings of a hostile schema."""
+"""Type checking of the bindings: in code that uses them, and in bindings of a hostile schema."""
 
 import json
 import os
@@ -131,7 +131,7 @@ def test_mypy(project: Path) -> None:
 def _differences(found: list[tuple[str, int, str]], marked: list[tuple[str, int, str]]) -> str:
     """Return unexpected and missing errors.
 
-    That a type is unknown follows from an expected error; in the bindings no type may be.
+    Unknown types follow from expected errors; in the bindings no type may be unknown.
     """
     errors = {error for error in found if not (error[0] == "probe.py" and error[2].startswith("reportUnknown"))}
     unexpected = [f"unexpected: {file}:{line}: {rule}" for file, line, rule in sorted(errors - set(marked))]

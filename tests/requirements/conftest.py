@@ -1,4 +1,4 @@
-"""Tests that name requirements run in each revision in which these hold."""
+"""Tests that name requirements run in each revision in which these apply."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from support.requirement_table import REVISIONS, rows
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes `revision` in the revisions of all requirements that it names."""
+    """Run a test that takes `revision` in all revisions of the requirements that it names."""
     if "revision" not in metafunc.fixturenames:
         return
     ids = [str(id_) for mark in metafunc.definition.iter_markers("requirement") for id_ in mark.args]

@@ -1,4 +1,4 @@
-"""A server of the revision that is its argument, with handlers that print and with a tool that returns odd texts."""
+"""A server of the revision in its argument, with handlers that print and a tool that returns unusual text."""
 
 import subprocess
 import sys

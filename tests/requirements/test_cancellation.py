@@ -1,4 +1,4 @@
-"""Cancellation (basic/utilities/cancellation): an answer that nobody wants any more."""
+"""Cancellation (basic/utilities/cancellation): responses that are no longer needed."""
 
 import asyncio
 import logging
@@ -49,7 +49,7 @@ async def test_answered_requests_are_not_cancelled(revision: str) -> None:
 
 @requirement("cancellation.own-requests")
 async def test_an_id_of_the_other_direction_cancels_nothing(revision: str) -> None:
-    """The server has asked with an id; that the client cancels the same id is about the client's own."""
+    """The server's request has the same id; a cancellation by the client refers to the client's own request."""
     async with raw(make_server(revision)) as line:
         await line.shake_hands(revision)
         asking = asyncio.create_task(line.server.send_request("ping", None, ANYTHING))

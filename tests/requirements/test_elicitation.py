@@ -89,7 +89,7 @@ async def test_elicitations_have_all_required_properties(revision: str) -> None:
 
 
 def page_in(revision: str) -> dict[str, Any]:
-    """Return what a web page is asked for with: in the modern era without an id."""
+    """Return the params that ask for a visit to a web page; in the modern era without an id."""
     return {name: value for name, value in PAGE.items() if name != "elicitationId" or revision != MODERN}
 
 
@@ -260,7 +260,7 @@ async def test_a_user_can_decline_and_cancel(revision: str, action: str) -> None
 
 @requirement("elicitation.url-host-highlighted")
 def test_a_user_sees_the_whole_url_its_host_and_warnings(revision: str) -> None:
-    """Looking at a URL is all that the runtime does with it."""
+    """The runtime only parses a URL, and never opens it."""
     url = "https://xn--pypal-4ve.com/paypal.com?x=1"
     view = look_at_url(url)
     assert (view.url, view.host) == (url, "xn--pypal-4ve.com")

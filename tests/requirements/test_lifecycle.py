@@ -214,7 +214,7 @@ async def test_the_revision_cannot_be_changed(revision: str) -> None:
 
 @requirement("lifecycle.respect-version")
 async def test_features_of_newer_revisions_are_absent(revision: str) -> None:
-    """A server of all revisions answers by the one that was agreed upon."""
+    """A server of all revisions answers in the negotiated one."""
     servers = [make_server(other, call_tool=returns("CallToolResult", content=[TEXT])) for other in LEGACY]
     async with raw(*servers) as line:
         await line.shake_hands(revision, tasks={}, elicitation={})

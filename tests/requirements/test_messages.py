@@ -1,4 +1,4 @@
-"""Messages (basic): what they look like, and what becomes of those that look otherwise."""
+"""Messages (basic): their format, and the handling of malformed ones."""
 
 import asyncio
 import re
@@ -115,7 +115,7 @@ async def test_an_answer_with_both_or_neither_fails_the_call(revision: str, memb
         async with asyncio.timeout(5):
             with pytest.raises(RemoteProtocolError, match='one of "result" and "error"'):
                 await call
-        # The call is over, and nobody answers an answer.
+        # The call is over, and a response gets no response.
         server.tell(id=asked["id"], result={})
         assert len(server.errors) == 2 and len(server.got) == before
 

@@ -22,7 +22,7 @@ ALL: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}}
 async def listed(
     revision: str, iterator: str, pages: list[tuple[list[str], str | None]]
 ) -> tuple[list[str], list[Any]]:
-    """Return the names that an iterator gives for some pages, and the cursors that it asked with."""
+    """Return the names that an iterator yields for some pages, and the cursors that it sent."""
     method, member, more = LISTS[iterator]
     cursors: list[Any] = []
     async with answering(revision, capabilities=ALL) as server:

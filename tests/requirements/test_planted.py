@@ -1,4 +1,4 @@
-"""Tests of requirements that pass whatever the runtime does prove nothing: each fault of a table must be noticed."""
+"""Tests of requirements must be able to fail: they have to detect each fault in a table."""
 
 import ast
 import os
@@ -32,7 +32,7 @@ def test_each_fault_can_be_planted_and_has_tests(fault: Fault) -> None:
 @pytest.mark.parametrize("fault", PLANTED, ids=NAMES.get)
 def test_each_fault_is_noticed(fault: Fault, tmp_path: Path) -> None:
     passed, said = run_with(fault, fault.tests(), tmp_path)
-    assert not passed, f"nothing noticed that {fault.put!r} stood for {fault.find!r}:\n{said}"
+    assert not passed, f"no test detected that {fault.put!r} replaced {fault.find!r}:\n{said}"
 
 
 @pytest.mark.slow

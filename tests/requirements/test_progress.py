@@ -19,7 +19,7 @@ Reports = list[tuple[float, float | None]]
 
 
 def listening() -> tuple[Reports, CallOptions]:
-    """Return what is reported, and the options that ask for it."""
+    """Return the list of reports, and the options that ask for them."""
     seen: Reports = []
 
     def note(progress: float, total: float | None, message: str | None) -> None:
@@ -60,7 +60,7 @@ async def test_an_invalid_token_counts_as_absent(revision: str, token: Any) -> N
     async with raw(make_server(revision, call_tool=returns("CallToolResult", content=[]))) as line:
         await line.shake_hands(revision)
         answer = await line.ask("tools/call", {"name": "x", "_meta": {"progressToken": token}})
-        # null counts as absent in a reader that is lenient, as ours is by default.
+        # A lenient reader, like ours by default, treats null as absent.
         assert ("result" in answer) is (token is None)
         assert PROGRESS not in [message.get("method") for message in line.got]
 

@@ -34,7 +34,7 @@ async def test_clients_are_notified_of_a_changed_list_if_declared(revision: str)
 
 
 async def got(revision: str, content: dict[str, Any]) -> Any:
-    """Return what a client makes of a prompt with some content, as a server of others might send it."""
+    """Return how a client reads a prompt with some content, as a third-party server might send it."""
     async with answering(revision, capabilities={"prompts": {}}) as server:
         call = asyncio.create_task(server.client.get_prompt(name="p"))
         asked = await server.asked("prompts/get")

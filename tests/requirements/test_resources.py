@@ -57,7 +57,7 @@ async def test_a_handler_reports_a_missing_resource(revision: str) -> None:
 @requirement("resources.unknown")
 @pytest.mark.parametrize("code", [-32002, -32602])
 async def test_a_resource_that_does_not_exist_has_one_code_in_the_modern_era(revision: str, code: int) -> None:
-    """A handler that still raises the code of earlier revisions is understood."""
+    """A handler may still raise the code of earlier revisions."""
     error = PeerError(code, "not found", {"uri": "file:///x"})
     async with raw(make_server(revision, read_resource=raises(error))) as line:
         await line.shake_hands(revision)

@@ -25,7 +25,7 @@ def asks(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 class Model:
-    """A model that says what it was asked, under review."""
+    """A model that echoes its prompt, under review."""
 
     def __init__(self, revision: str, **hooks: Any) -> None:
         self.asked: list[Any] = []
@@ -97,7 +97,7 @@ async def test_invalid_messages_reach_no_model(revision: str) -> None:
 
 @requirement("sampling.content-validated")
 async def test_an_invalid_result_reaches_no_handler_of_a_server(revision: str) -> None:
-    """In the legacy era its handler is told, in the modern one the client."""
+    """In the legacy era the server's handler gets the error, in the modern era the client."""
 
     async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
         await ctx.client.create_message(messages=[made(revision, "SamplingMessage", **says("x"))], max_tokens=1)
@@ -212,7 +212,7 @@ UNANSWERED = {
 @requirement("sampling.uses-answered")
 @pytest.mark.parametrize("case", UNANSWERED)
 async def test_a_tool_use_without_result_is_neither_sent_nor_handled(revision: str, case: str) -> None:
-    """Also where nobody reviews the messages."""
+    """This also holds without a review of the messages."""
     asked: list[Any] = []
 
     async def create_message(self: Any, params: Any, ctx: Any) -> Any:

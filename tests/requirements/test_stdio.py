@@ -52,7 +52,7 @@ def test_what_handlers_and_children_print_is_not_on_standard_output(revision: st
 
 
 def run(revision: str, messages: list[bytes]) -> tuple[bytes, bytes]:
-    """Return what a server writes if it gets these messages, one after the other was answered."""
+    """Return the output of a server for these messages, each sent after the previous one was answered."""
     with subprocess.Popen(
         (sys.executable, SERVER, revision), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -73,7 +73,7 @@ def request(id_: int, method: str, params: Any) -> bytes:
 
 
 def hello(revision: str) -> list[bytes]:
-    """Return the messages by which a client begins."""
+    """Return the first messages of a client."""
     if revision == MODERN:
         return [request(1, "server/discover", {"_meta": of_sender(revision, {})})]
     said = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}}
@@ -121,7 +121,7 @@ async def test_a_client_writes_nothing_but_messages(revision: str, tmp_path: Pat
 
 
 def beginning(revision: str) -> list[str]:
-    """Return the methods by which our client begins."""
+    """Return the first methods that our client sends."""
     return ["server/discover"] if revision == MODERN else ["initialize", "notifications/initialized"]
 
 
@@ -168,7 +168,7 @@ async def test_closing_the_input_is_enough_for_a_cooperative_server(peer: Raw, t
 
 @requirement("stdio.shutdown-terminate")
 async def test_then_a_server_is_asked_to_end() -> None:
-    """It does not end with its input, and says that it got SIGTERM, which a server that is killed cannot."""
+    """It ignores the end of its input, and reports SIGTERM, which a killed server could not do."""
     lines: list[str] = []
     peer = Raw(StdioClientTransport(*RAW_PEER, grace=0.2, stderr=lines.append))
     await peer.transport.start(peer.seen)

@@ -44,7 +44,7 @@ def covered(row: Row) -> set[str]:
 
 @pytest.fixture
 def demanded() -> list[Demand]:
-    """What the pages of 2026-07-28 demand."""
+    """The requirements on the pages of 2026-07-28."""
     if not upstream().is_dir():
         pytest.skip(f"the official pages are not here: {upstream()} (set MCP_UPSTREAM)")
     found = list(demands(MODERN))
@@ -89,7 +89,7 @@ def test_no_test_names_what_is_not_there() -> None:
 
 
 def test_what_tests_name_is_what_runs(request: pytest.FixtureRequest) -> None:
-    """The tests are found by reading; those that pytest found here must be among them, with the same ids."""
+    """The tests are found by parsing; those that pytest collected must be among them, with the same ids."""
     read = {test.node: set(test.ids) for test in shown()}
     for item in request.session.items:
         ids = {str(id_) for mark in item.iter_markers("requirement") for id_ in mark.args}
@@ -98,7 +98,7 @@ def test_what_tests_name_is_what_runs(request: pytest.FixtureRequest) -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text("utf-8") == render(), "docs/requirements.md is out of date: make docs"
+    assert PAGE.read_text("utf-8") == render(), "docs/requirements.md is out of date: run make docs"
 
 
 @pytest.mark.parametrize(

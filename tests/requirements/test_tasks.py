@@ -1,4 +1,4 @@
-"""Tasks (2025-11-25, basic/utilities/tasks), by the side that runs them, seen by a peer in bytes."""
+"""Tasks (2025-11-25, basic/utilities/tasks), on the side that runs them, as seen by a raw peer."""
 
 import asyncio
 import logging
@@ -31,13 +31,13 @@ _ids = iter(range(100, 10**9))
 
 
 async def ask(line: Raw, method: str, **params: Any) -> Any:
-    """Ask something under a new id; return the result or the error."""
+    """Send a request with a new id; return the result or the error."""
     answer = await line.ask(method, params, id_=next(_ids))
     return answer.get("result", answer.get("error"))
 
 
 async def begin(line: Raw, do: str = "answer", name: str = "work", **task: Any) -> Any:
-    """Begin a task, and return it."""
+    """Start a task, and return it."""
     return (await ask(line, "tools/call", name=name, arguments={"do": do}, task=task))["task"]
 
 

@@ -1,4 +1,4 @@
-"""Tasks (2025-11-25, basic/utilities/tasks), by the side that has them run."""
+"""Tasks (2025-11-25, basic/utilities/tasks), on the side that requests them."""
 
 import asyncio
 from itertools import pairwise
@@ -29,7 +29,7 @@ def task(status: str, interval: float = 30) -> dict[str, Any]:
 
 
 async def taken(server: RawServer, method: str) -> Any:
-    """Wait for the next request of a method, and take it away."""
+    """Wait for the next request of a method, and remove it from the received ones."""
     message = await server.asked(method)
     server.got.remove(message)
     return message
@@ -43,7 +43,7 @@ async def answer(server: RawServer, method: str, result: Any) -> Any:
 
 @requirement("tasks.poll-interval", "tasks.polls-on", "tasks.status-optional", "tasks.related-not-repeated")
 async def test_a_waiter_polls_no_faster_than_requested(revision: str) -> None:
-    """Nothing is ever told of the status."""
+    """No status notifications are sent."""
     loop = asyncio.get_running_loop()
     async with answering(revision, capabilities=DECLARED) as server:
         starting = asyncio.create_task(start_task(server.client, methods.TOOLS_CALL, call()))

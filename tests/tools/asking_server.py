@@ -1,4 +1,4 @@
-"""A program that asks its client for everything while it lists, and shows some tools only to clients that can answer.
+"""A server that sends every kind of request while listing tools, and lists some only to clients that can answer.
 
 Its first argument is what it does: ``ask``; ``env`` to name a tool after $TOOL_NAME and its working directory; ``fail``
 to end with a traceback.
@@ -17,7 +17,7 @@ from mcp_runtime.transports.stdio import serve_stdio
 
 
 class Asking(v.Server):
-    """Lists `plain`, and tools for clients that declare capabilities, whose descriptions say what they answered."""
+    """Lists `plain`, and a tool per declared capability of the client, with the client's answer as its description."""
 
     options = ServerOptions(name="asking", version="1", tasks=MemoryTaskStore())
 

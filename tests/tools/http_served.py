@@ -1,4 +1,4 @@
-"""A program that serves one tool over HTTP, to clients that know the token; prints its URL.
+"""Serves one tool over HTTP, to clients that have the token; prints its URL.
 
 python -m tools.http_served TOKEN        # in tests/
 """
@@ -12,7 +12,7 @@ from mcp_runtime.transports.http import serve_http
 
 
 class Served(v.Server):
-    """Lists a tool, but not to everyone."""
+    """Lists a tool to authorized clients only."""
 
     options = ServerOptions(name="over-http", version="1.0")
 
@@ -23,7 +23,7 @@ class Served(v.Server):
         return v.ListToolsResult(tools=[v.Tool(name="say", input_schema=v.ToolInputSchema())])
 
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
-        """Say nothing."""
+        """Return an empty result."""
         return v.CallToolResult(content=[])
 
 

@@ -1,4 +1,4 @@
-"""Schemas of arguments as found in the wild: what one property can be, and what can surround it."""
+"""Argument schemas as found in the wild: variants of a property, and of the object around it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -138,7 +138,7 @@ WHOLE: dict[str, Any] = {
 
 
 def corpus() -> Iterator[tuple[str, Any]]:
-    """Iterate over all schemas by name: each property required, optional, beside others, and in the older dialect."""
+    """Iterate over all schemas by name: each property required, optional, with others, and in the older dialect."""
     for name, schema in PROPERTIES.items():
         old = {"$schema": DRAFT7} if name not in ("tuple", "dependentRequired") else {}
         yield f"{name}, required", {**objects({"x": schema}, "x"), **DEFINITIONS}

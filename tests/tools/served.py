@@ -1,4 +1,4 @@
-"""A program that serves, over stdio, the tools of the JSON file that its first argument names."""
+"""Serves the tools in a JSON file over stdio; its first argument is the file."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ class Served(v.Server):
         return v.ListToolsResult(tools=page, next_cursor=more)
 
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
-        """Say what was given."""
+        """Return the arguments."""
         return v.CallToolResult(content=[v.TextContent(text=json.dumps(params.arguments))])
 
 

@@ -1,4 +1,4 @@
-"""A server whose tools a test makes up, in any legacy revision, and the client that is generated for it."""
+"""A server of any legacy revision with the tools of a test, and the client generated for it."""
 
 import importlib.util
 import json
@@ -20,7 +20,7 @@ _NUMBERS = count()
 
 
 def contract(tools: Sequence[Any], *, server: str = "test", diagnostics: Diagnostics | None = None) -> Contract:
-    """Make a contract of tools as a server lists them."""
+    """Make a contract from tools as a server lists them."""
     return make_contract(
         tools,
         server=server,
@@ -68,13 +68,13 @@ def saved(tools: Sequence[Any], folder: Path, name: str = "tools.json") -> Path:
 
 
 def validator(schema: Any) -> Any:
-    """Return what judges by a schema, in the dialect that it names."""
+    """Return a validator for a schema, in the dialect that it names."""
     old = json.dumps(schema).find("draft-07") >= 0
     return Draft7Validator(schema) if old else Draft202012Validator(schema)
 
 
 def check_types(folder: Path, *files: str) -> str:
-    """Return what strict type checkers complain of."""
+    """Return the errors of strict type checkers."""
     settings: dict[str, object] = {"typeCheckingMode": "strict", "include": list(files), "extraPaths": ["."]}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     binaries = Path(sys.executable).parent

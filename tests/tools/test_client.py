@@ -1,4 +1,4 @@
-"""The generated client at a server that runs: arguments are checked, answers typed, failures are exceptions."""
+"""The generated client with a running server: arguments are checked, results are typed, failures are exceptions."""
 
 import inspect
 import json
@@ -51,7 +51,7 @@ TOOLS = [
 
 
 class Weather:
-    """What the test's server does, in any revision; `calls` are the arguments that it got."""
+    """The handlers of the test's server, in any revision; `calls` are the arguments that it received."""
 
     def __init__(self, tools: list[Any] | None = None) -> None:
         self.tools = TOOLS if tools is None else tools
@@ -193,9 +193,9 @@ class TestHints:
         assert tools["forecast"].read_only and not tools["wipe"].read_only
         assert tools["wipe"].destructive and tools["wipe"].open_world
         assert "The server says: does not modify its environment." in module.WeatherTools.forecast.__doc__
-        assert not tools["forecast"].destructive, "what modifies nothing destroys nothing"
-        assert "The server says" not in module.WeatherTools.free.__doc__, "a hint that is absent claims nothing"
-        # From 3.13 on the compiler takes the indentation away.
+        assert not tools["forecast"].destructive, "a read-only tool is not destructive"
+        assert "The server says" not in module.WeatherTools.free.__doc__, "an absent hint promises nothing"
+        # Since 3.13 the compiler removes the indentation.
         assert (inspect.getdoc(module.WeatherTools.forecast) or "").startswith("Forecast.\n\nOf the weather.\n")
 
     async def test_a_program_can_refuse_tools(self, module: Any) -> None:
@@ -235,7 +235,7 @@ class TestDrift:
             await talking.server.stub.notify_tool_list_changed()
             for _ in range(20):
                 await tools.wipe()
-        # The second time nothing was new.
+        # The second run found nothing new.
         assert reported == [Drift(added=("new",), removed=("say-it",), changed={"forecast": ("inputSchema",)})]
         assert str(reported[0]) == "forecast: inputSchema changed; say-it is gone; new is new"
 

@@ -1,4 +1,4 @@
-"""What breaks callers of a tool, proven by arguments or answers; what does not; and what nobody knows."""
+"""Which changes break callers of a tool, proven by arguments or results; which do not; and which are undecided."""
 
 from typing import Any
 

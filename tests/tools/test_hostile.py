@@ -1,4 +1,4 @@
-"""Servers that nobody vouches for: their text stays text, nothing outside is read, and time and memory have a bound."""
+"""Untrusted servers: their text stays text, nothing external is read, and time and memory are bounded."""
 
 import ast
 import builtins
@@ -27,7 +27,7 @@ STRING = {"type": "string"}
 @pytest.fixture(autouse=True)
 def _nothing_runs() -> Iterator[None]:
     yield
-    assert not hasattr(builtins, "hacked"), "text of a server was run"
+    assert not hasattr(builtins, "hacked"), "text from a server was executed"
 
 
 def described(text: str) -> list[Any]:
@@ -278,4 +278,4 @@ def _kinds(text: str) -> Counter[str]:
 
 
 def _refuse(*_: object, **__: object) -> None:
-    raise AssertionError("the network was asked")
+    raise AssertionError("the network was used")

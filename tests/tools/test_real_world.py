@@ -1,4 +1,4 @@
-"""What servers in the wild list, and what becomes of it: constants, defaults, tuples, maps, alternatives, tasks."""
+"""Tools of servers in the wild, and their generated code: constants, defaults, tuples, maps, alternatives, tasks."""
 
 from pathlib import Path
 from typing import Any

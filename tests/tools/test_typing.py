@@ -1,4 +1,4 @@
-"""What is generated is source text that strict type checkers, black and Python accept, whatever the schemas are."""
+"""The generated source is accepted by strict type checkers, black and Python, whatever the schemas are."""
 
 import subprocess
 import sys
