@@ -3,11 +3,11 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, Unpack
+from typing import Final, Unpack
 
 import httpx2
 
@@ -166,15 +166,16 @@ class HttpClientTransport:
 
     def _ask(self, message: bytes, id_: int, method: str) -> None:
         self._standing.note(id_, method, message)
-        self._start(self._begin(message, id_) if method == INITIALIZE else self._answered(message, id_), id_)
+        begins = method == INITIALIZE
+        self._start(partial(self._begin, message, id_) if begins else partial(self._answered, message), id_)
 
     def _ask_alone(self, request: Standalone) -> None:
         self._endpoint.version = request.params["_meta"][modern.VERSION]
         self._alone.add(request.id)
-        task = self._start(self._stand_alone(request), request.id)
+        task = self._start(partial(self._stand_alone, request), request.id)
         task.add_done_callback(lambda _: self._alone.discard(request.id))
 
-    def _start(self, work: Coroutine[Any, Any, None], id_: int | str) -> asyncio.Task[None]:
+    def _start(self, work: Callable[[], Awaitable[None]], id_: int | str) -> asyncio.Task[None]:
         task = self._requests[id_] = asyncio.create_task(self._carry(work, id_))
         task.add_done_callback(lambda _: self._requests.pop(id_, None))
         return task
@@ -188,10 +189,10 @@ class HttpClientTransport:
         # A server may have answered another request instead.
         self._lose(request.id, TransportError(f"{self._endpoint.shown} did not answer {request.method}"))
 
-    async def _carry(self, work: Coroutine[Any, Any, None], id_: int | str) -> None:
+    async def _carry(self, work: Callable[[], Awaitable[None]], id_: int | str) -> None:
         """Send a request; its caller gets the error if it fails."""
         try:
-            await work
+            await work()
         except Refused as refused:
             if not await self._deliver_error(refused, id_):
                 said = error_of(refused.body)
@@ -217,10 +218,10 @@ class HttpClientTransport:
         session = await self._session()
         try:
             try:
-                await self._post(message)
+                await self._endpoint.post(message)
             except SessionGone:
                 await self._renew(session)
-                await self._post(message)
+                await self._endpoint.post(message)
         except Exception as error:
             log.warning("a message was not delivered: %s", clipped(str(reason_for(error))))
         if is_initialized(message):
@@ -229,12 +230,6 @@ class HttpClientTransport:
         elif (task := self._requests.get(cancelled_by(message))) is not None:
             # It will not be answered any more.
             task.cancel()
-
-    async def _post(self, message: bytes) -> None:
-        async with self._endpoint.request("POST", message) as response:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(READ_REST):
-                    await self._endpoint.skip(response)
 
     async def _begin(self, message: bytes, id_: int) -> None:
         """Send `initialize`, and learn the session and the revision from the answer."""
@@ -265,7 +260,7 @@ class HttpClientTransport:
                     await self._deliver(text)
         raise Refused(f"{self._endpoint.shown} did not answer initialize")
 
-    async def _answered(self, message: bytes, id_: int) -> None:
+    async def _answered(self, message: bytes) -> None:
         """Send a request, and deliver its answer and what precedes it."""
         session = await self._session()
         try:
@@ -382,7 +377,7 @@ class HttpClientTransport:
                     raise Refused(f"the session ended, and {self._endpoint.shown} did not begin another one")
                 self._endpoint.version = version
                 for message in self._standing.rest:
-                    await self._post(message)
+                    await self._endpoint.post(message)
             except Exception as error:
                 self._end(reason_for(error))
                 raise

@@ -207,6 +207,13 @@ class Endpoint:
             raise TransportError(f"{self.shown}: {clipped(said)}") from error
         raise Refused(f"{self.shown} redirects too many times")
 
+    async def post(self, message: bytes) -> None:
+        """Send a message that needs no answer; raises what `request` does."""
+        async with self.request("POST", message) as response:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(READ_REST):
+                    await self.skip(response)
+
     async def body(self, response: httpx2.Response) -> bytes:
         """Read a complete response.
 

@@ -410,3 +410,13 @@ async def test_a_notification_that_fails_in_an_unexpected_way_is_reported(caplog
         await until(lambda: "a message was not delivered" in caplog.text)
         assert "the request could not be sent: LookupError: no password" in caplog.text
         assert (await client.call_tool(name="echo", arguments={"text": "on"})).content[0].text == "on"
+
+
+async def test_a_connection_that_closes_before_it_sends_a_request_ends_quietly(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    async with served(asgi_app(chatty(NEWEST))) as url, connect_http(f"{url}/mcp") as peer:
+        await (await v2025_11_25.Client.open(peer)).ping()
+        peer.transport.send(b'{"jsonrpc":"2.0","id":9,"method":"ping"}')
+        await peer.transport.close()
+    assert not [str(warning.message) for warning in recwarn if "never awaited" in str(warning.message)]
