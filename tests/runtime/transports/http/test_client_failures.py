@@ -1,0 +1,58 @@
+"""A client over HTTP whose own parts fail, or that closes early."""
+
+import asyncio
+from collections.abc import Generator
+from typing import Any
+
+import httpx2
+import pytest
+
+from mcp_bindings import v2025_11_25
+from mcp_runtime.errors import ConnectionClosed
+from mcp_runtime.transports.http import asgi_app, connect_http
+from support.http import served
+from support.http_server import chatty
+from support.stdio_peers import eventually
+
+NEWEST = "2025-11-25"
+
+
+async def test_a_request_that_fails_in_an_unexpected_way_fails_its_call() -> None:
+    class Broken(httpx2.Auth):
+        def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+            if request.url.host == "localhost":
+                raise LookupError("no password")
+            yield request
+
+    async with connect_http("http://localhost/mcp", auth=Broken()) as peer:
+        with pytest.raises(ConnectionClosed, match="LookupError: no password"):
+            await v2025_11_25.Client.open(peer)
+
+
+async def test_a_notification_that_fails_in_an_unexpected_way_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(httpx2.Auth):
+        requires_request_body = True
+
+        def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+            if b"notifications/cancelled" in request.content:
+                raise LookupError("no password")
+            yield request
+
+    async with served(asgi_app(server := chatty(NEWEST))) as url, connect_http(f"{url}/mcp", auth=Broken()) as peer:
+        client: Any = await v2025_11_25.Client.open(peer)
+        waiting = asyncio.create_task(client.call_tool(name="wait"))
+        await server.begun.wait()
+        waiting.cancel()
+        await eventually(lambda: "a message was not delivered" in caplog.text, 10)
+        assert "the request could not be sent: LookupError: no password" in caplog.text
+        assert (await client.call_tool(name="echo", arguments={"text": "on"})).content[0].text == "on"
+
+
+async def test_a_connection_that_closes_before_it_sends_a_request_ends_quietly(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    async with served(asgi_app(chatty(NEWEST))) as url, connect_http(f"{url}/mcp") as peer:
+        await (await v2025_11_25.Client.open(peer)).ping()
+        peer.transport.send(b'{"jsonrpc":"2.0","id":9,"method":"ping"}')
+        await peer.transport.close()
+    assert not [str(warning.message) for warning in recwarn if "never awaited" in str(warning.message)]
