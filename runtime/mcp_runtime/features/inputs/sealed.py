@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mcp_runtime.bounded import bounded
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.connection.answers import Handler
 from mcp_runtime.connection.connection import Connection, Exchange
@@ -132,8 +133,7 @@ class SealedInputs:
             PeerError: that cannot be determined.
         """
         try:
-            async with asyncio.timeout(SPENT_TIMEOUT):
-                return await spent.spend(digest_of({"state": state}).hex(), until)
+            return await bounded(spent.spend(digest_of({"state": state}).hex(), until), SPENT_TIMEOUT)
         except Exception as error:
             reason = clipped(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
             text = "whether the requestState of %s was used cannot be found out: %s"

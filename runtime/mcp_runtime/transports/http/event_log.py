@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from mcp_runtime.bounded import bounded
 from mcp_runtime.protocol.jsonrpc import MalformedMessage, parse
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http.asgi import Refusal
@@ -69,9 +70,7 @@ class EventLog:
             Refusal: the store fails (503).
         """
         try:
-            async with asyncio.timeout(self._timeout):
-                await self._written()
-                found = await self._store.after(session, stream, number)
+            found = await bounded(self._read(session, stream, number), self._timeout)
         except Exception as error:
             self._fail(_described(error), ())
             raise Refusal(503, "stored events cannot be read now; try again later", [(b"retry-after", b"1")]) from None
@@ -95,17 +94,23 @@ class EventLog:
             batch = self._leaving = self._waiting
             self._waiting = _Batch()
             try:
-                async with asyncio.timeout(self._timeout):
-                    if batch.events:
-                        await self._store.append(batch.events)
-                    for session in batch.ended:
-                        await self._store.forget(session)
+                await bounded(self._store_batch(batch), self._timeout)
             except Exception as error:
                 self._fail(_described(error), batch.events)
             else:
                 self._succeed()
             finally:
                 batch.written.set()
+
+    async def _store_batch(self, batch: "_Batch") -> None:
+        if batch.events:
+            await self._store.append(batch.events)
+        for session in batch.ended:
+            await self._store.forget(session)
+
+    async def _read(self, session: str, stream: int, number: int) -> Sequence[tuple[int, bytes]] | None:
+        await self._written()
+        return await self._store.after(session, stream, number)
 
     async def _written(self) -> None:
         """Wait until everything that was appended before is written, or lost."""
