@@ -1,8 +1,6 @@
 """The answers to requests of 2026-07-28 over HTTP: JSON or a stream, which a client cancels by closing it."""
 
 import asyncio
-import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +13,8 @@ from mcp_runtime.requires import requires
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from mcp_runtime.transports.http import HttpLimits, asgi_app
-from support.http import BOTH, SESSION
-from support.http_modern import MODERN, PREFIX, asked, called, headers_for, meta, modern_client
+from support.http import SESSION
+from support.http_modern import MODERN, PREFIX, asked, called, meta, modern_client
 from support.http_server import chatty
 
 
@@ -132,46 +130,6 @@ async def test_listeners_are_counted_as_streams_and_let_go_at_the_end() -> None:
                 assert "result" in await events.message()
                 assert await events.message() is None
         assert (await client.post(called("echo"))).status_code == 503
-
-
-async def processor_time_of_leaving(count: int) -> float:
-    """Return how many seconds of processor time it takes that so many listeners leave at once."""
-    app, leaves = asgi_app(chatty(MODERN)), asyncio.Event()
-    listen = asked("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
-    headers = {"host": "localhost", "content-type": "application/json", **BOTH, **headers_for(listen)}
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-    }
-    acknowledged = 0
-
-    async def leave() -> dict[str, Any]:
-        await leaves.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        nonlocal acknowledged
-        acknowledged += b"acknowledged" in message.get("body", b"")
-
-    async def listener() -> None:
-        first = [{"type": "http.request", "body": json.dumps(listen).encode()}]
-
-        async def receive() -> dict[str, Any]:
-            return first.pop() if first else await leave()
-
-        await app(scope, receive, send)
-
-    listeners = [asyncio.create_task(listener()) for _ in range(count)]
-    await eventually(lambda: acknowledged == count)
-    before = time.process_time()
-    leaves.set()
-    await asyncio.gather(*listeners)
-    return time.process_time() - before
-
-
-async def test_listeners_that_leave_at_once_cost_no_more_than_one_by_one() -> None:
-    assert await processor_time_of_leaving(8000) < 18 * await processor_time_of_leaving(1000)
 
 
 async def test_the_end_of_the_application_cancels_what_runs() -> None:
