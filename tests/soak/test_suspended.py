@@ -16,7 +16,7 @@ from support.channels import Stream, Streams
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(scaled(120, 3600)), pytest.mark.usefixtures("nothing_left")]
 
-ABANDONED = 10_000
+ABANDONED = scaled(4_000, 10_000)
 META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
