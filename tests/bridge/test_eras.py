@@ -29,6 +29,7 @@ class TestServerOfTheLegacyEra:
 
         def __init__(self) -> None:
             self.noted: list[str] = []
+            self.is_subscribing = asyncio.Event()
 
         async def list_tools(self, params: Any, ctx: old.Context) -> old.ListToolsResult:
             return old.ListToolsResult(tools=[])
@@ -44,6 +45,9 @@ class TestServerOfTheLegacyEra:
             return old.ListResourcesResult(resources=[])
 
         async def subscribe(self, params: old.SubscribeRequestParams, ctx: old.Context) -> old.EmptyResult:
+            if params.uri == "memo://slow":
+                self.is_subscribing.set()
+                await asyncio.Event().wait()
             if params.uri != URI:
                 raise PeerError(-32602, "no such resource")
             self.noted.append(f"+{params.uri}")
@@ -64,11 +68,30 @@ class TestServerOfTheLegacyEra:
                 assert server.noted == [f"+{URI}"]
                 await talk.client.call_tool(name="tell")
                 assert [(await anext(changes)).what, (await anext(changes)).uri] == ["tools", URI]
-            # A server is not notified when a request ends, so it finds out at the next opportunity.
-            async with await talk.client.listen(tools=True):
-                pass
             await talk.client.list_tools()
-        assert server.noted == [f"+{URI}", f"-{URI}"]
+            assert server.noted == [f"+{URI}", f"-{URI}"]
+
+    async def test_a_resource_is_released_with_the_last_request_that_watches_it(self) -> None:
+        server = self.Noting()
+        async with converse(server, NEW) as talk:
+            first = await talk.client.listen(resources=[URI, URI])
+            second = await talk.client.listen(resources=[URI])
+            await first.aclose()
+            await talk.client.list_tools()
+            assert server.noted == [f"+{URI}"]
+            await second.aclose()
+            await talk.client.list_tools()
+            assert server.noted == [f"+{URI}", f"-{URI}"]
+
+    async def test_a_resource_is_released_when_the_client_leaves_before_the_acknowledgement(self) -> None:
+        server = self.Noting()
+        async with converse(server, NEW) as talk:
+            listening = asyncio.create_task(talk.client.listen(resources=[URI, "memo://slow"]))
+            await server.is_subscribing.wait()
+            listening.cancel()
+            await asyncio.wait([listening])
+            await talk.client.list_tools()
+            assert server.noted == [f"+{URI}", f"-{URI}"]
 
     async def test_its_results_may_be_cached_as_its_options_say(self) -> None:
         async with converse(self.Noting(), NEW) as talk:

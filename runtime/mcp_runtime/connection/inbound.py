@@ -160,7 +160,7 @@ class Inbound:
             queued[2].release()
         self._link.drop(key)
         if self._kept is not None and (kept := self._kept.pop(key, None)) is not None:
-            kept.is_open, kept.is_cancelled, kept.cancel_reason = False, True, reason
+            kept.cancel(reason)
         found = self._tasks.get(key)
         if found is not None:
             task, work = found
@@ -169,9 +169,7 @@ class Inbound:
             self._cancel(key, task, work, reason)
 
     def _cancel(self, key: Key, task: "asyncio.Task[None]", work: Work, reason: str | None) -> None:
-        work.is_open = False
-        work.is_cancelled = True
-        work.cancel_reason = reason
+        work.cancel(reason)
         task.cancel(reason)
         # A task that is cancelled before its first step runs none of its code, not even its `finally`.
         if never_ran(task):
@@ -200,7 +198,7 @@ class Inbound:
         link, key = self._link, work.key
         if not work.is_open or key is None or self._kept is None or self._kept.pop(key, None) is None:
             return
-        work.is_open = False
+        work.close()
         line = link.answer(key, result)
         if line is link.main:
             params = jsonrpc.dump({"requestId": work.id, "reason": reason})
@@ -248,13 +246,13 @@ class Inbound:
         if self._turns is not None:
             self._turns.clear()
         for work in (self._kept or {}).values():
-            work.is_open, work.is_cancelled, work.cancel_reason = False, True, reason
+            work.cancel(reason)
         self._kept = None
         for key, (task, work) in tuple(self._tasks.items()):
             if task is not current:
                 self._cancel(key, task, work, reason)
             else:
-                work.is_open, work.is_cancelled, work.cancel_reason = False, True, reason
+                work.cancel(reason)
         for _, streams in self._streams.values():
             for stream in tuple(streams):
                 stream.close()
@@ -328,6 +326,7 @@ class Inbound:
             home, key = work.home(self), work.key
             link = home._link
             if key is not None and link.is_open(key) and link.closed_because is None:
+                work.close()
                 link.complain(logging.ERROR, "the handler of %s was cancelled from within", work.method.name)
                 link.refuse(key, jsonrpc.INTERNAL_ERROR, "internal error")
         except _ENDS:
@@ -338,15 +337,15 @@ class Inbound:
             link, key = home._link, work.key
             if key is not None and link.is_open(key):
                 home._reports.finish(key)
-                work.is_open = False
+                work.close()
                 refused = refusal(error, work.method.name, work.requester, link.complain)
                 link.refuse(key, refused.code, refused.message, refused.data)
         else:
             key = work.key
-            if work.when_answered is not None and key is not None and home._link.is_open(key):
+            if work.keeper is not None and key is not None and home._link.is_open(key):
                 home._kept = home._kept or {}
                 home._kept[key] = work
-                work.when_answered(answer)
+                work.keeper.hold(answer)
             elif key is not None and home._link.is_open(key):
                 home._reports.finish(key)
                 work.is_open = False

@@ -390,7 +390,7 @@ class Outbound:
 
 
 def _is_listening(work: Work | None) -> bool:
-    return work is not None and work.when_answered is not None
+    return work is not None and work.keeper is not None
 
 
 def _with_token(params: bytes | None, token: int) -> bytes:

@@ -1,10 +1,10 @@
 """One message on its connection, as far as the connection itself uses it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.load import Held
@@ -22,6 +22,18 @@ class Way(StrEnum):
     SENT = "sent"
 
 
+class Keeper(Protocol):
+    """Keeps a request open after its handler has returned."""
+
+    def hold(self, answer: bytes) -> None:
+        """Receive the encoded answer, to be sent at the end."""
+        ...
+
+    def ended(self) -> None:
+        """Learn that the request is no longer open, whatever the cause; called once."""
+        ...
+
+
 class Work:
     """A request or a notification; see `Exchange`, which handlers and middleware receive.
 
@@ -33,8 +45,7 @@ class Work:
         is_open: whether it is a request of the peer that is neither answered nor cancelled.
         resumed: done when a handler that asked its requester in a result can continue with another request; its result
             is what answers that one (`Inbound`), maybe on another connection. None if it never asked.
-        when_answered: receives the encoded answer of a request that stays open after its handler has returned; None for
-            most.
+        keeper: keeps it open after its handler has returned; None for most.
     """
 
     __slots__ = (
@@ -44,6 +55,7 @@ class Work:
         "id",
         "is_cancelled",
         "is_open",
+        "keeper",
         "key",
         "line",
         "method",
@@ -51,7 +63,6 @@ class Work:
         "requester",
         "resumed",
         "way",
-        "when_answered",
     )
 
     def __init__(
@@ -78,8 +89,20 @@ class Work:
         self.is_cancelled = False
         self.cancel_reason: str | None = None
         self.resumed: asyncio.Future[Any] | None = None
-        self.when_answered: Callable[[bytes], None] | None = None
+        self.keeper: Keeper | None = None
         self._raw = raw
+
+    def close(self) -> None:
+        """Note that the request was answered or refused, or that its answer is no longer wanted."""
+        self.is_open = False
+        keeper, self.keeper = self.keeper, None
+        if keeper is not None:
+            keeper.ended()
+
+    def cancel(self, reason: str | None) -> None:
+        """Note that the answer is no longer wanted, and the reason."""
+        self.is_cancelled, self.cancel_reason = True, reason
+        self.close()
 
     @property
     def is_suspended(self) -> bool:

@@ -1,7 +1,8 @@
 """Clients that listen for changes in the modern era (2026-07-28, basic/patterns/subscriptions), with open requests."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -61,7 +62,8 @@ class Listeners:
         self._methods = connection.requester.spoken.methods
         self._known = {_flag(area): declares(capabilities, f"{area}.listChanged") for area in names.AREAS}
         self._knows_uris = declares(capabilities, "resources.subscribe")
-        self._listening: list[_Listener] = []
+        self._listening: dict[_Listener, None] = {}
+        self._watched: Counter[str] = Counter()
         connection.handle(self._methods[names.SUBSCRIPTIONS_LISTEN], self._listen)
         connection.features.setdefault(_FEATURE, []).append(self)
         connection.before_close(lambda: _end_all(connection))
@@ -71,7 +73,6 @@ class Listeners:
         relay: Relay | None = self.server.__dict__.get(RELAY)
         if relay is not None:
             await relay.heard()
-        self._living()
         if len(self._listening) >= self._connection.settings.max_waiting:
             raise PeerError(INTERNAL_ERROR, "too many requests listen; try again later")
         exchange = ctx.exchange
@@ -81,22 +82,27 @@ class Listeners:
         if len(uris) > MAX_URIS:
             pointer = f"/notifications/{_URIS}"
             raise PeerError(INVALID_PARAMS, f"{pointer}: at most {MAX_URIS:,} resources", {"pointer": pointer})
-        if self._knows_uris and self.subscriber is not None:
-            uris = [uri for uri in uris if await self.subscriber.subscribe(uri, ctx)]
-        if self._knows_uris and uris:
-            agreed[_URIS] = uris
-        listener = _Listener(exchange, agreed)
-        exchange.when_answered = listener.hold
-        method = self._methods[names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED]
-        await self._tell(listener, method, {"notifications": agreed})
-        self._listening.append(listener)
+        listener = _Listener(exchange, agreed, self._left)
+        try:
+            for uri in uris if self._knows_uris else ():
+                if self.subscriber is None or await self.subscriber.subscribe(uri, ctx):
+                    agreed.setdefault(_URIS, []).append(uri)
+                    self._watched[uri] += 1
+            exchange.keeper = listener
+            method = self._methods[names.NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED]
+            await self._tell(listener, method, {"notifications": agreed})
+            if exchange.is_open:
+                self._listening[listener] = None
+        finally:
+            if listener not in self._listening:
+                self._left(listener)
         listen = self._methods[names.SUBSCRIPTIONS_LISTEN]
         assert isinstance(listen, RequestMethod)
         return listen.result.load()(**{"_meta": _tag(exchange)})
 
     async def changed(self, area: str) -> int:
         """Report a changed list to the listeners; return how many were notified."""
-        wanting = [listener for listener in self._living() if listener.agreed.get(_flag(area))]
+        wanting = [listener for listener in self._listening if listener.agreed.get(_flag(area))]
         return await begun([self._put(listener, names.list_changed(area)) for listener in wanting])
 
     async def updated(self, uri: str | None = None) -> int:
@@ -107,7 +113,7 @@ class Listeners:
         """
         wanting = [
             (listener, held if uri is None else uri)
-            for listener in self._living()
+            for listener in self._listening
             for held in listener.agreed.get(_URIS, ())
             if uri is None or covers(held, uri)
         ]
@@ -116,26 +122,29 @@ class Listeners:
 
     def post(self, name: str, arguments: Mapping[str, Any]) -> None:
         """Send a notification to the listeners without waiting until they can receive it."""
-        for listener in self._living():
+        for listener in self._listening:
             uri = arguments.get("uri")
             if any(covers(held, uri) for held in listener.agreed.get(_URIS, ())) if uri else listener.wants(name):
                 method, params = self._notification(listener, self._methods[name], arguments)
                 self._connection.post(method, params, exchange=listener.exchange)
 
     def end(self) -> None:
-        """End all subscriptions."""
-        for listener in self._living():
+        """End all subscriptions; the resources are not released, since the handlers end as well."""
+        self.subscriber = None
+        for listener in tuple(self._listening):
             if listener.answer:
                 self._connection.conclude(listener.exchange, listener.answer, "the server ends the subscription")
 
-    def _living(self) -> "list[_Listener]":
-        gone = [listener for listener in self._listening if not listener.exchange.is_open]
-        if gone:
-            self._listening = [listener for listener in self._listening if listener.exchange.is_open]
-            if self.subscriber is not None:
-                held = {uri for listener in self._listening for uri in listener.agreed.get(_URIS, ())}
-                self.subscriber.release({uri for one in gone for uri in one.agreed.get(_URIS, ())} - held)
-        return self._listening
+    def _left(self, listener: "_Listener") -> None:
+        """Forget a request that listens no longer, and release the resources that no other one watches."""
+        self._listening.pop(listener, None)
+        uris: list[str] = listener.agreed.pop(_URIS, [])
+        self._watched.subtract(uris)
+        free = {uri for uri in uris if not self._watched[uri]}
+        for uri in free:
+            del self._watched[uri]
+        if self.subscriber is not None:
+            self.subscriber.release(free)
 
     def _put(self, listener: "_Listener", name: str, uri: str = "") -> "asyncio.Task[None] | None":
         arguments = {"uri": uri} if uri else {}
@@ -156,7 +165,12 @@ class Listeners:
 
 
 class _Listener:
-    """A request that listens.
+    """A request that listens, and keeps itself open (`Keeper`).
+
+    Args:
+        exchange: the request.
+        agreed: what is reported to it.
+        left: called with this object when the request is no longer open.
 
     Attributes:
         exchange: the request, which stays open while it listens.
@@ -165,9 +179,10 @@ class _Listener:
         news: the pending changes.
     """
 
-    __slots__ = ("agreed", "answer", "exchange", "news")
+    __slots__ = ("_left", "agreed", "answer", "exchange", "news")
 
-    def __init__(self, exchange: Exchange, agreed: Mapping[str, Any]) -> None:
+    def __init__(self, exchange: Exchange, agreed: dict[str, Any], left: "Callable[[_Listener], None]") -> None:
+        self._left = left
         self.exchange = exchange
         self.agreed = agreed
         self.answer = b""
@@ -180,6 +195,10 @@ class _Listener:
     def hold(self, answer: bytes) -> None:
         """Keep the answer until the end."""
         self.answer = answer
+
+    def ended(self) -> None:
+        """Leave the listeners, since the request was cancelled, or its channel was lost."""
+        self._left(self)
 
 
 def listeners_of(connection: Connection) -> "list[Listeners]":
