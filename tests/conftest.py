@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_runtime.transports.http import probe
+from mcp_runtime.transports.http.client import probe
 from support import official
 from support.command import Cli
 

@@ -14,7 +14,8 @@ from mcp_runtime.features import relay
 from mcp_runtime.features.inputs import sealed
 from mcp_runtime.redis import RedisEventStore, RedisFanOut, RedisSpentStates
 from mcp_runtime.subscriptions import list_changed, resource_updated
-from mcp_runtime.transports.http import Event, HttpLimits, asgi_app, event_log
+from mcp_runtime.transports.http import Event, HttpLimits, asgi_app
+from mcp_runtime.transports.http.server.streams import event_log
 from support.asking import text
 from support.http import RawClient, call, events_of, messages_of, raw_client
 from support.http_server import chatty

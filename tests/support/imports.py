@@ -27,17 +27,22 @@ def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return sorted(sorted(group) for group in groups)
 
 
-def folder_graph(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Return which folders of a package import which; a file at the top of the package counts as a folder."""
+def folder_graph(graph: Mapping[str, set[str]], depth: int = 1) -> dict[str, set[str]]:
+    """Return which folders of a package import which; a file outside of them counts as a folder.
+
+    Args:
+        graph: what `import_graph` returned.
+        depth: how deep in the package the folders are: 1 for those at its top.
+    """
     found: dict[str, set[str]] = {}
     for name, imported in graph.items():
-        own = _folder(name)
-        found.setdefault(own, set()).update(folder for other in imported if (folder := _folder(other)) != own)
+        own = _folder(name, depth)
+        found.setdefault(own, set()).update(folder for other in imported if (folder := _folder(other, depth)) != own)
     return found
 
 
-def _folder(module: str) -> str:
-    return ".".join(module.split(".")[:2])
+def _folder(module: str, depth: int) -> str:
+    return ".".join(module.split(".")[: depth + 1])
 
 
 def _module(root: Path, path: Path) -> str:

@@ -10,11 +10,11 @@ from mcp_runtime.transports.http.limits import HttpLimits
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer
     from mcp_runtime.peer import Peer
-    from mcp_runtime.transports.http.app import HttpApp
-    from mcp_runtime.transports.http.asgi import Scope
-    from mcp_runtime.transports.http.sse_client import SseClientOptions
-    from mcp_runtime.transports.http.sse_server import SseApp
-    from mcp_runtime.transports.http.wire import HttpClientOptions
+    from mcp_runtime.transports.http.client.sse import SseClientOptions
+    from mcp_runtime.transports.http.client.wire import HttpClientOptions
+    from mcp_runtime.transports.http.server.app import HttpApp
+    from mcp_runtime.transports.http.server.requests.asgi import Scope
+    from mcp_runtime.transports.http.server.sse_app import SseApp
 
 __all__ = [
     "Event",
@@ -88,8 +88,8 @@ def asgi_app(*servers: "AnyServer", **options: "Unpack[HttpServerOptions]") -> "
         TypeError: an argument is not an object of a generated `Server`.
         ValueError: there is no server, two servers have the same revision, or a host or origin is not valid.
     """
-    from mcp_runtime.transports.http.app import HttpApp
-    from mcp_runtime.transports.http.checks import Places
+    from mcp_runtime.transports.http.server.app import HttpApp
+    from mcp_runtime.transports.http.server.requests.checks import Places
 
     return HttpApp(
         servers,
@@ -131,7 +131,7 @@ def serve_http(
             hosts are given; or the port is not valid.
         OSError: it cannot listen on that address and port.
     """
-    from mcp_runtime.transports.http.serving import Site, check_address, run
+    from mcp_runtime.transports.http.server.serving import Site, check_address, run
 
     check_address(host, port, options.get("hosts") is not None)
     shared: SseServerOptions = {
@@ -159,7 +159,7 @@ async def connect_http(url: str, **options: "Unpack[HttpClientOptions]") -> Asyn
         ValueError: the URL is not an HTTP URL.
     """
     from mcp_runtime.peer import Peer
-    from mcp_runtime.transports.http.client import HttpClientTransport
+    from mcp_runtime.transports.http.client.streamable import HttpClientTransport
 
     transport = HttpClientTransport(url, **options)
     peer = Peer(transport, transport.older)
@@ -182,8 +182,8 @@ def sse_app(*servers: "AnyServer", **options: "Unpack[SseServerOptions]") -> "Ss
     Raises:
         TypeError, ValueError: as for `asgi_app`.
     """
-    from mcp_runtime.transports.http.checks import Places
-    from mcp_runtime.transports.http.sse_server import SseApp
+    from mcp_runtime.transports.http.server.requests.checks import Places
+    from mcp_runtime.transports.http.server.sse_app import SseApp
 
     return SseApp(
         servers,
@@ -207,7 +207,7 @@ async def connect_sse(url: str, **options: "Unpack[SseClientOptions]") -> AsyncG
         ValueError: the URL is not an HTTP URL.
     """
     from mcp_runtime.peer import Peer
-    from mcp_runtime.transports.http.sse_client import SseClientTransport
+    from mcp_runtime.transports.http.client.sse import SseClientTransport
 
     def transport() -> SseClientTransport:
         return SseClientTransport(url, **options)

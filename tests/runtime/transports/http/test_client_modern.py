@@ -14,7 +14,7 @@ from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed, PeerError, RemoteProtocolError, RequestTimeout
 from mcp_runtime.transports.http import connect_http
-from mcp_runtime.transports.http.wire import HttpClientOptions
+from mcp_runtime.transports.http.client.wire import HttpClientOptions
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, listed, modern_endpoint, text
 
 QUICK = CallOptions(timeout=0.3)

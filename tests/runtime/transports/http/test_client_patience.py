@@ -10,7 +10,8 @@ from mcp_bindings import v2025_11_25
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.subscriptions import list_changed
-from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http, position
+from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
+from mcp_runtime.transports.http.client import position
 from support.cutting import cutting
 from support.http import served
 from support.http_server import chatty

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mcp_runtime.transports.http.delays import Delay, TimeLimit
+from mcp_runtime.transports.http.server.requests.delays import Delay, TimeLimit
 
 
 async def test_a_wait_that_takes_too_long_is_told_in_its_turn() -> None:

@@ -13,7 +13,8 @@ from mcp_bindings import v2024_11_05, v2025_11_25
 from mcp_bindings import v2026_07_28 as v
 from mcp_runtime.client import ClientOptions, open_any
 from mcp_runtime.errors import ConnectionClosed, PeerError, UnsupportedRevision
-from mcp_runtime.transports.http import connect_http, probe, sse_app
+from mcp_runtime.transports.http import connect_http, sse_app
+from mcp_runtime.transports.http.client import probe
 from support.http import served
 from support.modern_endpoint import MODERN, Answer, Endpoint, Posted, discovered, listed, modern_endpoint
 

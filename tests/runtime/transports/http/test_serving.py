@@ -15,7 +15,8 @@ import pytest
 import uvicorn
 
 from mcp_bindings import v2025_11_25 as mcp
-from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse, serve_http, serving
+from mcp_runtime.transports.http import asgi_app, connect_http, connect_sse, serve_http
+from mcp_runtime.transports.http.server import serving
 
 TESTS = Path(__file__).parents[3]
 

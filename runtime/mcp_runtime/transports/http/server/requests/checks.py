@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_runtime.transports.http.asgi import JSON, Headers, Refusal
+from mcp_runtime.transports.http.server.requests.asgi import JSON, Headers, Refusal
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 """The hosts of this machine, which are accepted by default."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.handshake.server import start_session
-from mcp_runtime.transports.http.asgi import Headers, Refusal
-from mcp_runtime.transports.http.checks import SESSION, VERSION
-from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.session import HttpSession
-from mcp_runtime.transports.http.unread import Unread
+from mcp_runtime.transports.http.server.requests.asgi import Headers, Refusal
+from mcp_runtime.transports.http.server.requests.checks import SESSION, VERSION
+from mcp_runtime.transports.http.server.requests.unread import Unread
+from mcp_runtime.transports.http.server.session import HttpSession
+from mcp_runtime.transports.http.server.streams.event_log import EventLog
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer

@@ -18,8 +18,8 @@ from mcp_runtime.protocol.jsonrpc import MalformedMessage, dump, is_array, is_ob
 from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http import mirrored
-from mcp_runtime.transports.http.sent import request_of
-from mcp_runtime.transports.http.wire import EVENTS, READ_REST, Endpoint, Refused, type_of
+from mcp_runtime.transports.http.client.sent import request_of
+from mcp_runtime.transports.http.client.wire import EVENTS, READ_REST, Endpoint, Refused, type_of
 
 MAX_INTEGER: Final = (1 << 53) - 1
 """The largest integer that every program reads exactly."""

@@ -10,9 +10,9 @@ import httpx2
 
 from mcp_runtime.connection.transport import LosesRequests, Receiver, TransportError
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.transports.http.sent import cancelled_by, request_of
-from mcp_runtime.transports.http.taken import error_of, is_answer_to
-from mcp_runtime.transports.http.wire import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
+from mcp_runtime.transports.http.client.sent import cancelled_by, request_of
+from mcp_runtime.transports.http.client.taken import error_of, is_answer_to
+from mcp_runtime.transports.http.client.wire import EVENTS, Endpoint, HttpClientOptions, Refused, reason_for
 
 ENDPOINT_TIMEOUT: Final = 30.0
 """Seconds in which the server must have named the endpoint for messages, by default."""

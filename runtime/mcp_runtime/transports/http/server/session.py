@@ -5,11 +5,11 @@ from typing import Final
 
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.transport import Identifying, Receiver
-from mcp_runtime.transports.http.asgi import Headers
-from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.stream import CommonStream, ResumableStream, Stream
-from mcp_runtime.transports.http.unread import Unread
+from mcp_runtime.transports.http.server.requests.asgi import Headers
+from mcp_runtime.transports.http.server.requests.unread import Unread
+from mcp_runtime.transports.http.server.streams.event_log import EventLog
+from mcp_runtime.transports.http.server.streams.stream import CommonStream, ResumableStream, Stream
 
 PRIMES_SINCE: Final = "2025-11-25"
 """The first revision in which streams begin with an event without data, and may be closed early."""

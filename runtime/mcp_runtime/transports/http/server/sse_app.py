@@ -8,8 +8,10 @@ from urllib.parse import parse_qs, quote
 from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
-from mcp_runtime.transports.http.application import Application
-from mcp_runtime.transports.http.asgi import (
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.server.posts import stopping
+from mcp_runtime.transports.http.server.requests.application import Application
+from mcp_runtime.transports.http.server.requests.asgi import (
     EVENTS,
     Headers,
     Receive,
@@ -20,15 +22,13 @@ from mcp_runtime.transports.http.asgi import (
     read_body,
     respond,
 )
-from mcp_runtime.transports.http.checks import Places, check_accept, check_content_type
-from mcp_runtime.transports.http.delays import Delay, Delays
-from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.posts import stopping
-from mcp_runtime.transports.http.pump import pump
-from mcp_runtime.transports.http.sessions import ID_BYTES
-from mcp_runtime.transports.http.sse_session import SseSession
-from mcp_runtime.transports.http.stateless import method_of
-from mcp_runtime.transports.http.unread import Unread
+from mcp_runtime.transports.http.server.requests.checks import Places, check_accept, check_content_type
+from mcp_runtime.transports.http.server.requests.delays import Delay, Delays
+from mcp_runtime.transports.http.server.requests.unread import Unread
+from mcp_runtime.transports.http.server.sessions import ID_BYTES
+from mcp_runtime.transports.http.server.sse_session import SseSession
+from mcp_runtime.transports.http.server.stateless import method_of
+from mcp_runtime.transports.http.server.streams.pump import pump
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer

@@ -4,8 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.handshake.server import revisions_of
-from mcp_runtime.transports.http.application import Application
-from mcp_runtime.transports.http.asgi import (
+from mcp_runtime.transports.http.events import EventStore
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.server.modern import ModernEndpoint
+from mcp_runtime.transports.http.server.posts import Post, Posts, stopping, too_many_streams
+from mcp_runtime.transports.http.server.requests.application import Application
+from mcp_runtime.transports.http.server.requests.asgi import (
     EVENTS,
     Headers,
     Receive,
@@ -14,16 +18,12 @@ from mcp_runtime.transports.http.asgi import (
     Send,
     respond,
 )
-from mcp_runtime.transports.http.checks import Places, check_accept
-from mcp_runtime.transports.http.delays import Delays
-from mcp_runtime.transports.http.event_log import EventLog
-from mcp_runtime.transports.http.events import EventStore
-from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.modern import ModernEndpoint
-from mcp_runtime.transports.http.posts import Post, Posts, stopping, too_many_streams
-from mcp_runtime.transports.http.pump import pump
-from mcp_runtime.transports.http.sessions import Sessions
-from mcp_runtime.transports.http.stream import Stream
+from mcp_runtime.transports.http.server.requests.checks import Places, check_accept
+from mcp_runtime.transports.http.server.requests.delays import Delays
+from mcp_runtime.transports.http.server.sessions import Sessions
+from mcp_runtime.transports.http.server.streams.event_log import EventLog
+from mcp_runtime.transports.http.server.streams.pump import pump
+from mcp_runtime.transports.http.server.streams.stream import Stream
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer

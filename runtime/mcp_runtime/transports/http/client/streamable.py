@@ -15,13 +15,13 @@ from mcp_runtime.connection.transport import LosesRequests, Receiver, TransportE
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.transports.http import probe
-from mcp_runtime.transports.http.position import Position
-from mcp_runtime.transports.http.sent import Standing, cancelled_by, is_initialized, request_of
-from mcp_runtime.transports.http.sse_client import SseClientTransport
-from mcp_runtime.transports.http.standalone import Standalone, StandaloneRequests, standalone
-from mcp_runtime.transports.http.taken import error_of, is_answer_to, revision_of
-from mcp_runtime.transports.http.wire import (
+from mcp_runtime.transports.http.client import probe
+from mcp_runtime.transports.http.client.position import Position
+from mcp_runtime.transports.http.client.sent import Standing, cancelled_by, is_initialized, request_of
+from mcp_runtime.transports.http.client.sse import SseClientTransport
+from mcp_runtime.transports.http.client.standalone import Standalone, StandaloneRequests, standalone
+from mcp_runtime.transports.http.client.taken import error_of, is_answer_to, revision_of
+from mcp_runtime.transports.http.client.wire import (
     EVENTS,
     READ_REST,
     Endpoint,

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 
 from mcp_runtime.protocol.envelope import ENDS
 from mcp_runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, write_error
-from mcp_runtime.transports.http.delays import TimeLimit
-from mcp_runtime.transports.http.unread import HIGH_WATER
+from mcp_runtime.transports.http.server.requests.delays import TimeLimit
+from mcp_runtime.transports.http.server.requests.unread import HIGH_WATER
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from mcp_runtime.connection.connection import Connection
 from mcp_runtime.connection.transport import Identifying, Receiver
 from mcp_runtime.protocol.outcome import ACCEPTED, Outcome, Verdict
-from mcp_runtime.transports.http.asgi import Headers, TooLarge
-from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.outlet import Outlet
-from mcp_runtime.transports.http.stream import Stream
-from mcp_runtime.transports.http.unread import Unread
+from mcp_runtime.transports.http.server.requests.asgi import Headers, TooLarge
+from mcp_runtime.transports.http.server.requests.unread import Unread
+from mcp_runtime.transports.http.server.streams.event_log import EventLog
+from mcp_runtime.transports.http.server.streams.outlet import Outlet
+from mcp_runtime.transports.http.server.streams.stream import Stream
 
 
 class SseSession:

@@ -20,13 +20,13 @@ from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.jsonrpc import Request, is_object
 from mcp_runtime.settings import ServerOptions
 from mcp_runtime.transports.http import mirrored
-from mcp_runtime.transports.http.asgi import Headers
-from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.outlet import Outlet
-from mcp_runtime.transports.http.parameters import ParameterHeaders
-from mcp_runtime.transports.http.stream import Stream
-from mcp_runtime.transports.http.unread import Unread
+from mcp_runtime.transports.http.server.parameters import ParameterHeaders
+from mcp_runtime.transports.http.server.requests.asgi import Headers
+from mcp_runtime.transports.http.server.requests.unread import Unread
+from mcp_runtime.transports.http.server.streams.event_log import EventLog
+from mcp_runtime.transports.http.server.streams.outlet import Outlet
+from mcp_runtime.transports.http.server.streams.stream import Stream
 
 if TYPE_CHECKING:
     from mcp_runtime.handshake.server import AnyServer

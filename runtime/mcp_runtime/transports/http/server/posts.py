@@ -9,7 +9,9 @@ from mcp_runtime.protocol import jsonrpc, modern
 from mcp_runtime.protocol.jsonrpc import MalformedMessage
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
-from mcp_runtime.transports.http.asgi import (
+from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.server.modern import ModernEndpoint, ModernStream
+from mcp_runtime.transports.http.server.requests.asgi import (
     EVENTS,
     JSON,
     Headers,
@@ -20,17 +22,15 @@ from mcp_runtime.transports.http.asgi import (
     read_body,
     respond,
 )
-from mcp_runtime.transports.http.checks import SESSION, VERSION, check_accept, check_content_type
-from mcp_runtime.transports.http.delays import Delays
-from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.modern import ModernEndpoint, ModernStream
-from mcp_runtime.transports.http.pump import pump, watch
-from mcp_runtime.transports.http.session import HttpSession
-from mcp_runtime.transports.http.sessions import Sessions, no_session
-from mcp_runtime.transports.http.stateless import ASSUMED, method_of, missing_before
-from mcp_runtime.transports.http.statuses import STATUSES, status_of
-from mcp_runtime.transports.http.stream import Stream
-from mcp_runtime.transports.http.unread import HIGH_WATER
+from mcp_runtime.transports.http.server.requests.checks import SESSION, VERSION, check_accept, check_content_type
+from mcp_runtime.transports.http.server.requests.delays import Delays
+from mcp_runtime.transports.http.server.requests.unread import HIGH_WATER
+from mcp_runtime.transports.http.server.session import HttpSession
+from mcp_runtime.transports.http.server.sessions import Sessions, no_session
+from mcp_runtime.transports.http.server.stateless import ASSUMED, method_of, missing_before
+from mcp_runtime.transports.http.server.statuses import STATUSES, status_of
+from mcp_runtime.transports.http.server.streams.pump import pump, watch
+from mcp_runtime.transports.http.server.streams.stream import Stream
 
 _MARK: Final = modern.VERSION.encode()
 

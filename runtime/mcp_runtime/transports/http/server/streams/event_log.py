@@ -9,8 +9,8 @@ from typing import Final
 from mcp_runtime.bounded import bounded
 from mcp_runtime.protocol.jsonrpc import MalformedMessage, parse
 from mcp_runtime.protocol.text import clipped
-from mcp_runtime.transports.http.asgi import Refusal
 from mcp_runtime.transports.http.events import Event, EventStore
+from mcp_runtime.transports.http.server.requests.asgi import Refusal
 
 log: Final = logging.getLogger("mcp_runtime")
 

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from mcp_runtime.transports.http.asgi import Headers
-from mcp_runtime.transports.http.delays import Delay, resolve
-from mcp_runtime.transports.http.event_log import EventLog
 from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.outlet import Outlet
-from mcp_runtime.transports.http.unread import HIGH_WATER, Unread
+from mcp_runtime.transports.http.server.requests.asgi import Headers
+from mcp_runtime.transports.http.server.requests.delays import Delay, resolve
+from mcp_runtime.transports.http.server.requests.unread import HIGH_WATER, Unread
+from mcp_runtime.transports.http.server.streams.event_log import EventLog
+from mcp_runtime.transports.http.server.streams.outlet import Outlet
 
 
 class Owner(Protocol):

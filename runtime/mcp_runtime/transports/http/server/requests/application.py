@@ -5,9 +5,17 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcp_runtime.transports.http.asgi import Disconnected, Headers, Receive, Refusal, Scope, Send, headers_of
-from mcp_runtime.transports.http.checks import Places
 from mcp_runtime.transports.http.limits import HttpLimits
+from mcp_runtime.transports.http.server.requests.asgi import (
+    Disconnected,
+    Headers,
+    Receive,
+    Refusal,
+    Scope,
+    Send,
+    headers_of,
+)
+from mcp_runtime.transports.http.server.requests.checks import Places
 
 
 class Application(ABC):

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
-from mcp_runtime.transports.http.asgi import EVENTS, Receive, Refusal, Send, write
-from mcp_runtime.transports.http.delays import Delays
-from mcp_runtime.transports.http.outlet import Outlet
-from mcp_runtime.transports.http.stream import Stream
-from mcp_runtime.transports.http.unread import Unread
+from mcp_runtime.transports.http.server.requests.asgi import EVENTS, Receive, Refusal, Send, write
+from mcp_runtime.transports.http.server.requests.delays import Delays
+from mcp_runtime.transports.http.server.requests.unread import Unread
+from mcp_runtime.transports.http.server.streams.outlet import Outlet
+from mcp_runtime.transports.http.server.streams.stream import Stream
 
 
 async def pump(

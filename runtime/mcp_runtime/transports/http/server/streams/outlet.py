@@ -3,8 +3,8 @@
 import asyncio
 from collections import deque
 
-from mcp_runtime.transports.http.delays import Delay, resolve
-from mcp_runtime.transports.http.unread import HIGH_WATER, Unread
+from mcp_runtime.transports.http.server.requests.delays import Delay, resolve
+from mcp_runtime.transports.http.server.requests.unread import HIGH_WATER, Unread
 
 
 class Outlet:

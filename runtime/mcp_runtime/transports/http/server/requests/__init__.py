@@ -1,0 +1,1 @@
+"""HTTP requests and their responses, whatever they carry: ASGI, access checks, timeouts, limits."""
