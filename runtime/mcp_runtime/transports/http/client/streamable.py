@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -11,16 +9,17 @@ from typing import Final, Unpack
 
 import httpx2
 
-from mcp_runtime.connection.transport import LosesRequests, Receiver, TransportError
+from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.protocol import modern
 from mcp_runtime.protocol.names import INITIALIZE
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http.client import probe
 from mcp_runtime.transports.http.client.position import Position
-from mcp_runtime.transports.http.client.sent import Standing, cancelled_by, is_initialized, request_of
+from mcp_runtime.transports.http.client.posting import PostingTransport
+from mcp_runtime.transports.http.client.sent import Standing, cancelled_by, is_initialized
 from mcp_runtime.transports.http.client.sse import SseClientTransport
 from mcp_runtime.transports.http.client.standalone import Standalone, StandaloneRequests, standalone
-from mcp_runtime.transports.http.client.taken import error_of, is_answer_to, revision_of
+from mcp_runtime.transports.http.client.taken import is_answer_to, revision_of
 from mcp_runtime.transports.http.client.wire import (
     EVENTS,
     READ_REST,
@@ -34,8 +33,6 @@ from mcp_runtime.transports.http.client.wire import (
 
 MAX_FAILURES: Final = 6
 """How often in a row a stream may fail before it is abandoned."""
-MAX_QUEUED: Final = 1 << 20
-"""How many bytes may be queued before `drain` waits."""
 
 _OLDER: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 """What servers of HTTP+SSE answer a POST to their stream with (2025-03-26, basic/transports)."""
@@ -43,7 +40,7 @@ _OLDER: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD
 log: Final = logging.getLogger("mcp_runtime")
 
 
-class HttpClientTransport:
+class HttpClientTransport(PostingTransport):
     """Communicates with a server over HTTP; it implements `mcp_runtime.transports.base.Transport`.
 
     Args:
@@ -55,25 +52,12 @@ class HttpClientTransport:
     """
 
     def __init__(self, url: str, **options: Unpack[HttpClientOptions]) -> None:
-        self._endpoint = Endpoint(url, options)
+        super().__init__(Endpoint(url, options))
         self._older = partial(SseClientTransport, url, **options)
         self._standing = Standing()
-        self._receiver: Receiver
-        self._lose: Callable[[int | str, TransportError], None]
-        self._requests: dict[int | str, asyncio.Task[None]] = {}
         self._alone: set[int | str] = set()
         self._standalone = StandaloneRequests(self._endpoint, self._deliver)
-        self._ordered: deque[bytes] = deque()
-        self._sender: asyncio.Task[None] | None = None
-        self._listener: asyncio.Task[None] | None = None
         self._renewing = asyncio.Lock()
-        self._readable = asyncio.Event()
-        self._readable.set()
-        self._sendable = asyncio.Event()
-        self._sendable.set()
-        self._queued = 0
-        self._is_closed = False
-        self._has_ended = False
         self._is_refused = False
         self._may_be_older = False
 
@@ -95,90 +79,23 @@ class HttpClientTransport:
         """Return a transport for HTTP+SSE, if the server refused to begin a session as one of 2024-11-05 does."""
         return self._older() if self._may_be_older else None
 
-    async def start(self, receiver: Receiver) -> None:
-        """Start carrying messages; the connection is opened with the first one."""
-        if not isinstance(receiver, LosesRequests):
-            raise TypeError(
-                f"{type(receiver).__name__} needs request_lost(id, reason): over HTTP a request can be lost"
-            )
-        self._receiver, self._lose = receiver, receiver.request_lost
-
     def send(self, message: bytes) -> None:
         """Send a message in a separate request: requests immediately, everything else in order."""
         if self._is_closed:
             return
         if (alone := standalone(message)) is not None:
             self._ask_alone(alone)
-            return
-        if (cancelled := cancelled_by(message)) in self._alone:
+        elif (cancelled := cancelled_by(message)) in self._alone:
             # Closing the stream cancels the request (2026-07-28, basic/patterns/cancellation).
             self._requests[cancelled].cancel()
-            return
-        if self._sender is None and (request := request_of(message)) is not None:
-            self._ask(message, *request)
-            return
-        self._ordered.append(message)
-        self._count(len(message))
-        if self._sender is None:
-            self._sender = asyncio.create_task(self._send_in_order())
-
-    async def drain(self) -> None:
-        """Wait until few bytes are queued."""
-        await self._sendable.wait()
-
-    def pause_reading(self) -> None:
-        """Stop delivering messages until `resume_reading`."""
-        self._readable.clear()
-
-    def resume_reading(self) -> None:
-        """Resume delivering messages."""
-        self._readable.set()
-
-    async def close(self) -> None:
-        """Send queued messages, end the session, and close the connections."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        self._readable.set()
-        self._sendable.set()
-        if self._sender is not None:
-            await asyncio.wait((self._sender,), timeout=self._endpoint.close_timeout)
-        running = [*self._requests.values(), *filter(None, (self._listener, self._sender))]
-        for task in running:
-            task.cancel()
-        if running:
-            await asyncio.wait(running)
-        await self._endpoint.end_session()
-        await self._endpoint.aclose()
-        self._end(None)
-
-    def _end(self, reason: TransportError | None) -> None:
-        if not self._has_ended:
-            self._has_ended = True
-            self._receiver.connection_lost(reason)
-
-    def _count(self, size: int) -> None:
-        self._queued += size
-        if self._queued > MAX_QUEUED:
-            self._sendable.clear()
         else:
-            self._sendable.set()
-
-    def _ask(self, message: bytes, id_: int, method: str) -> None:
-        self._standing.note(id_, method, message)
-        begins = method == INITIALIZE
-        self._start(partial(self._begin, message, id_) if begins else partial(self._answered, message), id_)
+            super().send(message)
 
     def _ask_alone(self, request: Standalone) -> None:
         self._endpoint.version = request.params["_meta"][modern.VERSION]
         self._alone.add(request.id)
         task = self._start(partial(self._stand_alone, request), request.id)
         task.add_done_callback(lambda _: self._alone.discard(request.id))
-
-    def _start(self, work: Callable[[], Awaitable[None]], id_: int | str) -> asyncio.Task[None]:
-        task = self._requests[id_] = asyncio.create_task(self._carry(work, id_))
-        task.add_done_callback(lambda _: self._requests.pop(id_, None))
-        return task
 
     async def _stand_alone(self, request: Standalone) -> None:
         try:
@@ -188,30 +105,6 @@ class HttpClientTransport:
             raise
         # A server may have answered another request instead.
         self._lose(request.id, TransportError(f"{self._endpoint.shown} did not answer {request.method}"))
-
-    async def _carry(self, work: Callable[[], Awaitable[None]], id_: int | str) -> None:
-        """Send a request; its caller gets the error if it fails."""
-        try:
-            await work()
-        except Refused as refused:
-            if not await self._deliver_error(refused, id_):
-                said = error_of(refused.body)
-                self._lose(id_, TransportError(f"{refused}: {clipped(said)}") if said else refused)
-        except Exception as error:
-            self._lose(id_, reason_for(error))
-
-    async def _send_in_order(self) -> None:
-        """Send ordered messages: the next one is sent when the server has accepted this one."""
-        try:
-            while self._ordered:
-                message = self._ordered.popleft()
-                self._count(-len(message))
-                if (request := request_of(message)) is not None:
-                    self._ask(message, *request)
-                else:
-                    await self._tell(message)
-        finally:
-            self._sender = None
 
     async def _tell(self, message: bytes) -> None:
         """Send a notification or an answer."""
@@ -260,8 +153,12 @@ class HttpClientTransport:
                     await self._deliver(text)
         raise Refused(f"{self._endpoint.shown} did not answer initialize")
 
-    async def _answered(self, message: bytes) -> None:
+    async def _request(self, message: bytes, id_: int, method: str) -> None:
         """Send a request, and deliver its answer and what precedes it."""
+        self._standing.note(id_, method, message)
+        if method == INITIALIZE:
+            await self._begin(message, id_)
+            return
         session = await self._session()
         try:
             await self._exchange(message)
@@ -386,12 +283,3 @@ class HttpClientTransport:
                 # Immediately, whatever delay it waits for to resume the old session.
                 listener.cancel()
                 self._listener = asyncio.create_task(self._listen())
-
-    async def _deliver(self, message: bytes) -> bool:
-        """Deliver a message; return whether it was the answer to a request."""
-        await self._readable.wait()
-        return self._receiver.message_received(message.strip(), self).is_answer
-
-    async def _deliver_error(self, refused: Refused, id_: int | str) -> bool:
-        """Deliver the error of a refusal, if it is the answer to a request."""
-        return is_answer_to(refused.body, id_) and await self._deliver(refused.body)
