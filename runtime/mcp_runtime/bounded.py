@@ -1,4 +1,4 @@
-"""Bounds the time of operations of other people's code, such as stores."""
+"""Bounds the time of operations of other people's code, such as stores, even if they drop a cancellation."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -31,6 +31,19 @@ async def bounded(operation: Coroutine[Any, Any, T], seconds: float) -> T:
         if not task.done():
             task.add_done_callback(_retrieve)
             task.cancel()
+
+
+def check_cancelled() -> None:
+    """Propagate a cancellation of the current task that other people's code has dropped, or replaced by an error.
+
+    For iterations, which have no time limit: called after each step, and where an error of theirs is handled.
+
+    Raises:
+        asyncio.CancelledError: the current task was cancelled.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _retrieve(task: "asyncio.Future[Any]") -> None:

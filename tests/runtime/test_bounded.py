@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from mcp_runtime.bounded import bounded
+from mcp_runtime.bounded import bounded, check_cancelled
 
 
 async def _drops_a_cancellation() -> None:
@@ -46,3 +46,23 @@ async def test_a_cancelled_caller_cancels_the_operation() -> None:
     with pytest.raises(asyncio.CancelledError):
         await caller
     await asyncio.wait_for(ended.wait(), 30)
+
+
+async def test_a_dropped_cancellation_is_propagated() -> None:
+    started, steps = asyncio.Event(), 0
+
+    async def iterate() -> None:
+        nonlocal steps
+        while True:
+            started.set()
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+            steps += 1
+            check_cancelled()
+
+    task = asyncio.create_task(iterate())
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 30)
+    assert steps == 1

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
+from mcp_runtime.bounded import bounded, check_cancelled
 from mcp_runtime.fan_out import FanOut
 from mcp_runtime.features.news import EVERYTHING, MAX_URI, RELAY, RESOURCE
 from mcp_runtime.handlers import ServerHandlers
@@ -88,10 +89,8 @@ class Relay:
             message = next(iter(self._waiting))
             del self._waiting[message]
             try:
-                async with asyncio.timeout(TIMEOUT):
-                    await self._fan_out.publish(message)
+                await bounded(self._fan_out.publish(message), TIMEOUT)
             except Exception as error:
-                _check_cancelled()
                 self._fails("publish", "cannot publish changes to other processes, keeping them: %s", error)
                 # Changes that arrive in the meantime may be sent first: their order does not matter.
                 self._waiting[message] = None
@@ -112,7 +111,7 @@ class Relay:
                         await self._take(message)
                 raise ConnectionError("it ended")
             except Exception as error:
-                _check_cancelled()
+                check_cancelled()
                 self._heard.clear()
                 self._fails("hear", "not receiving changes from other processes: %s", error)
             await asyncio.sleep(pause)
@@ -162,13 +161,6 @@ class Relay:
         if what in self._failing:
             self._failing.discard(what)
             log.warning(text)
-
-
-def _check_cancelled() -> None:
-    """Propagate a cancellation that ended in another error, as when a lost connection is to be closed."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
 
 
 def relay_of(server: ServerHandlers, fan_out: FanOut, tell: Tell) -> Relay:

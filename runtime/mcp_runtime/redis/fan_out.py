@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_runtime.bounded import check_cancelled
 from mcp_runtime.redis.keys import Keys
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class RedisFanOut:
             silence = 0.0
             while True:
                 message: dict[str, Any] | None = await connection.get_message(timeout=TICK)
-                _check_cancelled()
+                check_cancelled()
                 if message is None:
                     if silence <= self._quiet < silence + TICK:
                         await connection.ping()
@@ -65,10 +66,3 @@ class RedisFanOut:
                     yield None
                 elif message["type"] == "message":
                     yield message["data"]
-
-
-def _check_cancelled() -> None:
-    """Raise a cancellation that was lost: on Python 3.11, `asyncio.wait_for` may drop one."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
