@@ -4,8 +4,9 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import httpx2
@@ -17,11 +18,10 @@ from starlette.routing import Route
 
 from mcp_bindings import v2025_11_25
 from mcp_runtime.caller import CallOptions
-from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from mcp_runtime.transports.http import HttpLimits, MemoryEventStore, asgi_app, connect_http
-from support.cutting import Proxy, cutting
+from support.cut_off import Talk, answers_tea, open_talk
 from support.http import served
 from support.http_server import chatty
 from support.talk import bindings
@@ -31,34 +31,9 @@ HTTP_REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 QUICK = HttpLimits(stream_after=0.02, retry=0.05)
 
 
-def handlers_of(package: Any) -> Any:
-    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
-        return package.CreateMessageResult(role="assistant", content=package.TextContent(text="tea"), model="m")
-
-    return type("Answers", (package.ClientHandlers,), {"create_message": create_message})()
-
-
-class Opened:
-    """A client, its server, and a proxy between them."""
-
-    def __init__(self, client: Any, server: Any, app: Any, proxy: Proxy) -> None:
-        self.client = client
-        self.server = server
-        self.app = app
-        self.proxy = proxy
-
-    async def call(self, name: str, options: CallOptions | None = None, **arguments: Any) -> str:
-        result = await self.client.call_tool(name=name, arguments=arguments, options=options)
-        return str(result.content[0].text)
-
-
-@asynccontextmanager
-async def opened(revision: str, *, limits: HttpLimits = QUICK, resumable: bool = True) -> AsyncGenerator[Opened]:
-    package, server = bindings(revision), chatty(revision)
-    app = asgi_app(server, limits=limits, events=MemoryEventStore() if resumable else None)
-    async with served(app) as url, cutting(url) as proxy, connect_http(f"{proxy.url}/mcp") as peer:
-        client = await package.Client.open(peer, handlers=handlers_of(package), options=ClientOptions(timeout=10))
-        yield Opened(client, server, app, proxy)
+def opened(revision: str, *, limits: HttpLimits = QUICK, resumable: bool = True) -> AbstractAsyncContextManager[Talk]:
+    events = MemoryEventStore() if resumable else None
+    return open_talk(revision, partial(asgi_app, limits=limits, events=events), lambda url: connect_http(f"{url}/mcp"))
 
 
 async def until(condition: Any) -> None:
@@ -342,7 +317,7 @@ async def recording(revision: str) -> AsyncGenerator[tuple[Any, list[Recorded]]]
         await endpoint(scope, again, send)
 
     async with served(app) as url, connect_http(url) as peer:
-        yield await package.Client.open(peer, handlers=handlers_of(package)), requests
+        yield await package.Client.open(peer, handlers=answers_tea(package)), requests
 
 
 async def test_headers_and_authentication_go_with_every_request() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -19,7 +19,7 @@ from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed, RequestTimeout
 from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.http import HttpLimits, connect_sse, sse_app
-from support.cutting import Proxy, cutting
+from support.cut_off import Talk, open_talk
 from support.http import served
 from support.http_server import chatty
 from support.sse_by_hand import ByHand
@@ -29,34 +29,8 @@ from support.talk import LEGACY, bindings
 OLDEST = "2024-11-05"
 
 
-def handlers_of(package: Any) -> Any:
-    async def create_message(self: Any, params: Any, ctx: Any) -> Any:
-        return package.CreateMessageResult(role="assistant", content=package.TextContent(text="tea"), model="m")
-
-    return type("Answers", (package.ClientHandlers,), {"create_message": create_message})()
-
-
-class Opened:
-    """A client, its server, and a proxy between them."""
-
-    def __init__(self, client: Any, server: Any, app: Any, proxy: Proxy) -> None:
-        self.client = client
-        self.server = server
-        self.app = app
-        self.proxy = proxy
-
-    async def call(self, name: str, options: CallOptions | None = None, **arguments: Any) -> str:
-        result = await self.client.call_tool(name=name, arguments=arguments, options=options)
-        return str(result.content[0].text)
-
-
-@asynccontextmanager
-async def opened(revision: str = OLDEST, **options: Any) -> AsyncGenerator[Opened]:
-    package, server = bindings(revision), chatty(revision)
-    app = sse_app(server)
-    async with served(app) as url, cutting(url) as proxy, connect_sse(f"{proxy.url}/sse", **options) as peer:
-        client = await package.Client.open(peer, handlers=handlers_of(package), options=ClientOptions(timeout=10))
-        yield Opened(client, server, app, proxy)
+def opened(revision: str = OLDEST, **options: Any) -> AbstractAsyncContextManager[Talk]:
+    return open_talk(revision, sse_app, lambda url: connect_sse(f"{url}/sse", **options))
 
 
 @pytest.mark.parametrize("revision", LEGACY)
