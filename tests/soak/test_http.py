@@ -5,10 +5,8 @@ import gc
 import json
 import random
 import tracemalloc
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -16,9 +14,11 @@ import pytest
 from mcp_bindings import v2025_11_25 as v
 from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
+from soak import over_http
 from soak.echo_server import EchoServer
+from soak.over_http import CONCURRENT, connect, cut, echo_all
 from soak.scale import SEED, scaled
-from support.http import BOTH, RawClient, call, hello, request, served
+from support.http import BOTH, RawClient, call, hello, request
 from support.http_modern import MODERN, ModernClient, asked, begin_with, headers_for
 from support.http_server import chatty
 from support.stdio_peers import descriptors, eventually
@@ -27,37 +27,17 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(scaled(300, 3600)), pytest.m
 
 REVISION = "2025-11-25"
 REVISIONS = (REVISION, MODERN)
-CONCURRENT = 64
 BYTES_PER_SESSION = 12 * 1024
 EXPIRY = 1.0
 
 
-@asynccontextmanager
-async def healthy(app: Any) -> AsyncGenerator[str]:
-    """Serve an endpoint; at the end it still answers a new client."""
-    async with served(app, timeout_keep_alive=1) as url:
-        yield url
-        async with connect_http(url) as peer:
-            await (await v.Client.open(peer)).ping()
-    assert len(app.sessions) == 0
-    await asyncio.sleep(1.1)  # uvicorn keeps the timers of connections that were cut
+def healthy(app: Any) -> AbstractAsyncContextManager[str]:
+    return over_http.healthy(app, v, connect_http)
 
 
 async def test_no_request_is_lost_or_answered_with_the_answer_of_another() -> None:
-    requests = scaled(10_000, 200_000)
     async with healthy(asgi_app(EchoServer())) as url, connect_http(url) as peer:
-        client = await v.Client.open(peer)
-        numbers = iter(range(requests))
-
-        async def work() -> int:
-            done = 0
-            for number in numbers:
-                result = await client.call_tool(name="echo", arguments={"text": str(number)})
-                assert result.content == [v.TextContent(text=str(number))]
-                done += 1
-            return done
-
-        assert sum(await asyncio.gather(*(work() for _ in range(CONCURRENT)))) == requests
+        await echo_all(await v.Client.open(peer), scaled(10_000, 200_000))
 
 
 async def test_abandoned_sessions_leave_nothing() -> None:
@@ -188,22 +168,6 @@ def post(client: RawClient, message: Any) -> bytes:
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body
-
-
-async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    parts = urlsplit(url)
-    return await asyncio.open_connection(parts.hostname, parts.port)
-
-
-async def cut(url: str, text: bytes, length: int, patience: float) -> None:
-    """Send the beginning of a request, wait a little, and disconnect."""
-    reader, writer = await connect(url)
-    writer.write(text[:length])
-    with suppress(OSError, TimeoutError):
-        await writer.drain()
-        async with asyncio.timeout(patience / 20):
-            await reader.read(100)
-    writer.transport.abort()
 
 
 async def slowly(url: str, text: bytes) -> bytes:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -14,11 +14,13 @@ from mcp_bindings import v2024_11_05 as v
 from mcp_runtime.caller import CallOptions
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.errors import ConnectionClosed
+from mcp_runtime.peer import Peer
 from mcp_runtime.transports.http import HttpLimits, connect_sse, sse_app
+from soak import over_http
+from soak.over_http import CONCURRENT, connect, cut, echo_all
 from soak.scale import SEED, scaled
-from soak.test_http import connect, cut
 from support.cutting import cutting
-from support.http import call, request, served
+from support.http import call, request
 from support.http_server import chatty
 from support.sse import SseClient, sse_stream
 from support.stdio_peers import descriptors, eventually
@@ -26,35 +28,23 @@ from support.stdio_peers import descriptors, eventually
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(scaled(300, 3600)), pytest.mark.usefixtures("nothing_left")]
 
 REVISION = "2024-11-05"
-CONCURRENT = 64
+
+
+def reach(url: str) -> AbstractAsyncContextManager[Peer]:
+    return connect_sse(f"{url}/sse")
 
 
 @asynccontextmanager
 async def healthy(app: Any) -> AsyncGenerator[str]:
-    """Serve an endpoint; at the end it still answers a new client, and no session is left."""
-    async with served(app, timeout_keep_alive=1) as url:
+    """Serve an endpoint; at the end no session is left, and it still answers a new client."""
+    async with over_http.healthy(app, v, reach) as url:
         yield url
-        async with connect_sse(f"{url}/sse") as peer:
-            await (await v.Client.open(peer)).ping()
         await eventually(lambda: not app.sessions, 5)
-    await asyncio.sleep(1.1)  # uvicorn keeps the timers of connections that were cut
 
 
 async def test_no_request_is_lost_or_answered_with_the_answer_of_another() -> None:
-    requests = scaled(3_000, 100_000)
-    async with healthy(sse_app(chatty(REVISION))) as url, connect_sse(f"{url}/sse") as peer:
-        client = await v.Client.open(peer)
-        numbers = iter(range(requests))
-
-        async def work() -> int:
-            done = 0
-            for number in numbers:
-                result = await client.call_tool(name="echo", arguments={"text": str(number)})
-                assert result.content == [v.TextContent(text=str(number))]
-                done += 1
-            return done
-
-        assert sum(await asyncio.gather(*(work() for _ in range(CONCURRENT)))) == requests
+    async with healthy(sse_app(chatty(REVISION))) as url, reach(url) as peer:
+        await echo_all(await v.Client.open(peer), scaled(3_000, 100_000))
 
 
 async def test_streams_that_are_cut_leave_nothing() -> None:
@@ -64,7 +54,7 @@ async def test_streams_that_are_cut_leave_nothing() -> None:
         tasks, open_before = len(asyncio.all_tasks()), descriptors()
 
         async def unlucky() -> None:
-            async with connect_sse(f"{proxy.url}/sse") as peer:
+            async with reach(proxy.url) as peer:
                 client = await v.Client.open(peer, options=ClientOptions(timeout=30))
                 with pytest.raises(ConnectionClosed):
                     await asyncio.gather(*(client.call_tool(name="wait") for _ in range(3)))
@@ -122,7 +112,7 @@ async def test_clients_that_do_not_read_hold_up_nobody() -> None:
 
 
 async def test_calls_that_are_given_up_leave_nothing_at_the_client() -> None:
-    async with healthy(sse_app(server := chatty(REVISION))) as url, connect_sse(f"{url}/sse") as peer:
+    async with healthy(sse_app(server := chatty(REVISION))) as url, reach(url) as peer:
         client = await v.Client.open(peer)
         await client.ping()
         tasks = len(asyncio.all_tasks())

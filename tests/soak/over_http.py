@@ -1,0 +1,63 @@
+"""What the soak tests of both HTTP transports have in common."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from mcp_runtime.peer import Peer
+from support.http import served
+
+CONCURRENT = 64
+
+
+@asynccontextmanager
+async def healthy(
+    app: Any, package: Any, reach: Callable[[str], AbstractAsyncContextManager[Peer]]
+) -> AsyncGenerator[str]:
+    """Serve an endpoint; at the end it still answers a new client, and leaves no session.
+
+    Args:
+        app: the endpoint.
+        package: the generated package of a revision that it speaks.
+        reach: connects to its URL.
+    """
+    async with served(app, timeout_keep_alive=1) as url:
+        yield url
+        async with reach(url) as peer:
+            await (await package.Client.open(peer)).ping()
+    assert len(app.sessions) == 0
+    await asyncio.sleep(1.1)  # uvicorn keeps the timers of connections that were cut
+
+
+async def echo_all(client: Any, requests: int) -> None:
+    """Make concurrent calls; each gets its own answer."""
+    numbers = iter(range(requests))
+
+    async def work() -> int:
+        done = 0
+        for number in numbers:
+            result = await client.call_tool(name="echo", arguments={"text": str(number)})
+            assert [content.text for content in result.content] == [str(number)]
+            done += 1
+        return done
+
+    assert sum(await asyncio.gather(*(work() for _ in range(CONCURRENT)))) == requests
+
+
+async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to the host of a URL."""
+    parts = urlsplit(url)
+    return await asyncio.open_connection(parts.hostname, parts.port)
+
+
+async def cut(url: str, text: bytes, length: int, patience: float) -> None:
+    """Send the beginning of a request, wait a little, and disconnect."""
+    reader, writer = await connect(url)
+    writer.write(text[:length])
+    with suppress(OSError, TimeoutError):
+        await writer.drain()
+        async with asyncio.timeout(patience / 20):
+            await reader.read(100)
+    writer.transport.abort()
