@@ -7,7 +7,7 @@ from mcp_runtime.handshake.server import revisions_of
 from mcp_runtime.transports.http.events import EventStore
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.server.modern import ModernEndpoint
-from mcp_runtime.transports.http.server.posts import Post, Posts, stopping, too_many_streams
+from mcp_runtime.transports.http.server.posts import Post, Posts
 from mcp_runtime.transports.http.server.requests.application import Application
 from mcp_runtime.transports.http.server.requests.asgi import (
     EVENTS,
@@ -20,6 +20,7 @@ from mcp_runtime.transports.http.server.requests.asgi import (
 )
 from mcp_runtime.transports.http.server.requests.checks import Places, check_accept
 from mcp_runtime.transports.http.server.requests.delays import Delays
+from mcp_runtime.transports.http.server.requests.refusals import stopping, too_many_streams
 from mcp_runtime.transports.http.server.sessions import Sessions
 from mcp_runtime.transports.http.server.streams.event_log import EventLog
 from mcp_runtime.transports.http.server.streams.pump import pump

@@ -24,6 +24,13 @@ from mcp_runtime.transports.http.server.requests.asgi import (
 )
 from mcp_runtime.transports.http.server.requests.checks import SESSION, VERSION, check_accept, check_content_type
 from mcp_runtime.transports.http.server.requests.delays import Delays
+from mcp_runtime.transports.http.server.requests.refusals import (
+    not_now,
+    stopping,
+    too_many_of_session,
+    too_many_requests,
+    too_many_streams,
+)
 from mcp_runtime.transports.http.server.requests.unread import HIGH_WATER
 from mcp_runtime.transports.http.server.session import HttpSession
 from mcp_runtime.transports.http.server.sessions import Sessions, no_session
@@ -104,7 +111,7 @@ class Posts:
             Disconnected: the client disconnected.
         """
         if self.open.posts >= self._limits.max_requests:
-            raise Refusal(503, "too many requests are open; try again later", [(b"retry-after", b"1")])
+            raise too_many_requests()
         self.open.posts += 1
         try:
             await self._answer(post)
@@ -235,7 +242,7 @@ class Posts:
     async def _take_in(self, session: HttpSession, body: bytes, post: Post) -> None:
         """Process a message of a session."""
         if session.open_streams >= self._limits.max_session_requests:
-            raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
+            raise too_many_of_session()
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise stopping()
@@ -322,7 +329,7 @@ class Posts:
             return
         unread = self._sessions.unread
         if not unread.has_room(len(answer)):
-            raise Refusal(503, "too many answers are unread; this one was dropped", [(b"retry-after", b"5")])
+            raise not_now("too many answers are unread; this one was dropped", 5)
         unread.size += len(answer)
         try:
             await respond(post.send, status, answer, headers=headers, limit=self._delays.write)
@@ -339,13 +346,3 @@ def _skipped(refusal: TooLarge, session: HttpSession | None, headers: Headers) -
     error = jsonrpc.unreadable(jsonrpc.INVALID_REQUEST, refusal.reason, refusal.start, refusal.end)
     id_ = None if error.is_answer else error.id
     return jsonrpc.write_error(id_, error.code, error.reason, null_id=False)
-
-
-def stopping() -> Refusal:
-    """Return the refusal of a request that comes too late."""
-    return Refusal(503, "the server is shutting down", [(b"retry-after", b"5")])
-
-
-def too_many_streams() -> Refusal:
-    """Return the refusal of a stream beyond the limit."""
-    return Refusal(503, "too many streams are open; try again later", [(b"retry-after", b"30")])

@@ -9,6 +9,7 @@ from mcp_runtime.handshake.server import start_session
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.server.requests.asgi import Headers, Refusal
 from mcp_runtime.transports.http.server.requests.checks import SESSION, VERSION
+from mcp_runtime.transports.http.server.requests.refusals import too_many_sessions
 from mcp_runtime.transports.http.server.requests.unread import Unread
 from mcp_runtime.transports.http.server.session import HttpSession
 from mcp_runtime.transports.http.server.streams.event_log import EventLog
@@ -61,7 +62,7 @@ class Sessions:
             Refusal: there are too many.
         """
         if len(self._held) >= self._limits.max_sessions:
-            raise Refusal(503, "there are too many sessions; try again later", [(b"retry-after", b"30")])
+            raise too_many_sessions()
         session = HttpSession(secrets.token_hex(ID_BYTES), self._limits, self._events, self.unread, principal)
         session.connection = await start_session(session, *self._servers)
         return session

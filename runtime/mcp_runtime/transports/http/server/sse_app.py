@@ -9,7 +9,6 @@ from mcp_runtime.handshake.server import revisions_of, start_session
 from mcp_runtime.protocol import jsonrpc
 from mcp_runtime.protocol.legacy import State
 from mcp_runtime.transports.http.limits import HttpLimits
-from mcp_runtime.transports.http.server.posts import stopping
 from mcp_runtime.transports.http.server.requests.application import Application
 from mcp_runtime.transports.http.server.requests.asgi import (
     EVENTS,
@@ -24,6 +23,12 @@ from mcp_runtime.transports.http.server.requests.asgi import (
 )
 from mcp_runtime.transports.http.server.requests.checks import Places, check_accept, check_content_type
 from mcp_runtime.transports.http.server.requests.delays import Delay, Delays
+from mcp_runtime.transports.http.server.requests.refusals import (
+    stopping,
+    too_many_of_session,
+    too_many_requests,
+    too_many_sessions,
+)
 from mcp_runtime.transports.http.server.requests.unread import Unread
 from mcp_runtime.transports.http.server.sessions import ID_BYTES
 from mcp_runtime.transports.http.server.sse_session import SseSession
@@ -112,7 +117,7 @@ class SseApp(Application):
         if self.is_stopping:
             raise stopping()
         if len(self.sessions) >= min(limits.max_sessions, limits.max_streams):
-            raise Refusal(503, "there are too many sessions; try again later", [(b"retry-after", b"30")])
+            raise too_many_sessions()
         id_ = secrets.token_hex(ID_BYTES)
         session = SseSession(
             id_, _endpoint(scope, id_), headers, principal=principal, limits=limits, unread=self._unread
@@ -131,9 +136,9 @@ class SseApp(Application):
         limits = self._limits
         check_content_type(headers)
         if self._posts >= limits.max_requests:
-            raise Refusal(503, "too many requests are open; try again later", [(b"retry-after", b"1")])
+            raise too_many_requests()
         if session.posts >= limits.max_session_requests:
-            raise Refusal(429, "too many requests of this session are open; try again later", [(b"retry-after", b"1")])
+            raise too_many_of_session()
         self._posts += 1
         session.posts += 1
         try:

@@ -10,7 +10,7 @@ from mcp_runtime.bounded import bounded
 from mcp_runtime.protocol.jsonrpc import MalformedMessage, parse
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http.events import Event, EventStore
-from mcp_runtime.transports.http.server.requests.asgi import Refusal
+from mcp_runtime.transports.http.server.requests.refusals import not_now
 
 log: Final = logging.getLogger("mcp_runtime")
 
@@ -73,7 +73,7 @@ class EventLog:
             found = await bounded(self._read(session, stream, number), self._timeout)
         except Exception as error:
             self._fail(_described(error), ())
-            raise Refusal(503, "stored events cannot be read now; try again later", [(b"retry-after", b"1")]) from None
+            raise not_now("stored events cannot be read now; try again later", 1) from None
         # The store cannot tell that the end of a stream is missing. An open stream knows its end itself.
         if found is None or (stream and self._lost.get(session, -1) >= stream):
             return None
