@@ -1,6 +1,7 @@
 """The answers to requests of 2026-07-28 over HTTP: JSON or a stream, which a client cancels by closing it."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,30 @@ async def test_closing_the_connection_cancels_the_request(after: float) -> None:
         call.cancel()
         await eventually(lambda: server.ended)
         assert (await client.post(called("echo", text="on"))).status_code == 200
+
+
+@pytest.mark.parametrize("stream_after", [0.01, 60], ids=["of a stream", "before anything was sent"])
+async def test_middleware_may_raise_when_a_client_disconnects(stream_after: float) -> None:
+    server, failures = chatty(MODERN), list[Any]()
+    endpoint = asgi_app(server, limits=HttpLimits(stream_after=stream_after))
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+
+    async def raising(scope: Any, receive: Any, send: Any) -> None:
+        async def received() -> Any:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ConnectionError("the client is gone")
+            return message
+
+        await endpoint(scope, received if scope["type"] == "http" else receive, send)
+
+    async with modern_client(raising) as client:
+        call = asyncio.create_task(client.post(called("wait")))
+        await server.begun.wait()
+        call.cancel()
+        await eventually(lambda: server.ended)
+    gc.collect()
+    assert failures == []
 
 
 async def test_the_same_id_in_two_requests() -> None:

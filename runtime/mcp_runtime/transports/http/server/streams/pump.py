@@ -1,13 +1,19 @@
 """Answers a request with a stream of events, for as long as there are any and the client reads them."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
+from typing import Final
 
+from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http.server.requests.asgi import EVENTS, Receive, Refusal, Send, write
 from mcp_runtime.transports.http.server.requests.delays import Delays
+from mcp_runtime.transports.http.server.requests.refusals import not_now
 from mcp_runtime.transports.http.server.requests.unread import Unread
 from mcp_runtime.transports.http.server.streams.outlet import Outlet
 from mcp_runtime.transports.http.server.streams.stream import Stream
+
+log: Final = logging.getLogger("mcp_runtime")
 
 
 async def pump(
@@ -37,7 +43,7 @@ async def pump(
         Refusal: what follows the client's last event is no longer stored, or clients have too much to read already.
     """
     if unread.is_full:
-        raise Refusal(503, "too many messages are unread; try again later", [(b"retry-after", b"5")])
+        raise not_now("too many messages are unread; try again later", 5)
     try:
         missed = None if after is None else await stream.missed(after)
     except LookupError:
@@ -80,6 +86,10 @@ async def _begin(send: Send, headers: Iterable[tuple[bytes, bytes]]) -> None:
 
 async def watch(receive: Receive, left: Callable[[], None]) -> None:
     """Wait until the client of a request disconnects, then call `left`."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    try:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+    except Exception as error:
+        # Middleware may raise instead; without `receive`, nothing would tell that the client is gone.
+        log.warning("a client counts as disconnected, since receiving failed: %s", clipped(repr(error)))
     left()
