@@ -1,17 +1,19 @@
-"""A client over HTTP retries when a server is busy, or restarts behind a proxy."""
+"""A client over HTTP retries when a server is busy, or restarts behind a proxy, but not forever."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from mcp_bindings import v2025_11_25
 from mcp_bindings.v2025_11_25 import methods
 from mcp_runtime.client import ClientOptions
+from mcp_runtime.errors import ConnectionClosed
 from mcp_runtime.subscriptions import list_changed
 from mcp_runtime.transports.http import HttpLimits, asgi_app, connect_http
-from mcp_runtime.transports.http.client import position
+from mcp_runtime.transports.http.client import position, streamable
 from support.cutting import cutting
 from support.http import served
 from support.http_server import chatty
@@ -49,3 +51,27 @@ async def test_a_server_that_is_away_for_a_moment_is_come_back_to(status: int, m
         assert isinstance(text := (await waiting).content[0], v2025_11_25.TextContent) and text.text == "waited"
         await list_changed(server, "tools")
         await changes.next(10)
+
+
+async def test_a_server_that_never_begins_another_session_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamable, "RENEW_TIMEOUT", 0.3)
+    endpoint = asgi_app(chatty("2025-11-25"))
+
+    async def comments() -> AsyncGenerator[bytes]:
+        while True:
+            yield b":\n\n"
+            await asyncio.sleep(0.05)
+
+    async def front(scope: Any, receive: Any, send: Any) -> None:
+        if is_stuck and scope["method"] == "POST" and b"mcp-session-id" not in dict(scope["headers"]):
+            await StreamingResponse(comments(), media_type="text/event-stream")(scope, receive, send)
+        else:
+            await endpoint(scope, receive, send)
+
+    is_stuck = False
+    async with served(front) as url, connect_http(url, close_timeout=0.1) as peer:
+        client = await v2025_11_25.Client.open(peer, options=ClientOptions(timeout=20))
+        is_stuck = True
+        await endpoint.sessions.end_all("the server was restarted")
+        with pytest.raises(ConnectionClosed, match=r"did not begin another one within 0\.3 s"):
+            await client.ping()

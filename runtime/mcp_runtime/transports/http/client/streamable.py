@@ -33,6 +33,8 @@ from mcp_runtime.transports.http.client.wire import (
 
 MAX_FAILURES: Final = 6
 """How often in a row a stream may fail before it is abandoned."""
+RENEW_TIMEOUT: Final = 30.0
+"""Seconds in which a server must begin another session after it has forgotten one."""
 
 _OLDER: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
 """What servers of HTTP+SSE answer a POST to their stream with (2025-03-26, basic/transports)."""
@@ -268,13 +270,7 @@ class HttpClientTransport(PostingTransport):
             version = self._endpoint.version
             self._endpoint.session = self._endpoint.version = ""
             try:
-                id_, hello = self._standing.hello
-                answer = await self._first_answer(hello, id_)
-                if revision_of(answer) != version:
-                    raise Refused(f"the session ended, and {self._endpoint.shown} did not begin another one")
-                self._endpoint.version = version
-                for message in self._standing.rest:
-                    await self._endpoint.post(message)
+                await self._begin_again(version)
             except Exception as error:
                 self._end(reason_for(error))
                 raise
@@ -283,3 +279,22 @@ class HttpClientTransport(PostingTransport):
                 # Immediately, whatever delay it waits for to resume the old session.
                 listener.cancel()
                 self._listener = asyncio.create_task(self._listen())
+
+    async def _begin_again(self, version: str) -> None:
+        """Repeat the handshake, and restore the state of the session that the server has forgotten.
+
+        Raises:
+            TransportError: the server did not begin a session in the same revision, or not in time.
+        """
+        id_, hello = self._standing.hello
+        missing = f"the session ended, and {self._endpoint.shown} did not begin another one"
+        try:
+            async with asyncio.timeout(RENEW_TIMEOUT):
+                answer = await self._first_answer(hello, id_)
+        except TimeoutError:
+            raise TransportError(f"{missing} within {RENEW_TIMEOUT:g} s") from None
+        if revision_of(answer) != version:
+            raise Refused(missing)
+        self._endpoint.version = version
+        for message in self._standing.rest:
+            await self._endpoint.post(message)
