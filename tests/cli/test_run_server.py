@@ -1,15 +1,19 @@
 """`mcp-bindgen run`: it serves a file, or reports errors with their line."""
 
 import asyncio
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
+from mcp_bindings import v2026_07_28 as modern
 from mcp_bindings.v2025_11_25 import Client
+from mcp_runtime.errors import UnsupportedRevision
 from mcp_runtime.transports.stdio import connect_stdio
 from support.http import RawClient, hello
 from support.http_modern import called, headers_for
@@ -56,6 +60,32 @@ async def test_a_file_is_served(folder: Path, name: str) -> None:
         assert client.connection.peer_info["name"] == ("Other" if name == ":Other" else "tested")
 
 
+@pytest.mark.parametrize(
+    ("server", "client"),
+    [("2025_11_25", "2024_11_05"), ("2025_11_25", "2026_07_28"), ("2026_07_28", "2025_06_18")],
+)
+async def test_stdio_clients_of_other_revisions_are_served(folder: Path, server: str, client: str) -> None:
+    (folder / "server.py").write_text(SERVER.replace("2025_11_25", server), "utf-8")
+    mcp: Any = importlib.import_module(f"mcp_bindings.v{client}")
+    async with connect_stdio(*COMMAND, str(folder / "server.py:app")) as peer:
+        added = await (await mcp.Client.open(peer)).call_tool(name="add", arguments={"a": 1, "b": 2})
+        assert added.content[0].text == "3"
+
+
+async def test_a_bridged_server_offers_only_the_revisions_that_it_names(folder: Path) -> None:
+    limited = "from mcp_runtime.bridge import bridge\n" + SERVER + 'only = bridge(app, ["2025-06-18"])\n'
+    (folder / "server.py").write_text(limited, "utf-8")
+    async with connect_stdio(*COMMAND, str(folder / "server.py:only")) as peer:
+        with pytest.raises(UnsupportedRevision, match="2026-07-28"):
+            await modern.Client.open(peer)
+
+
+async def test_a_server_without_conversions_serves_its_own_revision(folder: Path) -> None:
+    (folder / "server.py").write_text(f"import sys\nsys.modules['mcp_bindings.bridges'] = None\n{SERVER}", "utf-8")
+    async with connect_stdio(*COMMAND, str(folder / "server.py:app")) as peer:
+        assert (await Client.open(peer)).connection.revision == "2025-11-25"
+
+
 async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> None:
     (folder / "bare.py").write_text(BARE, "utf-8")
     async with connect_stdio(sys.executable, str(folder / "bare.py"), "run", str(folder / "server.py")) as peer:
@@ -78,6 +108,11 @@ async def test_the_extra_of_the_other_commands_is_not_needed(folder: Path) -> No
             "from mcp_bindings.v2025_11_25 import App\napp = App('a')\n@app.tool()\ndef f(x):\n    pass\n",
             "bad.py",
             "/bad.py:3: tool f: parameter x has no type",
+        ),
+        (
+            "from mcp_bindings import bridges, v2025_11_25\ndel bridges.ERAS\napp = v2025_11_25.App('a')\n",
+            "bad.py",
+            "mcp_bindings.bridges was generated in format 1",
         ),
     ],
 )

@@ -27,7 +27,7 @@ def serve_file(arguments: Sequence[str]) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="mcp-bindgen run",
-        description="Serve an App or a Server that a Python file defines, over stdio or HTTP.",
+        description="Serve the App or Server that a Python file defines, over stdio or HTTP, to clients of every revision.",
         epilog="Example:  mcp-bindgen run server.py --http --port 8000\nSee also: docs/app.md",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -43,7 +43,7 @@ def serve_file(arguments: Sequence[str]) -> int:
     try:
         # The file's output must not mix with the messages.
         with redirect_stdout(sys.stderr):
-            server = _find(*_split(given.target))
+            server = _for_all_clients(_find(*_split(given.target)))
     except _Unusable as error:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
@@ -63,7 +63,7 @@ def _serve_http(server: Any, host: str, port: int, hosts: list[str] | None) -> i
         print(f"serving at {url}/mcp", file=sys.stderr)
 
     try:
-        serve_http(_for_all_clients(server), host=host, port=port, hosts=hosts, started=started)
+        serve_http(server, host=host, port=port, hosts=hosts, started=started)
     except (ValueError, OSError, ModuleNotFoundError) as error:
         print(f"mcp-bindgen: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
@@ -71,15 +71,22 @@ def _serve_http(server: Any, host: str, port: int, hosts: list[str] | None) -> i
 
 
 def _for_all_clients(server: Any) -> Any:
-    """Bridge a server to all other revisions, of both eras, if its bindings have conversions."""
+    """Bridge a server to all other revisions, of both eras, if its bindings have conversions.
+
+    Raises:
+        _Unusable: the conversions were generated for another version of the runtime.
+    """
     from mcp_runtime.bridge import BridgedServer, bridge
+    from mcp_runtime.errors import BindingFormatError, UnsupportedRevision
 
     if isinstance(server, BridgedServer):
         return cast("Any", server)
     try:
         return bridge(server)
-    except ValueError:
+    except (ValueError, UnsupportedRevision):
         return server
+    except BindingFormatError as error:
+        raise _Unusable(str(error)) from None
 
 
 def _split(target: str) -> tuple[Path, str]:
