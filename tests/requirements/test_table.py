@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 
 from support.official import upstream
-from support.requirement_table import LEGACY, MODERN, PAGE, REVISIONS, Row, proof_of, render, rows, shown, span
+from support.requirement_table import (
+    LEGACY,
+    MODERN,
+    PAGE,
+    REVISIONS,
+    TRANSPORTS,
+    Row,
+    proof_of,
+    render,
+    rows,
+    shown,
+    span,
+)
 from support.specification import Demand, demands
 
 ROOT = PAGE.parents[1]
@@ -44,11 +56,12 @@ def covered(row: Row) -> set[str]:
 
 @pytest.fixture
 def demanded() -> list[Demand]:
-    """The requirements on the pages of 2026-07-28."""
+    """The requirements on the pages of 2026-07-28, and on those about the transports of other revisions."""
     if not upstream().is_dir():
         pytest.skip(f"the official pages are not here: {upstream()} (set MCP_UPSTREAM)")
-    found = list(demands(MODERN))
-    assert len(found) > 300
+    found = [demand for revision in REVISIONS for demand in demands(revision)]
+    found = [demand for demand in found if demand.revision == MODERN or demand.page == TRANSPORTS]
+    assert {demand.revision for demand in found} == set(REVISIONS) and len(found) > 400
     return found
 
 
@@ -61,13 +74,13 @@ def is_left_out(demand: Demand, left: dict[str, str]) -> bool:
     )
 
 
-def test_each_demand_of_the_modern_era_has_a_row(demanded: list[Demand]) -> None:
-    """A MUST on a page of 2026-07-28 belongs to a row that names its digest, or is left out for a reason."""
-    named = {digest for row in rows().values() for digest in row.said}
+def test_each_demand_has_a_row(demanded: list[Demand]) -> None:
+    """A MUST belongs to a row that names its digest and its revision, or is left out for a reason."""
+    named = {(revision, digest) for row in rows().values() for revision in row.must for digest in row.said}
     missing = {
-        f"{demand.page}: {demand.text}": demand.digest
+        f"{demand.revision}, {demand.page}: {demand.text}": demand.digest
         for demand in demanded
-        if demand.digest not in named and not any(is_left_out(demand, left) for left in LEFT_OUT)
+        if (demand.revision, demand.digest) not in named and not any(is_left_out(demand, left) for left in LEFT_OUT)
     }
     assert not missing
 
@@ -78,9 +91,19 @@ def test_no_row_or_exception_is_about_a_demand_that_is_gone(demanded: list[Deman
     assert not [left for left in LEFT_OUT if not any(is_left_out(demand, left) for demand in demanded)]
 
 
-def test_what_the_modern_era_demands_is_a_must_there() -> None:
-    assert not [row.id for row in rows().values() if row.said and MODERN not in row.must]
-    assert not [row.id for row in rows().values() if MODERN in row.must and not row.said]
+def test_each_row_names_a_sentence_of_each_revision_that_demands_it(demanded: list[Demand]) -> None:
+    found = {row.id: {demand.revision for demand in demanded if demand.digest in row.said} for row in rows().values()}
+    assert found == {row.id: set(checked(row)) for row in rows().values()}
+
+
+def test_each_row_about_a_page_that_is_checked_names_a_sentence() -> None:
+    assert not [row.id for row in rows().values() if bool(row.said) != bool(checked(row))]
+
+
+def checked(row: Row) -> list[str]:
+    """Return the revisions that demand what a row is about, on a page that is checked."""
+    is_about_transports = row.page.partition(",")[0] == TRANSPORTS
+    return [revision for revision in row.must if revision == MODERN or is_about_transports]
 
 
 def test_no_test_names_what_is_not_there() -> None:

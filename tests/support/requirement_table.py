@@ -18,6 +18,8 @@ PAGE: Final = TESTS.parent / "docs" / "requirements.md"
 LEGACY: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of the legacy era, in order; spans are of these."""
 MODERN: Final = "2026-07-28"
+TRANSPORTS: Final = "basic/transports"
+"""The page of the legacy era on which each requirement has a row; of the modern era, those on all pages have."""
 REVISIONS: Final = (*LEGACY, MODERN)
 
 
@@ -34,7 +36,7 @@ class Row:
         text: what it requires, in our words.
         example: the program in examples/ that shows it, empty for none.
         reason: why no test or example shows it; empty if one does.
-        said: digests of the sentences of 2026-07-28 that state it (`support.specification`).
+        said: digests of the sentences that state it (`support.specification`), on the pages that are checked.
     """
 
     id: str
@@ -167,7 +169,8 @@ def render() -> str:
         "# Requirements",
         "",
         "What the specification demands and recommends, in our own words, and what shows that it is met. Everything",
-        "that 2026-07-28 demands is here, except for authorization. `make docs` writes this page from the rows in",
+        "that 2026-07-28 demands is here, except for authorization, and everything on the transports pages of the",
+        "other revisions. `make docs` writes this page from the rows in",
         "[tests/requirements/rows](../tests/requirements/rows) and from the tests, which name the requirements that",
         "they show; a test fails if one is shown by nothing and has no reason either.",
         "",

@@ -24,18 +24,20 @@ class Demand:
     """A sentence with a MUST, MUST NOT, SHALL or REQUIRED.
 
     Attributes:
+        revision: the revision that states it.
         page: the page, without its suffix (``server/tools``).
         section: the last heading before the sentence.
         text: the sentence.
     """
 
+    revision: str
     page: str
     section: str
     text: str
 
     @property
     def digest(self) -> str:
-        """The digest by which rows refer to it."""
+        """The digest by which rows refer to it; the same words on the same page have the same one in each revision."""
         return sha256(f"{self.page}\n{self.text}".encode()).hexdigest()[:10]
 
 
@@ -48,14 +50,14 @@ def demands(revision: str) -> Iterator[Demand]:
     """Find all requirements of a revision."""
     folder = specification(revision)
     for path in sorted(folder.rglob("*.mdx")):
-        yield from _on(path.relative_to(folder).with_suffix("").as_posix(), path.read_text("utf-8"))
+        yield from _on(revision, path.relative_to(folder).with_suffix("").as_posix(), path.read_text("utf-8"))
 
 
-def _on(page: str, text: str) -> Iterator[Demand]:
+def _on(revision: str, page: str, text: str) -> Iterator[Demand]:
     for section, block in _blocks(_FENCE.sub("", text)):
         for sentence in _END.split(block):
             if _DEMAND.search(sentence):
-                yield Demand(page, section, sentence)
+                yield Demand(revision, page, section, sentence)
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
