@@ -144,6 +144,12 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
     await running
 
 
+def test_responses_are_sent_at_once() -> None:
+    for listener in serving.listen("127.0.0.1", 0):
+        with listener, socket.create_connection(listener.getsockname()), listener.accept()[0] as connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_what_cannot_be_served() -> None:
     server = mcp.Server()
     with pytest.raises(ValueError, match=r"reached from other machines: name its hosts"):

@@ -178,13 +178,17 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
     server = Server(config, site, grace, started)
     with ExitStack() as closing:
         # uvicorn would log a failure to listen and end the process.
-        listeners = [closing.enter_context(listener) for listener in _listen(host, port)]
+        listeners = [closing.enter_context(listener) for listener in listen(host, port)]
         asyncio.run(server.serve(listeners))
     server.ending.over()
 
 
-def _listen(host: str, port: int) -> Generator[socket.socket]:
+def listen(host: str, port: int) -> Generator[socket.socket]:
     """Listen on every address of a host.
+
+    Args:
+        host: its name or address.
+        port: the port; 0 for any.
 
     Raises:
         OSError: one of them cannot be used.
@@ -192,7 +196,11 @@ def _listen(host: str, port: int) -> Generator[socket.socket]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, _, _, _, address in dict.fromkeys(found):
-            yield socket.create_server(address, family=family)
+            listener = socket.create_server(address, family=family)
+            # Its connections inherit this. The end of a response would otherwise wait for the client's delayed
+            # acknowledgement of the start; asyncio knows only sockets that name their protocol as TCP.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            yield listener
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0]
         raise OSError(f"cannot listen on {host}, port {port}: {reason}; choose another") from error
