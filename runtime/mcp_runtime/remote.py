@@ -1,8 +1,7 @@
 """The other side, as generated stubs see it: what all calls and all stubs have in common."""
 
-from collections.abc import Mapping
-from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mcp_runtime.binding import Binding
 from mcp_runtime.caller import Caller
@@ -28,7 +27,6 @@ class Stub:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._plain: tuple[object, Any] | None = None
 
     @property
     def __caller__(self) -> Caller:
@@ -83,17 +81,15 @@ class Stub:
             LocalProtocolError: it names a revision other than the one in use.
             pydantic.ValidationError: it is not valid.
         """
-        required = self._caller.request_meta()
-        if meta is None and self._plain is not None and self._plain[0] is required:
-            # Middleware may change what one call carries without affecting other calls.
-            return cast(MetaT, copy(self._plain[1]) if getattr(self._caller, "middleware", True) else self._plain[1])
+        if meta is None:
+            # Only a connection makes it once for all requests.
+            plain: Callable[[type[MetaT]], MetaT] | None = getattr(self._caller, "plain_meta", None)
+            if plain is not None:
+                return plain(type_)
         from mcp_runtime.protocol.modern import merged
 
         given = meta if isinstance(meta, Mapping) else meta.model_dump(mode="json") if meta is not None else {}
-        made = type_.model_validate(merged(required, given))
-        if meta is None:
-            self._plain = required, copy(made)
-        return made
+        return type_.model_validate(merged(self._caller.request_meta(), given))
 
     @staticmethod
     def _given(method: RequestMethod[P, Any], arguments: Mapping[str, Any]) -> P | None:

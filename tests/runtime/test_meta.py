@@ -117,6 +117,25 @@ async def test_middleware_changes_one_call_only() -> None:
     assert seen == [None, "second", None]
 
 
+async def test_code_that_sends_a_call_again_changes_that_one_only() -> None:
+    seen: list[Any] = []
+
+    async def call_tool(self: Any, params: Any, ctx: Any) -> Any:
+        seen.append(ctx.meta.get("acme/call"))
+        return modern.InputRequiredResult(request_state="s") if len(seen) == 1 else modern.CallToolResult(content=[])
+
+    async def resume(asked: Any, call: Any) -> Any:
+        setattr(call.params.meta, "acme/call", "again")
+        return await call.again(call.params)
+
+    async with together(modern.Client, make_server(MODERN, call_tool=call_tool)) as client:
+        results, method = client.connection.results, modern.methods.TOOLS_CALL
+        results.accept(method, "input_required", modern.InputRequiredResult, resume)
+        for _ in range(2):
+            await client.call_tool(name="x")
+    assert seen == [None, "again", None]
+
+
 class Order(BaseModel):
     """Params of a vendor."""
 

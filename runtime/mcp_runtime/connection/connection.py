@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeAlias, TypeVar, cast
 
 from mcp_runtime.caller import CallOptions
@@ -284,9 +285,15 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
         """
         self._outbound.post(method, params, exchange)
 
-    def request_meta(self) -> Mapping[str, Any]:
-        """Return the `_meta` that every request must carry: none in the legacy era."""
-        return self.requester.meta
+    def plain_meta(self, type_: type[T]) -> T:
+        """Return the `_meta` of a request that carries only what every request must; not to be changed.
+
+        Args:
+            type_: the generated type of it.
+        """
+        found: T = self._outbound.introduction(type_).model
+        # Middleware may change what one call carries without affecting other calls.
+        return copy(found) if self.middleware else found
 
     async def log(self, level: str, data: Any, logger: str | None = None, *, exchange: Exchange | None = None) -> None:
         """Send a log message to the client, if it asked for messages of that level; see `Limits.log_rate`.

@@ -61,6 +61,10 @@ class KnowsPeer(ABC):
         """The minimum level of log messages that the client wants; None until it sets one."""
         return self.requester.log_level
 
+    def request_meta(self) -> Mapping[str, Any]:
+        """Return the `_meta` that every request must carry: none in the legacy era."""
+        return self.requester.meta
+
     def bind(self, binding: Binding, stub: Any, context: Callable[..., Any], wire: "Wire | None" = None) -> None:
         """Use a revision, or another one over a bridge.
 

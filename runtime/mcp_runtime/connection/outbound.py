@@ -6,12 +6,11 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from pydantic import BaseModel
-
 from mcp_runtime.caller import CallOptions, Progress, call_options
 from mcp_runtime.connection.chain import Proceed, through
 from mcp_runtime.connection.deadlines import Deadlines
 from mcp_runtime.connection.inputs import asker, carrier, is_embedded
+from mcp_runtime.connection.introduction import Introduction
 from mcp_runtime.connection.line import Line
 from mcp_runtime.connection.link import Link
 from mcp_runtime.connection.pending import Pending
@@ -19,13 +18,12 @@ from mcp_runtime.connection.reports import Reports
 from mcp_runtime.connection.requester import Requester
 from mcp_runtime.connection.results import Call, Interim, Results
 from mcp_runtime.connection.returned import hinted, introduced, said, write_result
-from mcp_runtime.connection.sent import check_sent
+from mcp_runtime.connection.sent import check_capabilities, check_sent
 from mcp_runtime.connection.work import CURRENT, Work
 from mcp_runtime.errors import (
     ConnectionClosed,
     LocalProtocolError,
     McpError,
-    MissingCapability,
     PeerError,
     RemoteProtocolError,
     RequestTimeout,
@@ -54,7 +52,7 @@ class Outbound:
         deadlines: the timeouts of open requests.
     """
 
-    __slots__ = ("_attributes", "_link", "_listeners", "_pending", "_reports", "deadlines", "results")
+    __slots__ = ("_introduction", "_link", "_listeners", "_pending", "_reports", "deadlines", "results")
 
     def __init__(self, link: Link, reports: Reports) -> None:
         self.results = Results(link.report)
@@ -63,7 +61,7 @@ class Outbound:
         self._pending: dict[Id, Pending] = {}
         self.deadlines = Deadlines(link.loop, self._expire)
         self._listeners: dict[Id, Progress] = {}
-        self._attributes: dict[tuple[str, type[Any]], tuple[tuple[str, str, str], ...]] = {}
+        self._introduction: Introduction | None = None
 
     def __len__(self) -> int:
         return len(self._pending)
@@ -119,9 +117,17 @@ class Outbound:
                 go_on()
                 return self.ask(method, params, type_, options, call, rounds=rounds + 1)
 
-            result = cast("T", await interim.resume(interim.result, Call(method, params, options, rounds, again)))
+            own = params if self._introduction is None else self._introduction.detached(params)
+            result = cast("T", await interim.resume(interim.result, Call(method, own, options, rounds, again)))
             go_on()
         return result
+
+    def introduction(self, type_: type[Any]) -> Introduction:
+        """Return what every request must carry in its `_meta`, as this generated type and as JSON."""
+        found, required = self._introduction, self._link.requester.meta
+        if found is None or found.required is not required:
+            found = self._introduction = Introduction(required, type_)
+        return found
 
     def open(self, method: RequestMethod[Any, R], params: Any) -> "tuple[Id, asyncio.Future[R | None]]":
         """Send a request that stays open for as long as both sides like; return its id, and a future of its result."""
@@ -168,7 +174,7 @@ class Outbound:
         if link.ending is not None:
             raise ConnectionClosed(link.ending)
         if link.limits.check_capabilities:
-            self._check_capabilities(method, params, requester)
+            check_capabilities(method, params, requester)
         encoded = self._encode_params(method, params, requester)
         if options.progress is not None:
             encoded = _with_token(encoded, link.session.next_id)
@@ -194,7 +200,7 @@ class Outbound:
         requester = link.requester_for(work)
         work = carrier(work, method, requester)
         if link.limits.check_capabilities:
-            self._check_capabilities(method, params, requester)
+            check_capabilities(method, params, requester)
         ask = asker(method, requester)
         return cast("T", await ask(work, method, type_, self._encode_params(method, params, requester), options))
 
@@ -222,7 +228,7 @@ class Outbound:
             raise LocalProtocolError(revision=requester.revision, method=method.name, pointer="", reason=reason)
         session = link.modern if requester.is_modern else link.session
         if link.limits.check_capabilities:
-            self._check_capabilities(method, params, requester)
+            check_capabilities(method, params, requester)
         message = session.notify(method.name, self._encode_params(method, params, requester))
         line = link.main if method.name in UNRELATED and not _is_listening(work) else link.line_for(work)
         if method.name == NOTIFICATIONS_MESSAGE:
@@ -320,35 +326,15 @@ class Outbound:
             check_sent(self.results.sent(method, json.loads(encoded), requester), encoded, method, "result", requester)
         return encoded
 
-    def _check_capabilities(self, method: AnyMethod, params: Any, requester: Requester) -> None:
-        if requester.wire is not None:
-            requester.wire.check(method)
-        if method.capability and method.name not in requester.may_send:
-            raise MissingCapability(method.capability, method.name)
-        if method.gated and params is not None:
-            params_type: type[BaseModel] = params.__class__
-            for attribute, member, path in self._gated(method, params_type):
-                given = getattr(params, attribute) is not None
-                if given and not requester.is_open(path, self._link.side):
-                    raise MissingCapability(path, f"{member} of {method.name}")
-
-    def _gated(self, method: AnyMethod, params: type[BaseModel]) -> tuple[tuple[str, str, str], ...]:
-        """Return the attribute, the property and the capability for each property that needs one."""
-        key = (method.name, params)
-        found = self._attributes.get(key)
-        if found is None:
-            found = self._attributes[key] = tuple(
-                (attribute, wire_name, method.gated[wire_name])
-                for attribute, field in params.model_fields.items()
-                if (wire_name := field.alias or attribute) in method.gated
-            )
-        return found
-
     def _encode_params(self, method: AnyMethod, params: Any, requester: Requester) -> bytes | None:
         wire = requester.wire
         if params is None or method.params is None:
             return wire.addressed(method, b"{}", requester.meta) if wire is not None and wire.adds_meta else None
-        encoded = method.params.encode(params)
+        introduction = self._introduction
+        if introduction is not None and introduction.is_in(params):
+            encoded = introduction.encode(params)
+        else:
+            encoded = method.params.encode(params)
         if wire is not None:
             encoded = wire.addressed(method, wire.outgoing(method, "params", encoded), requester.meta)
         if method.name in LEAVING and (broken := LEAVING[method.name](params, encoded)) is not None:
