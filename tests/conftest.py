@@ -1,4 +1,4 @@
-"""What every run of the tests has: the option `--cases`, and an account of the official files that it used."""
+"""Setup of every test run: the option `--cases`, and a count of the official files that were used."""
 
 from pathlib import Path
 
@@ -24,13 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if absent := official.missing():
-        raise pytest.UsageError(f"official files are missing, though their folder is there: {', '.join(absent)}")
+        raise pytest.UsageError(f"official files are missing, although their folder exists: {', '.join(absent)}")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(_Workers())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand what a worker of xdist used to the process that prints the summary."""
+    """Pass the files that a worker of xdist used to the process that prints the summary."""
     output: dict[str, object] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[WORKER_KEY] = sorted(official.used)
@@ -38,13 +38,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not official.upstream().is_dir():
-        terminalreporter.write_line(f"official inputs: none, {official.upstream()} is not here (set MCP_UPSTREAM)")
+        terminalreporter.write_line(f"official inputs: none, {official.upstream()} does not exist (set MCP_UPSTREAM)")
         return
     terminalreporter.write_line(f"official inputs: {len(official.used)} of {len(official.expected())} used")
 
 
 class _Workers:
-    """Collects what the workers of xdist used."""
+    """Collects the files that the workers of xdist used."""
 
     def pytest_testnodedown(self, node: object) -> None:
         output: dict[str, list[str]] = getattr(node, "workeroutput", {})
@@ -66,7 +66,7 @@ def cli(
     capsys: pytest.CaptureFixture[str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Cli:
-    """Runs mcp-bindgen in this process, in an empty current folder and with a cache of its own."""
+    """Runs mcp-bindgen in this process, in an empty current folder and with its own cache."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "MCP_BINDGEN_TRACEBACK"):
@@ -76,5 +76,5 @@ def cli(
 
 @pytest.fixture(autouse=True)
 def servers_are_unknown() -> None:
-    """Forget what the servers of other tests were, whose ports may be used again."""
+    """Forget the eras of the servers of other tests, since their ports may be used again."""
     probe.servers.clear()

@@ -1,4 +1,4 @@
-"""The account of the official files: how many a run used, and that none may be missing."""
+"""A test run counts the official files that it used, and fails if one of them is missing."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def test_the_summary_says_how_many_were_used(tmp_path: Path, workers: tuple[str,
 def test_a_missing_file_fails_the_run(tmp_path: Path) -> None:
     done = run(tmp_path, "tests/test_official.py", "--collect-only")
     assert done.returncode == 4
-    assert f"official files are missing, though their folder is there: {tmp_path}/2024-11-05/schema.json" in done.stderr
+    assert f"official files are missing, although their folder exists: {tmp_path}/2024-11-05/schema.json" in done.stderr
 
 
 def test_without_the_folder_tests_skip(tmp_path: Path) -> None:

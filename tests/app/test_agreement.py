@@ -83,8 +83,8 @@ def test_the_schema_and_the_function_agree(types: list[Any], defaulted: bool, da
     assert values.keys() == {parameter.name for parameter in function.parameters}
     for name, value in values.items():
         if name in given:
-            told = to_jsonable_python(value)
-            assert validator.is_valid({**given, name: told}), (schema, given, value)
+            encoded = to_jsonable_python(value)
+            assert validator.is_valid({**given, name: encoded}), (schema, given, value)
 
 
 def near(schema: Any, definitions: Any) -> st.SearchStrategy[Any]:

@@ -1,4 +1,4 @@
-"""Forms of pydantic models, in both eras."""
+"""`ask` and `sample`: forms from pydantic models and generated text, in both eras."""
 
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ class Plan(BaseModel):
     size: Literal["small", "large"] = "small"
 
 
-class Deep(BaseModel):
+class Nested(BaseModel):
     plans: dict[str, Plan]
 
 
@@ -39,8 +39,8 @@ def planning(version: Any, form: type[BaseModel] = Plan) -> Any:
 @pytest.mark.parametrize("version", [older, mcp, modern], ids=lambda version: version.REVISION)
 async def test_a_filled_in_form_becomes_an_object_of_the_model(version: Any) -> None:
     async with testing.connect(planning(version), elicit=[{"team": "ops", "days": 2.0}, "decline", "cancel"]) as client:
-        said = [text_of(await client.call_tool(name="plan")) for _ in range(3)]
-        assert said == ['{"team":"ops","days":2,"urgent":false,"size":"small"}', "nothing", "nothing"]
+        texts = [text_of(await client.call_tool(name="plan")) for _ in range(3)]
+        assert texts == ['{"team":"ops","days":2,"urgent":false,"size":"small"}', "nothing", "nothing"]
         schema = testing.heard_by(client).asked[0].requested_schema.model_dump(mode="json")
         assert schema["required"] == ["team"]
         assert schema["properties"]["team"]["description"] == "The person or team responsible."
@@ -53,9 +53,9 @@ async def test_an_answer_that_does_not_match_is_a_protocol_error(caplog: pytest.
 
 
 async def test_a_model_that_is_not_a_form_is_refused(caplog: pytest.LogCaptureFixture) -> None:
-    async with testing.connect(planning(mcp, Deep), elicit=[]) as client:
+    async with testing.connect(planning(mcp, Nested), elicit=[]) as client:
         assert (await client.call_tool(name="plan")).is_error
-    assert "Deep is not a form" in caplog.text
+    assert "Nested is not a form" in caplog.text
 
 
 @pytest.mark.parametrize("version", [older, mcp, modern], ids=lambda version: version.REVISION)

@@ -25,11 +25,11 @@ class TestDefinitions:
 
         def opaque(x: Opaque) -> None: ...
 
-        def gives() -> Opaque: ...  # type: ignore[empty-body] # pyright: ignore[reportReturnType]
+        def returns_opaque() -> Opaque: ...  # type: ignore[empty-body] # pyright: ignore[reportReturnType]
 
-        def many(*args: int) -> None: ...
+        def variadic(*args: int) -> None: ...
 
-        def named(**more: int) -> None: ...
+        def with_keywords(**options: int) -> None: ...
 
         def positional(x: int, /) -> None: ...
 
@@ -48,8 +48,8 @@ class TestDefinitions:
         assert "it is a generator; return the values" in self.refused(yields)
         assert "it is a generator; return the values" in self.refused(yields_later)
         assert "parameter x: no JSON Schema" in self.refused(opaque)
-        assert "return type" in self.refused(gives)
-        for function in (many, named, positional):
+        assert "return type" in self.refused(returns_opaque)
+        for function in (variadic, with_keywords, positional):
             assert "by name" in self.refused(function)
         assert "its annotations use Nowhere" in self.refused(missing)
         assert "it has no name" in self.refused(lambda: None)
@@ -58,13 +58,13 @@ class TestDefinitions:
         with pytest.raises(TypeError, match=r"@app.tool\(...\)"):
             mcp.App("test").tool(print)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
-    def test_two_tools_of_one_name_are_refused(self) -> None:
+    def test_two_tools_with_the_same_name_are_refused(self) -> None:
         app = mcp.App("test")
         app.tool("one")(lambda: None)
         with pytest.raises(DefinitionError, match=r"tool one: already defined \(.*test_definitions.py:\d+\)"):
             app.tool("one")(lambda: None)
 
-    def test_a_dependency_that_nothing_provides_is_refused(self) -> None:
+    def test_a_dependency_with_an_unknown_parameter_is_refused(self) -> None:
         app = mcp.App("test")
 
         def needs(number: int) -> int:

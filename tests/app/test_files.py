@@ -34,9 +34,9 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def served(folder: Path, **more: Any) -> mcp.App:
+def app_with(folder: Path, **options: Any) -> mcp.App:
     app = mcp.App("test")
-    app.files("docs", root=folder, max_bytes=100, **more)
+    app.files("docs", root=folder, max_bytes=100, **options)
     return app
 
 
@@ -58,18 +58,18 @@ async def read(app: mcp.App, uri: str) -> Any:
         ("i.png", "image/png", b"\x89PNG"),
     ],
 )
-async def test_a_file_is_text_or_bytes_of_its_type(folder: Path, path: str, mime_type: str, expected: Any) -> None:
-    item = await read(served(folder), f"docs:///{path}")
+async def test_a_file_is_sent_as_text_or_bytes(folder: Path, path: str, mime_type: str, expected: Any) -> None:
+    item = await read(app_with(folder), f"docs:///{path}")
     assert item.mime_type == mime_type
     assert (item.text if isinstance(item, mcp.TextResourceContents) else item.bytes) == expected
 
 
 async def test_a_folder_lists_what_is_in_it(folder: Path) -> None:
     names = ["a.json", "big.txt", "guides/", "hidden", "i.png", "in", "odd", "out", "pipe", "plain", "up/"]
-    item = await read(served(folder), "docs:///")
+    item = await read(app_with(folder), "docs:///")
     assert (item.mime_type, item.text.split()) == ("inode/directory", names)
-    assert (await read(served(folder), "docs:///guides")).text == "deep/\nstart.md\nwhat is it?.txt\n"
-    assert ".env" in (await read(served(folder, hidden=True), "docs:///")).text
+    assert (await read(app_with(folder), "docs:///guides")).text == "deep/\nstart.md\nwhat is it?.txt\n"
+    assert ".env" in (await read(app_with(folder, hidden=True), "docs:///")).text
 
 
 @pytest.mark.parametrize(
@@ -95,26 +95,26 @@ async def test_a_folder_lists_what_is_in_it(folder: Path) -> None:
         "a.json%00",
     ],
 )
-async def test_hidden_files_are_not_found(folder: Path, path: str) -> None:
+async def test_hidden_files_and_files_outside_the_folder_are_not_found(folder: Path, path: str) -> None:
     with pytest.raises(PeerError) as caught:
-        await read(served(folder), f"docs:///{path}")
+        await read(app_with(folder), f"docs:///{path}")
     assert caught.value.code == -32002
     assert str(folder) not in str(caught.value) and "SECRET" not in str(caught.value)
 
 
 async def test_a_large_file_is_refused(folder: Path) -> None:
     with pytest.raises(PeerError, match="more than 100 bytes"):
-        await read(served(folder), "docs:///big.txt")
+        await read(app_with(folder), "docs:///big.txt")
 
 
 async def test_paths_are_completed(folder: Path) -> None:
-    async with testing.connect(served(folder)) as client:
+    async with testing.connect(app_with(folder)) as client:
         ref = mcp.ResourceTemplateReference(uri="docs:///{+path}")
-        found: dict[str, list[str]] = {}
+        completions: dict[str, list[str]] = {}
         for value in ("g", "guides/", "guides/s", ".", "../", "nothing/"):
             argument = mcp.CompleteRequestParamsArgument(name="path", value=value)
-            found[value] = (await client.complete(ref=ref, argument=argument)).completion.values
-        assert found == {
+            completions[value] = (await client.complete(ref=ref, argument=argument)).completion.values
+        assert completions == {
             "g": ["guides/"],
             "guides/": ["guides/deep/", "guides/start.md", "guides/what is it?.txt"],
             "guides/s": ["guides/start.md"],
@@ -125,11 +125,11 @@ async def test_paths_are_completed(folder: Path) -> None:
 
 
 async def test_the_folder_and_its_template_are_listed(folder: Path) -> None:
-    async with testing.connect(served(folder)) as client:
+    async with testing.connect(app_with(folder)) as client:
         assert [resource.uri async for resource in client.iter_resources()] == ["docs:///"]
         assert [template.uri_template async for template in client.iter_resource_templates()] == ["docs:///{+path}"]
     with pytest.raises(ValueError, match="is not a folder"):
-        served(folder / "nothing")
+        app_with(folder / "nothing")
 
 
 def test_binary_content_gives_its_bytes() -> None:
@@ -141,4 +141,4 @@ def test_binary_content_gives_its_bytes() -> None:
     given = b'{"type":"image","data":"aGk=","mimeType":"image/png","bytes":[1]}'
     assert mcp.ImageContent.model_validate_json(given).model_dump(mode="json")["bytes"] == [
         1
-    ], "others may use the name"
+    ], "an unknown property named bytes is kept"

@@ -13,7 +13,7 @@ from mcp_runtime.transports.memory import connect_memory
 from support.apps import opened
 
 
-async def got(server: mcp.App, name: str, **arguments: str) -> list[tuple[str, Any]]:
+async def messages_of(server: mcp.App, name: str, **arguments: str) -> list[tuple[str, Any]]:
     async with opened(server) as client:
         messages = (await client.get_prompt(name=name, arguments=arguments)).messages
         return [(message.role, message.content.model_dump(mode="json")) for message in messages]
@@ -23,7 +23,7 @@ def text(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-def reviewing() -> mcp.App:
+def review_app() -> mcp.App:
     app = mcp.App("test")
 
     @app.prompt(title="Review")
@@ -40,7 +40,7 @@ def reviewing() -> mcp.App:
 
 def test_a_signature_becomes_the_arguments() -> None:
     async def main() -> None:
-        async with opened(reviewing()) as client:
+        async with opened(review_app()) as client:
             [prompt] = (await client.list_prompts()).prompts
             assert prompt.model_dump(mode="json") == {
                 "name": "review",
@@ -57,11 +57,11 @@ def test_a_signature_becomes_the_arguments() -> None:
 
 
 def test_arguments_are_converted_from_strings() -> None:
-    assert asyncio.run(got(reviewing(), "review", code="x", lines="4")) == [("user", text("kind 5: x"))]
+    assert asyncio.run(messages_of(review_app(), "review", code="x", lines="4")) == [("user", text("kind 5: x"))]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "expected"),
     [
         ({}, "invalid arguments for review: code: missing"),
         ({"code": "x", "style": "rude"}, "style: it should be 'strict' or 'kind', not \"rude\""),
@@ -69,19 +69,19 @@ def test_arguments_are_converted_from_strings() -> None:
         ({"code": "x", "stile": "kind"}, "stile: no such argument; did you mean style?"),
     ],
 )
-def test_wrong_arguments_are_errors_of_the_protocol(arguments: dict[str, str], words: str) -> None:
+def test_invalid_arguments_are_protocol_errors(arguments: dict[str, str], expected: str) -> None:
     with pytest.raises(PeerError) as caught:
-        asyncio.run(got(reviewing(), "review", **arguments))
-    assert caught.value.code == -32602 and words in caught.value.message
+        asyncio.run(messages_of(review_app(), "review", **arguments))
+    assert caught.value.code == -32602 and expected in caught.value.message
 
 
-def test_an_unknown_prompt_is_one_too() -> None:
+def test_an_unknown_prompt_is_a_protocol_error() -> None:
     with pytest.raises(PeerError, match="there is no prompt nothing") as caught:
-        asyncio.run(got(reviewing(), "nothing"))
+        asyncio.run(messages_of(review_app(), "nothing"))
     assert caught.value.code == -32602
 
 
-def test_messages_blocks_and_texts_mix() -> None:
+def test_a_prompt_may_mix_messages_blocks_and_texts() -> None:
     app = mcp.App("test")
     image = mcp.ImageContent(data="AAAA", mime_type="image/png")
 
@@ -94,17 +94,17 @@ def test_messages_blocks_and_texts_mix() -> None:
     def whole() -> mcp.GetPromptResult:
         return mcp.GetPromptResult(messages=[], description="Nothing.")
 
-    roles = asyncio.run(got(app, "talk"))
+    roles = asyncio.run(messages_of(app, "talk"))
     assert [(role, content["type"]) for role, content in roles] == [
         ("user", "text"),
         ("user", "image"),
         ("assistant", "text"),
     ]
-    assert asyncio.run(got(app, "whole")) == []
+    assert asyncio.run(messages_of(app, "whole")) == []
 
 
-def test_prompts_come_and_go() -> None:
-    app = reviewing()
+def test_prompts_can_be_removed_but_not_defined_twice() -> None:
+    app = review_app()
     assert app.remove_prompt("review") and not app.remove_prompt("review")
     with pytest.raises(DefinitionError, match="already defined"):
         app.prompt("one")(lambda: "x")
@@ -118,8 +118,8 @@ class TestCompletions:
             context = mcp.CompleteRequestParamsContext(arguments=others) if others else None
             return await client.complete(ref=ref, argument=argument, context=context)
 
-    def test_an_argument_of_a_prompt(self) -> None:
-        app = reviewing()
+    def test_an_argument_of_a_prompt_is_completed(self) -> None:
+        app = review_app()
 
         @app.completion("style", prompt="review")
         def styles(value: str, others: dict[str, str]) -> list[str]:
@@ -132,7 +132,7 @@ class TestCompletions:
         with pytest.raises(PeerError, match="there is no prompt other"):
             asyncio.run(self.complete(app, mcp.PromptReference(name="other"), "code", ""))
 
-    def test_a_variable_of_a_template_of_which_a_hundred_are_sent(self) -> None:
+    def test_at_most_a_hundred_values_are_sent(self) -> None:
         app = mcp.App("test")
 
         @app.resource("acme://loaf/{number}")
@@ -149,9 +149,9 @@ class TestCompletions:
         assert (len(found.values), found.total, found.has_more) == (100, 250, True)
         assert asyncio.run(self.complete(app, ref, "number", "24")).completion.total == 11
 
-    def test_the_first_revision_has_them_too(self) -> None:
+    def test_the_first_revision_has_completions_too(self) -> None:
         app = first.App("test")
-        app.prompt("one")(reviewing)
+        app.prompt("one")(review_app)
 
         @app.prompt()
         def two(word: str) -> str:
@@ -171,7 +171,7 @@ class TestCompletions:
         asyncio.run(main())
 
     def test_invalid_completions_are_refused_at_definition(self) -> None:
-        app = reviewing()
+        app = review_app()
         for arguments in ({"prompt": "other"}, {"prompt": "review"}, {"resource": "acme://x"}, {}):
             with pytest.raises(TypeError):
                 app.completion("nothing", **arguments)

@@ -45,7 +45,7 @@ def test_return_values_become_contents(value: Any, expected: dict[str, Any]) -> 
     assert asyncio.run(read(app, "acme://one")) == [{"uri": "acme://one", **expected}]
 
 
-def test_resources_and_templates_are_listed_apart() -> None:
+def test_resources_and_templates_are_listed_separately() -> None:
     app = mcp.App("test")
 
     @app.resource("acme://shelf", mime_type="text/markdown", title="The shelf")
@@ -112,23 +112,23 @@ def test_a_uri_that_several_templates_match_is_refused() -> None:
     assert asyncio.run(read(app, "acme://a"))[0]["text"] == "a"
 
 
-def test_resources_come_and_go() -> None:
+def test_clients_learn_of_added_and_removed_resources() -> None:
     app = mcp.App("test")
-    changes: list[int] = []
+    changed = asyncio.Event()
 
     class Watcher(mcp.ClientHandlers):
         async def on_resource_list_changed(self, params: Any, ctx: mcp.ClientContext) -> None:
-            changes.append(1)
+            changed.set()
 
     app.resource("acme://one", name="one")(lambda: "x")
 
     async def main() -> None:
         async with opened(app, Watcher()) as client:
             app.resource("acme://two", name="two")(lambda: "x")
-            await asyncio.sleep(0.05)
+            await asyncio.wait_for(changed.wait(), 10)
+            changed.clear()
             assert app.remove_resource("acme://one") and not app.remove_resource("acme://one")
-            await asyncio.sleep(0.05)
-            assert len(changes) == 2
+            await asyncio.wait_for(changed.wait(), 10)
             assert [resource.uri async for resource in client.iter_resources()] == ["acme://two"]
 
     asyncio.run(main())
@@ -159,7 +159,7 @@ class TestDefinitions:
             mcp.App("test").resource(uri)(function)
         assert reason in str(caught.value)
 
-    def test_two_of_one_uri_are_refused(self) -> None:
+    def test_two_resources_with_the_same_uri_are_refused(self) -> None:
         app = mcp.App("test")
         app.resource("acme://one", name="one")(lambda: "x")
         with pytest.raises(DefinitionError, match="already defined"):

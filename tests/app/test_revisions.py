@@ -19,7 +19,7 @@ def package(revision: str) -> Any:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_every_part_works(revision: str) -> None:
+def test_every_feature_works(revision: str) -> None:
     app: Any = package(revision).App("test", version="1.0")
 
     def add(a: int, b: int) -> int:
@@ -48,7 +48,9 @@ def test_every_part_works(revision: str) -> None:
             assert [tool.name async for tool in client.iter_tools()] == ["add"]
             assert text_of(await client.call_tool(name="add", arguments={"a": 1, "b": 2})) == "3"
             assert [resource.uri async for resource in client.iter_resources()] == ["acme://one"]
-            assert [found.uri_template async for found in client.iter_resource_templates()] == ["acme://loaf/{number}"]
+            assert [template.uri_template async for template in client.iter_resource_templates()] == [
+                "acme://loaf/{number}"
+            ]
             for uri in ("acme://one", "acme://loaf/1"):
                 assert (await client.read_resource(uri=uri)).contents[0].text == "1"
             assert [prompt.name async for prompt in client.iter_prompts()] == ["review"]
@@ -71,6 +73,6 @@ def test_the_handlers_have_the_names_of_the_generated_ones(revision: str) -> Non
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_decorators_match_the_revision(revision: str) -> None:
     module = package(revision)
-    said = set(inspect.signature(module.App.tool).parameters) - {"self", "structured"}
-    wanted = set(module.Tool.model_fields) - {"input_schema", "output_schema"} | {"description"}
-    assert said == wanted
+    options = set(inspect.signature(module.App.tool).parameters) - {"self", "structured"}
+    expected = set(module.Tool.model_fields) - {"input_schema", "output_schema"} | {"description"}
+    assert options == expected

@@ -15,7 +15,7 @@ from support.apps import text_of
 TEAM = mcp.ElicitRequestFormParamsRequestedSchema(properties={"team": mcp.StringSchema()})
 
 
-def asking() -> mcp.App:
+def asking_app() -> mcp.App:
     app = mcp.App("test")
 
     @app.tool()
@@ -40,14 +40,14 @@ def asking() -> mcp.App:
 
 
 async def test_a_typed_client_in_one_line() -> None:
-    async with testing.connect(asking()) as client:
+    async with testing.connect(asking_app()) as client:
         result = await client.call_tool(name="work")
         assert result.structured_content == {"result": "done"}
         assert isinstance(client, mcp.Client)
 
 
 async def test_everything_sent_before_an_answer_is_recorded() -> None:
-    async with testing.connect(asking()) as client:
+    async with testing.connect(asking_app()) as client:
         heard = testing.heard_by(client)
         await client.call_tool(name="work", meta=mcp.RequestParamsMeta(progress_token="t"))
         [log] = heard.logs
@@ -64,23 +64,23 @@ def repeat(params: mcp.ElicitRequestFormParams) -> dict[str, str]:
 
 async def test_a_script_answers_for_the_user_and_the_model() -> None:
     forms: list[Any] = [{"team": "a"}, "decline", mcp.ElicitResult(action="cancel"), repeat]
-    async with testing.connect(asking(), elicit=forms, sample=["Roses."]) as client:
-        said = [text_of(await client.call_tool(name="form")) for _ in forms]
-        assert said == ["accept {'team': 'a'}", "decline None", "cancel None", "accept {'team': 'Which team?'}"]
+    async with testing.connect(asking_app(), elicit=forms, sample=["Roses."]) as client:
+        texts = [text_of(await client.call_tool(name="form")) for _ in forms]
+        assert texts == ["accept {'team': 'a'}", "decline None", "cancel None", "accept {'team': 'Which team?'}"]
         assert text_of(await client.call_tool(name="poem")) == "Roses."
         assert [type(params).__name__ for params in testing.heard_by(client).asked][-1] == "CreateMessageRequestParams"
 
 
 async def test_a_server_that_asks_too_often_fails_the_test() -> None:
     with pytest.raises(AssertionError, match="no answer left for elicitation/create"):
-        async with testing.connect(asking(), elicit=["accept"]) as client:
+        async with testing.connect(asking_app(), elicit=["accept"]) as client:
             for _ in range(2):
                 await client.call_tool(name="form")
 
 
-async def test_a_server_that_does_not_ask_fails_it_too() -> None:
+async def test_a_server_that_does_not_ask_fails_the_test() -> None:
     with pytest.raises(AssertionError, match="the server did not ask for 1 of the answers to sampling/createMessage"):
-        async with testing.connect(asking(), sample=["Roses."]) as client:
+        async with testing.connect(asking_app(), sample=["Roses."]) as client:
             await client.call_tool(name="work")
 
 
@@ -93,18 +93,18 @@ async def test_other_objects_are_refused(given: Any) -> None:
 
 async def test_the_failure_of_a_test_is_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
-        async with testing.connect(asking(), sample=["Roses."]):
+        async with testing.connect(asking_app(), sample=["Roses."]):
             raise ZeroDivisionError
 
 
 async def test_an_exception_is_an_answer() -> None:
-    async with testing.connect(asking(), sample=[PeerError(-1, "rejected")]) as client:
+    async with testing.connect(asking_app(), sample=[PeerError(-1, "rejected")]) as client:
         assert (await client.call_tool(name="poem")).is_error
 
 
 @pytest.mark.parametrize("client_class", [first.Client, mcp.Client], ids=["2024-11-05", "2025-11-25"])
 async def test_the_client_may_be_of_another_revision(client_class: Any) -> None:
-    async with testing.connect(asking(), client_class) as client:
+    async with testing.connect(asking_app(), client_class) as client:
         assert client.connection.revision == client_class.__binding__.revision
         assert text_of(await client.call_tool(name="work")).startswith("done")
         assert testing.heard_by(client).logs[0].data == {"step": 1}
@@ -115,17 +115,17 @@ async def test_the_modern_era_is_tested_in_the_same_way() -> None:
 
     @app.tool()
     async def form(ctx: modern.Context) -> str:
-        await ctx.log("debug", "asking")
+        await ctx.log("debug", "asking_app")
         schema = modern.ElicitRequestFormParamsRequestedSchema(properties={})
         return (await ctx.client.elicit(message="Sure?", requested_schema=schema)).action
 
     async with testing.connect(app, elicit=["decline"]) as client:
         assert text_of(await client.call_tool(name="form")) == "decline"
-        assert [log.data for log in testing.heard_by(client).logs] == ["asking"]
+        assert [log.data for log in testing.heard_by(client).logs] == ["asking_app"]
         assert [params.message for params in testing.heard_by(client).asked] == ["Sure?"]
 
 
-async def test_roots_and_handlers() -> None:
+async def test_roots_are_answered_and_conflicting_options_are_refused() -> None:
     app = mcp.App("test")
 
     @app.tool()

@@ -39,7 +39,7 @@ class TestFailures:
 
         assert text_of(asyncio.run(call(app, "close"))) == "closed already:\n" + "x" * 5000
 
-    def test_other_exceptions_are_logged_only(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_other_exceptions_are_only_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -63,9 +63,9 @@ class TestFailures:
 
 
 class TestThreads:
-    def test_a_plain_function_keeps_its_context_variables_and_blocks_no_other(self) -> None:
-        app, who = mcp.App("test"), contextvars.ContextVar("who", default="nobody")
-        begun, go_on = threading.Event(), threading.Event()
+    def test_a_plain_function_keeps_its_context_variables_and_does_not_block_others(self) -> None:
+        who = contextvars.ContextVar("who", default="nobody")
+        begun, release = threading.Event(), threading.Event()
 
         class Guarded(mcp.App):
             async def call_tool(self, params: Any, ctx: Any) -> Any:
@@ -77,7 +77,7 @@ class TestThreads:
         @app.tool()
         def wait() -> str:
             begun.set()
-            go_on.wait(10)
+            release.wait(10)
             return who.get()
 
         async def main() -> None:
@@ -85,18 +85,18 @@ class TestThreads:
                 waiting = asyncio.create_task(client.call_tool(name="wait"))
                 await asyncio.to_thread(begun.wait, 10)
                 await client.ping()
-                go_on.set()
+                release.set()
                 assert text_of(await waiting) == "alice"
 
         asyncio.run(main())
 
     def test_a_cancelled_function_is_not_waited_for(self) -> None:
-        app, begun, go_on = mcp.App("test"), threading.Event(), threading.Event()
+        app, begun, release = mcp.App("test"), threading.Event(), threading.Event()
 
         @app.tool()
         def wait() -> None:
             begun.set()
-            go_on.wait(10)
+            release.wait(10)
 
         async def main() -> None:
             async with opened(app) as client:
@@ -106,7 +106,7 @@ class TestThreads:
                 await asyncio.wait([waiting], timeout=5)
                 await client.ping()
                 assert connections_of(app)[0].open_requests == 0
-                go_on.set()
+                release.set()
 
         asyncio.run(main())
 
@@ -138,7 +138,7 @@ class TestProvided:
         assert text_of(asyncio.run(call(app, "query", sql="x"))) == "x in db of mcp-bindgen, db, True"
         assert log == ["settings", "open", "query", "close"]
 
-    def test_roots_are_those_of_the_client(self) -> None:
+    def test_a_tool_gets_the_roots_of_the_client(self) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -178,7 +178,7 @@ class TestProvided:
 
 
 class TestChanges:
-    def test_tools_come_and_go_while_clients_are_there(self) -> None:
+    def test_clients_learn_of_added_and_removed_tools(self) -> None:
         app = mcp.App("test")
         changed = asyncio.Event()
 
@@ -186,7 +186,7 @@ class TestChanges:
             async def on_tool_list_changed(self, params: Any, ctx: mcp.ClientContext) -> None:
                 changed.set()
 
-        async def hears(client: mcp.Client, expected: list[str]) -> None:
+        async def expect_tools(client: mcp.Client, expected: list[str]) -> None:
             await asyncio.wait_for(changed.wait(), 5)
             changed.clear()
             assert [tool.name async for tool in client.iter_tools()] == expected
@@ -198,15 +198,15 @@ class TestChanges:
         async def main() -> None:
             async with opened(app, Watcher()) as client:
                 app.tool("second")(plain)
-                await hears(client, ["plain", "second"])
+                await expect_tools(client, ["plain", "second"])
                 await client.call_tool(name="plain")
-                await hears(client, ["plain", "second", "third"])
+                await expect_tools(client, ["plain", "second", "third"])
                 assert app.remove_tool("second") and not app.remove_tool("second")
-                await hears(client, ["plain", "third"])
+                await expect_tools(client, ["plain", "third"])
 
         asyncio.run(main())
 
-    def test_pages_are_stable_while_tools_come_and_go(self) -> None:
+    def test_pages_are_stable_while_tools_are_removed(self) -> None:
         app = mcp.App("test", page_size=2)
         for number in range(5):
             app.tool(f"t{number}")(lambda: None)
@@ -228,13 +228,13 @@ class TestChanges:
 
 
 class TestManyWrongValues:
-    """A message may have any number of invalid values: the server still handles other messages."""
+    """A call may have any number of invalid values, but the answer stays short."""
 
     @pytest.mark.parametrize(
-        ("number", "said"),
+        ("number", "start"),
         [(10_000, "loaves.k0: it should be a valid integer"), (10_001, "10,001 values do not match the schema")],
     )
-    def test_too_many_are_counted(self, number: int, said: str) -> None:
+    def test_too_many_are_counted(self, number: int, start: str) -> None:
         app = mcp.App("test")
 
         @app.tool()
@@ -242,8 +242,8 @@ class TestManyWrongValues:
             return 0
 
         loaves = {f"k{place}": "x" for place in range(number)}
-        told = text_of(asyncio.run(call(app, "bake", loaves=loaves)))
-        assert told.startswith(f"invalid arguments for bake: {said}") and len(told) < 500
+        content = text_of(asyncio.run(call(app, "bake", loaves=loaves)))
+        assert content.startswith(f"invalid arguments for bake: {start}") and len(content) < 500
 
 
 @pytest.mark.parametrize("kind", [mcp.Context | None, Annotated[mcp.Context | None, "x"], mcp.Context], ids=str)

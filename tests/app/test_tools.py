@@ -67,7 +67,7 @@ def test_a_signature_becomes_the_schema_and_a_docstring_the_descriptions() -> No
         "additionalProperties": False,
     }
     assert tool["outputSchema"]["properties"] == {"result": {"type": "array", "items": {"type": "string"}}}
-    assert search("x", 2) == ["x", "x"], "the function is still there"
+    assert search("x", 2) == ["x", "x"], "the decorator returns the function itself"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_listed_properties_match_the_revision() -> None:
         structured=False,
     )
     def original() -> int:
-        """Not told."""
+        """Not sent."""
         return 1
 
     assert asyncio.run(listed(app)) == {
@@ -156,7 +156,7 @@ class TestResults:
         assert text_of(result) == text
         assert asyncio.run(listed(app))["give"]["outputSchema"]["type"] == "object"
 
-    def test_the_modern_era_needs_no_wrapper(self) -> None:
+    def test_the_modern_era_sends_any_value_as_structured_content(self) -> None:
         app = modern.App("test")
 
         @app.tool()
@@ -224,7 +224,7 @@ class TestResults:
 
 class TestArguments:
     @pytest.mark.parametrize(
-        ("arguments", "words"),
+        ("arguments", "expected"),
         [
             ({}, "point: missing"),
             ({"point": {"x": "1"}}, 'point.x: it should be a valid integer, not "1"'),
@@ -237,7 +237,7 @@ class TestArguments:
             ({"point": {"x": 1}, "even": 3}, "even: it should be a multiple of 2, not 3"),
         ],
     )
-    def test_an_invalid_argument_is_named_with_the_reason(self, arguments: dict[str, Any], words: str) -> None:
+    def test_an_invalid_argument_is_named_with_the_reason(self, arguments: dict[str, Any], expected: str) -> None:
         app = mcp.App("test")
         called: list[Point] = []
 
@@ -246,8 +246,8 @@ class TestArguments:
             called.append(point)
 
         result = asyncio.run(call(app, "draw", **arguments))
-        said = text_of(result).removeprefix("invalid arguments for draw: ")
-        assert result.is_error and words.split(" or ", maxsplit=1)[0] in said
+        message = text_of(result).removeprefix("invalid arguments for draw: ")
+        assert result.is_error and expected.split(" or ", maxsplit=1)[0] in message
         assert called == []
 
     def test_earlier_revisions_get_an_error(self) -> None:
@@ -286,7 +286,7 @@ class TestArguments:
         result = asyncio.run(call(app, "odd", schema="a", json="b", self_="c", model_config="d", _hidden="e"))
         assert text_of(result) == "abcde1"
 
-    def test_an_unknown_tool_is_an_error_of_the_protocol(self) -> None:
+    def test_an_unknown_tool_is_a_protocol_error(self) -> None:
         app = mcp.App("test")
         app.tool("one")(lambda: None)
         with pytest.raises(PeerError, match="there is no tool two") as caught:

@@ -16,7 +16,7 @@ from mcp_runtime.method import AnyMethod, Direction, MethodTable, RequestMethod,
 from support.samples import REVISIONS, TRANSCRIBED
 
 FILES = sorted(Path(__file__).parent.glob("*.json"))
-MEMBERS = ("name", "kind", "method", "accepted", "rejected", "rule", "schema_only", "message")
+PROPERTIES = ("name", "kind", "method", "accepted", "rejected", "rule", "schema_only", "message")
 KINDS = ("request", "notification", "result", "error", "batch")
 
 FRAMES = {
@@ -26,7 +26,7 @@ FRAMES = {
     "error": ("JSONRPCErrorResponse", "JSONRPCError"),
     "batch": ("JSONRPCMessage",),
 }
-"""The frame of each kind of message, by the names it has had: the newest first."""
+"""The frame of each kind of message, by the names that it has had, newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def test_cases_are_well_formed(file: Path) -> None:
     cases = _cases(file)
     assert len({case["name"] for case in cases}) == len(cases), "two cases have the same name"
     for case in cases:
-        assert list(case) == [member for member in MEMBERS if member in case], case["name"]
+        assert list(case) == [name for name in PROPERTIES if name in case], case["name"]
         assert case["kind"] in KINDS and case.get("rule", "framing") == "framing", case["name"]
         assert (case["method"] is None) == (file.stem == "envelope"), case["name"]
         assert file.stem in ("envelope", (case["method"] or "").replace("/", "_")), case["name"]
@@ -63,22 +63,22 @@ def test_cases_are_well_formed(file: Path) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_messages(file: Path, revision: str) -> None:
-    found: list[str] = []
+    faults: list[str] = []
     for case in _cases(file):
         fault = _fault(_revision(revision), case)
         if revision in case["accepted"] and fault is not None:
-            found.append(f"{case['name']}: belongs to {revision}, but {fault}")
+            faults.append(f"{case['name']}: valid in {revision}, but {fault}")
         if revision in case["rejected"] and fault is None:
-            found.append(f"{case['name']}: is accepted, but {case['rejected'][revision]}")
-    assert not found, "\n".join(found)
+            faults.append(f"{case['name']}: accepted, but {case['rejected'][revision]}")
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("revision", TRANSCRIBED)
 def test_every_method_has_a_message_and_a_result(revision: str) -> None:
     accepted = [case for file in FILES for case in _cases(file) if revision in case["accepted"]]
     shown = {(case["method"], case["kind"]) for case in accepted}
-    asked = {request["method"] for case in accepted for request in _members(case["message"], "inputRequests")}
-    answered = any(True for case in accepted for _ in _members(case["message"], "inputResponses"))
+    asked = {request["method"] for case in accepted for request in _values_in_maps(case["message"], "inputRequests")}
+    answered = any(True for case in accepted for _ in _values_in_maps(case["message"], "inputResponses"))
     missing: list[str] = []
     for name, method in _revision(revision).methods.items():
         if method.direction is Direction.EMBEDDED:
@@ -119,19 +119,19 @@ def _results(method: RequestMethod[Any, Any], result: Json) -> tuple[WireType[An
 
 
 def _framing_fault(revision: Revision, message: Json) -> str | None:
-    """Check what JSON-RPC 2.0 demands of a message beyond the types: which members stand together, and batches."""
+    """Check what JSON-RPC 2.0 requires beyond the types: which properties may occur together, and batches."""
     if isinstance(message, list):
         if not revision.has("JSONRPCBatchRequest"):
             return "the revision has no batches"
         return None if message else "an empty batch"
-    roles = [member for member in ("method", "result", "error") if member in message]
+    roles = [name for name in ("method", "result", "error") if name in message]
     return None if len(roles) == 1 else f"a message has one of method, result and error, not {roles}"
 
 
 def _type_fault(value: Json, *types: WireType[Any]) -> str | None:
-    """Check that one of the types accepts a value, and that every type that does so gives it back unchanged."""
+    """Check that one of the types accepts a value, and that every type that does so returns it unchanged."""
     text = json.dumps(value).encode()
-    fault: str | None = f"it is none of {types}"
+    fault: str | None = f"it matches none of {types}"
     for type_ in types:
         try:
             decoded = type_.decode(text)
@@ -144,13 +144,13 @@ def _type_fault(value: Json, *types: WireType[Any]) -> str | None:
     return fault
 
 
-def _members(value: Json, name: str) -> Iterator[Any]:
-    """Iterate over the values in the maps of that name, at any depth."""
+def _values_in_maps(value: Json, name: str) -> Iterator[Any]:
+    """Iterate over the values in the maps with that name, at any depth."""
     if is_map(value):
         for key, inner in value.items():
             if key == name and is_map(inner):
                 yield from inner.values()
-            yield from _members(inner, name)
+            yield from _values_in_maps(inner, name)
 
 
 @cache
