@@ -7,7 +7,7 @@ import pytest
 from support.command import Cli
 
 
-def test_it_says_what_the_older_peer_gets(cli: Cli) -> None:
+def test_it_prints_what_the_older_peer_gets(cli: Cli) -> None:
     text = cli("bridge", "2024-11-05", "2025-03-26").out
     assert text.startswith("2024-11-05 and 2025-03-26\n")
     assert "audio: a text that names the media type and the size; CallToolResult.content[]: AudioContent" in text
@@ -16,14 +16,14 @@ def test_it_says_what_the_older_peer_gets(cli: Cli) -> None:
     assert "the session: JSONRPCMessage: batches" in text
 
 
-def test_revisions_further_apart_are_bridged_over_those_between(cli: Cli) -> None:
-    found = cli("bridge", "2025-11-25", "2024-11-05", "--format", "json").json
-    assert [(pair["old"], pair["new"]) for pair in found] == [
+def test_distant_revisions_are_bridged_through_those_between(cli: Cli) -> None:
+    pairs = cli("bridge", "2025-11-25", "2024-11-05", "--format", "json").json
+    assert [(pair["old"], pair["new"]) for pair in pairs] == [
         ("2024-11-05", "2025-03-26"),
         ("2025-03-26", "2025-06-18"),
         ("2025-06-18", "2025-11-25"),
     ]
-    entries = [entry for pair in found for entry in pair["entries"]]
+    entries = [entry for pair in pairs for entry in pair["entries"]]
     assert {entry["kind"] for entry in entries} >= {"audio", "method", "capability", "undeclared"}
     assert all(entry["down"] or entry["up"] for entry in entries)
 
@@ -38,22 +38,23 @@ def test_it_is_written_to_a_file(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "reason"),
     [
         (("2024-11-05", "moon"), "moon: not a released revision; those are 2024-11-05, 2025-03-26"),
         (("2024-11-05", "2024-11-05"), "2024-11-05: a revision needs no bridge to itself"),
     ],
 )
-def test_what_cannot_be_bridged_is_an_error_of_the_user(cli: Cli, arguments: tuple[str, str], complaint: str) -> None:
+def test_revisions_without_a_bridge_are_refused(cli: Cli, arguments: tuple[str, str], reason: str) -> None:
     outcome = cli("bridge", *arguments, expect=2)
-    assert complaint in outcome.err
+    assert reason in outcome.err
     assert outcome.out == ""
 
 
-def test_the_way_between_the_eras_says_what_both_ends_see_to(cli: Cli) -> None:
-    said = cli("bridge", "2026-07-28", "2025-11-25").out
-    assert "both ends: SetLevelRequest: each later request states the level" in said
+def test_between_the_eras_it_prints_what_both_ends_do(cli: Cli) -> None:
+    printed = cli("bridge", "2026-07-28", "2025-11-25").out
+    assert "both ends: SetLevelRequest: each later request states the level" in printed
     assert (
-        "GetTaskRequest: tasks/get -> not offered, not answered; a program that needs it gets MissingInRevision" in said
+        "GetTaskRequest: tasks/get -> not offered, not answered; a program that needs it gets MissingInRevision"
+        in printed
     )
-    assert "the session: RESOURCE_NOT_FOUND: each peer gets the code of its revision" in said
+    assert "the session: RESOURCE_NOT_FOUND: each peer gets the code of its revision" in printed

@@ -36,7 +36,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def demand_title() -> None:
+def require_title() -> None:
     schema = json.loads(DRAFT.read_bytes())
     schema["definitions"]["Tool"]["required"].append("title")
     DRAFT.write_text(json.dumps(schema, indent=2))
@@ -52,30 +52,30 @@ def hooks() -> dict[str, list[str]]:
     """Return the arguments of each hook of the block, after those of its entry."""
     shipped = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
     entries = dict(re.findall(r"- id: (\S+)\n(?:  .*\n)*?  entry: mcp-bindgen (.*)\n", shipped))
-    found: dict[str, list[str]] = {}
+    commands: dict[str, list[str]] = {}
     for name, arguments in re.findall(r"- id: (\S+)\n\s+args: \[(.*)\]", BLOCKS[1]):
-        found[name] = [*entries[name].split(), *(a.strip().strip('"') for a in arguments.split(","))]
-    return found
+        commands[name] = [*entries[name].split(), *(a.strip().strip('"') for a in arguments.split(","))]
+    return commands
 
 
 @pytest.mark.usefixtures("repository")
 def test_the_workflow_passes_until_a_change_needs_a_new_date(cli: Cli) -> None:
     cli(*workflow())
-    demand_title()
+    require_title()
     out = cli(*workflow(), expect=1).out
     assert "::error title=property-now-required%3A Tool.title,file=schema/draft/schema.json,line=" in out
 
 
 @pytest.mark.usefixtures("repository")
 def test_the_hooks_pass_until_something_breaks(cli: Cli) -> None:
-    known = hooks()
-    assert known.keys() == {"mcp-bindgen-diff", "mcp-bindgen-impact"}
-    for arguments in known.values():
+    commands_of = hooks()
+    assert commands_of.keys() == {"mcp-bindgen-diff", "mcp-bindgen-impact"}
+    for arguments in commands_of.values():
         cli(*arguments)
-    demand_title()
-    cli(*known["mcp-bindgen-diff"], expect=1)
+    require_title()
+    cli(*commands_of["mcp-bindgen-diff"], expect=1)
     Path("src/app.py").write_text(
         "from mcp_bindings.v2025_06_18 import CancelledNotificationParams\n"
         "def f(params: CancelledNotificationParams) -> None:\n    print(params.request_id)\n"
     )
-    cli(*known["mcp-bindgen-impact"], expect=1)
+    cli(*commands_of["mcp-bindgen-impact"], expect=1)

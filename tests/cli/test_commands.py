@@ -14,7 +14,7 @@ PINS = json.loads((Path(__file__).resolve().parents[2] / "schema" / "revisions.j
 
 
 class TestList:
-    def test_for_programs(self, cli: Cli) -> None:
+    def test_the_list_as_json(self, cli: Cli) -> None:
         found = cli("list", "--format", "json").json
         assert [row["revision"] for row in found] == list(REVISIONS)
         assert [row["era"] for row in found] == [row.era for row in released().values()]
@@ -141,7 +141,7 @@ class TestErrata:
         assert "/$defs/JSONValue" in "\n".join(lines)
         assert "/$defs/JSONValue" in cli("errata", "--all").out
 
-    def test_for_programs(self, cli: Cli) -> None:
+    def test_the_list_as_json(self, cli: Cli) -> None:
         (found,) = cli("errata", "2025-11-25", "--format", "json").json
         assert found["revision"] == "2025-11-25"
         keys = {"rule", "sentence", "contradiction", "pointer", "json", "typescript"}

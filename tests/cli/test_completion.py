@@ -30,7 +30,7 @@ def bash(script: str, home: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, env=variables, cwd=home, capture_output=True, text=True, check=False, timeout=60)
 
 
-def completed(home: Path, *words: str) -> list[str]:
+def completions(home: Path, *words: str) -> list[str]:
     """Return what bash offers for the last word of a command line."""
     line = " ".join(words)
     quoted = " ".join(f"'{word}'" for word in words)
@@ -66,22 +66,22 @@ def completed(home: Path, *words: str) -> list[str]:
     ],
     ids=" ".join,
 )
-def test_revisions(home: Path, words: tuple[str, ...]) -> None:
+def test_revisions_are_completed(home: Path, words: tuple[str, ...]) -> None:
     expected = [name for name in released() if name.startswith(words[-1])]
-    assert expected and completed(home, "mcp-bindgen", *words) == expected
+    assert expected and completions(home, "mcp-bindgen", *words) == expected
 
 
 @pytest.mark.parametrize("start", ["", "property-", "capability-"])
-def test_rules(home: Path, start: str) -> None:
+def test_rules_are_completed(home: Path, start: str) -> None:
     expected = [rule for rule in RULES if rule.startswith(start)]
-    assert expected and completed(home, "mcp-bindgen", "rules", start) == expected
+    assert expected and completions(home, "mcp-bindgen", "rules", start) == expected
 
 
-def test_commands(home: Path) -> None:
-    assert completed(home, "mcp-bindgen", "ge") == ["generate"]
-    assert completed(home, "mcp-bindgen", "tools", "") == ["generate", "list", "check"]
+def test_commands_are_completed(home: Path) -> None:
+    assert completions(home, "mcp-bindgen", "ge") == ["generate"]
+    assert completions(home, "mcp-bindgen", "tools", "") == ["generate", "list", "check"]
 
 
 def test_where_no_revision_fits_bash_completes_files(home: Path) -> None:
-    assert completed(home, "mcp-bindgen", "diff", "schema.j") == []
+    assert completions(home, "mcp-bindgen", "diff", "schema.j") == []
     assert "-o default" in bash("source ~/.bashrc\ncomplete -p mcp-bindgen", home).stdout

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAIRS = list(pairwise(REVISIONS))
 
 
-def test_the_page_is_short_and_says_who_breaks(cli: Cli) -> None:
+def test_the_report_is_short_and_names_the_peers_that_break(cli: Cli) -> None:
     out = cli("diff", "2025-11-25", "2026-07-28", expect=1).out
     assert len(out.splitlines()) < 80
     assert max(len(line) for line in out.splitlines()) <= 120
@@ -33,7 +33,7 @@ def test_the_page_is_short_and_says_who_breaks(cli: Cli) -> None:
     assert re.search(r"\nby method .*\n  tools/\w+ \d+\+\d+, ", out)
 
 
-def test_all_shows_the_messages(cli: Cli) -> None:
+def test_all_prints_the_messages(cli: Cli) -> None:
     out = cli("diff", "2024-11-05", "2025-03-26", "--all", expect=1).out
     assert '{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "audio"' in out
     assert "Tool.annotations" in out
@@ -54,15 +54,15 @@ def test_every_break_is_proven_by_a_message(cli: Cli, old: str, new: str) -> Non
             client, server = ("old", "new") if pair.startswith("old client") else ("new", "old")
             verdicts = {
                 (sender, receiver)
-                for sender, receiver, travel in ((client, server, "server"), (server, client, "client"))
-                if takes(sides[sender], message, finding, travel, sent=True)
-                and not takes(sides[receiver], message, finding, travel, sent=False)
+                for sender, receiver, receiving in ((client, server, "server"), (server, client, "client"))
+                if accepts(sides[sender], message, finding, receiving, sent=True)
+                and not accepts(sides[receiver], message, finding, receiving, sent=False)
             }
             assert verdicts, (finding["rule"], finding["place"], message)
     assert proven == sum(peers["breaks"] for peers in found["verdict"]["peers"]) > 0
 
 
-def takes(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *, sent: bool) -> bool:
+def accepts(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *, sent: bool) -> bool:
     """Whether one side may send, or accepts, a message in one direction."""
     if not finding["methods"]:  # a frame, regardless of its content
         frame: Any = jsonschema.Draft202012Validator({**json_schema(protocol), "$ref": reference("JSONRPCMessage")})
@@ -71,13 +71,13 @@ def takes(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *,
     part = "result" if "result" in message else "params"
     for inner in ("inputRequests", "inputResponses"):
         if inner in message.get(part, {}):
-            return takes_inner(protocol, message, finding, inner)
+            return accepts_inner(protocol, message, finding, inner)
     asks = {"server": Direction.CLIENT_TO_SERVER, "client": Direction.SERVER_TO_CLIENT}
     answers = {"server": Direction.SERVER_TO_CLIENT, "client": Direction.CLIENT_TO_SERVER}
-    ways = {(asks if part == "params" else answers)[to], Direction.BOTH}
+    directions = {(asks if part == "params" else answers)[to], Direction.BOTH}
     names = [message["method"]] if "method" in message else finding["methods"]
     for method in protocol.methods:
-        if method.name not in names or (method.direction not in ways and sent):
+        if method.name not in names or (method.direction not in directions and sent):
             continue
         if method.direction is Direction.EMBEDDED and finding["rule"].startswith("request-method"):
             continue
@@ -93,10 +93,10 @@ def takes(protocol: Protocol, message: Any, finding: dict[str, Any], to: str, *,
     return False
 
 
-def takes_inner(protocol: Protocol, message: Any, finding: dict[str, Any], inner: str) -> bool:
+def accepts_inner(protocol: Protocol, message: Any, finding: dict[str, Any], inner: str) -> bool:
     """Whether one side accepts an embedded request or its response."""
-    (held,) = message["result" if inner == "inputRequests" else "params"][inner].values()
-    names = [name for name in finding["methods"] if held.get("method", name) == name]
+    (embedded,) = message["result" if inner == "inputRequests" else "params"][inner].values()
+    names = [name for name in finding["methods"] if embedded.get("method", name) == name]
     methods = [method for method in protocol.methods if method.name in names]
     assert methods
     types = [
@@ -106,7 +106,7 @@ def takes_inner(protocol: Protocol, message: Any, finding: dict[str, Any], inner
     ]
     schema = {**json_schema(protocol), "anyOf": [{"$ref": reference(name)} for name in types if name]}
     validator: Any = jsonschema.Draft202012Validator(schema)
-    return bool(validator.is_valid(held["params"] if inner == "inputRequests" else held))
+    return bool(validator.is_valid(embedded["params"] if inner == "inputRequests" else embedded))
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -115,7 +115,7 @@ def test_nothing_changes_between_a_revision_and_its_official_file(cli: Cli, revi
     assert cli("diff", revision, official_schema(revision), "--format", "json").json["findings"] == []
 
 
-def test_the_seed_lacks_two_things(cli: Cli) -> None:
+def test_the_first_schema_lacks_a_property_and_a_result(cli: Cli) -> None:
     sides = (seed_typescript(), official_schema("2024-11-05"))
     found = cli("diff", *sides, "--format", "json", "--view", "wire").json["findings"]
     assert {(f["rule"], f["place"], f["new"]) for f in found} == {
@@ -124,7 +124,7 @@ def test_the_seed_lacks_two_things(cli: Cli) -> None:
     }
 
 
-def test_a_file_of_a_commit(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_compared_with_that_of_a_commit(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "2025-06-18"
     folder.mkdir()
     schema = json.loads((ROOT / "schema" / "2025-06-18" / "schema.json").read_bytes())
@@ -161,7 +161,7 @@ def test_the_exit_status_follows_fail_on(cli: Cli) -> None:
         ("--upload-pack=x:y", "No such option"),
     ],
 )
-def test_bad_input(cli: Cli, side: str, reason: str) -> None:
+def test_sides_that_are_not_schemas_are_refused(cli: Cli, side: str, reason: str) -> None:
     outcome = cli("diff", side, "2024-11-05", expect=2)
     assert reason in outcome.err
     assert outcome.out == ""

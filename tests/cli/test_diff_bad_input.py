@@ -14,8 +14,8 @@ from support.samples import HANDSHAKE, HANDSHAKE_TS
 GIT = ("git", "-c", "user.name=test", "-c", "user.email=test@example.org")
 
 
-def schema(**more: Any) -> bytes:
-    return json.dumps({"$defs": {**HANDSHAKE, **more}}).encode()
+def schema(**definitions: Any) -> bytes:
+    return json.dumps({"$defs": {**HANDSHAKE, **definitions}}).encode()
 
 
 def ref(name: str) -> dict[str, str]:
@@ -39,18 +39,20 @@ CASES: Mapping[str, tuple[str, bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_an_unusable_file(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, turned: bool) -> None:
+def test_an_unusable_file_is_refused(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, swapped: bool
+) -> None:
     monkeypatch.chdir(tmp_path)
-    name, data, said = CASES[case]
+    name, data, expected = CASES[case]
     Path(name).write_bytes(data)
     sides = ("2024-11-05", f"./{name}")
-    refused(cli("diff", *(sides[::-1] if turned else sides), expect=2), said)
+    refused(cli("diff", *(sides[::-1] if swapped else sides), expect=2), expected)
 
 
-def refused(outcome: Any, said: str) -> None:
-    assert said in outcome.err
+def refused(outcome: Any, expected: str) -> None:
+    assert expected in outcome.err
     assert outcome.out == ""
     assert len(outcome.err.splitlines()) < 8
     assert "Traceback" not in outcome.err
@@ -69,7 +71,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("side", "said"),
+    ("side", "expected"),
     [
         ("nobody:schema.json", "git cannot show it: invalid object name 'nobody'"),
         ("HEAD:other.json", "git cannot show it: path 'other.json' does not exist"),
@@ -80,23 +82,23 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 @pytest.mark.usefixtures("repository")
-def test_what_git_cannot_show(cli: Cli, side: str, said: str) -> None:
-    refused(cli("diff", side, "HEAD:schema.json", expect=2), said)
+def test_what_git_cannot_show_is_refused(cli: Cli, side: str, expected: str) -> None:
+    refused(cli("diff", side, "HEAD:schema.json", expect=2), expected)
 
 
-def test_a_commit_outside_of_any_repository(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_outside_any_repository_is_refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     refused(cli("diff", "HEAD:schema.json", "2024-11-05", expect=2), "not a git repository")
 
 
-def test_without_git(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_without_git_is_refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     refused(cli("diff", "HEAD:schema.json", "2024-11-05", expect=2), "git cannot be run")
 
 
 @pytest.mark.usefixtures("repository")
-def test_what_a_commit_has_is_compared(cli: Cli) -> None:
+def test_a_file_of_a_commit_is_compared(cli: Cli) -> None:
     """The same commands with valid input: the refusals above have the right cause."""
     found = cli("diff", "HEAD:schema.json", "schema.json", "--format", "json").json["findings"]
     assert [f for f in found if f["view"] == "wire"] == []

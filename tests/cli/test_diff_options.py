@@ -45,7 +45,7 @@ def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     return "old.json", "new.json"
 
 
-def found(cli: Cli, *arguments: object, expect: int = 0) -> dict[str, Any]:
+def answer_of(cli: Cli, *arguments: object, expect: int = 0) -> dict[str, Any]:
     answer: dict[str, Any] = cli("diff", *arguments, "--format", "json", expect=expect).json
     jsonschema.validate(answer, SCHEMA)
     return answer
@@ -55,13 +55,13 @@ def rules(answer: Mapping[str, Any]) -> set[str]:
     return {finding["rule"] for finding in answer["findings"] if finding["view"] == "wire"}
 
 
-def test_roles_and_peers(cli: Cli, sides: tuple[str, str]) -> None:
-    assert rules(found(cli, *sides, expect=1)) == {"property-added-required", "property-now-optional"}
-    assert rules(found(cli, *sides, "--role", "server", expect=1)) == {
+def test_role_and_peer_select_findings(cli: Cli, sides: tuple[str, str]) -> None:
+    assert rules(answer_of(cli, *sides, expect=1)) == {"property-added-required", "property-now-optional"}
+    assert rules(answer_of(cli, *sides, "--role", "server", expect=1)) == {
         "property-added-required",
         "property-now-optional",
     }
-    only = found(cli, *sides, "--role", "client")
+    only = answer_of(cli, *sides, "--role", "client")
     assert rules(only) == set()
     assert [peer["role"] for peer in only["verdict"]["peers"]] == ["client"]
     assert (
@@ -70,23 +70,23 @@ def test_roles_and_peers(cli: Cli, sides: tuple[str, str]) -> None:
     )
 
 
-def test_views(cli: Cli, sides: tuple[str, str]) -> None:
-    assert all(f["view"] == "wire" for f in found(cli, *sides, "--view", "wire", expect=1)["findings"])
-    source = found(cli, *sides, "--view", "source", expect=1)["findings"]
+def test_view_selects_findings(cli: Cli, sides: tuple[str, str]) -> None:
+    assert all(f["view"] == "wire" for f in answer_of(cli, *sides, "--view", "wire", expect=1)["findings"])
+    source = answer_of(cli, *sides, "--view", "source", expect=1)["findings"]
     assert all(f["view"] == "source" or f["breaks_source"] for f in source)
 
 
-def test_what_fails(cli: Cli, sides: tuple[str, str]) -> None:
-    found(cli, *sides, "--fail-on", "never")
-    found(cli, *sides, "--fail-on", "new-revision", expect=1)
-    found(cli, sides[0], sides[0], "--fail-on", "new-revision")
-    found(cli, sides[0], sides[0], "--fail-on", "info")
+def test_fail_on_decides_the_exit_status(cli: Cli, sides: tuple[str, str]) -> None:
+    answer_of(cli, *sides, "--fail-on", "never")
+    answer_of(cli, *sides, "--fail-on", "new-revision", expect=1)
+    answer_of(cli, sides[0], sides[0], "--fail-on", "new-revision")
+    answer_of(cli, sides[0], sides[0], "--fail-on", "info")
 
 
-def test_accepted_findings_do_not_fail_and_stay(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
+def test_accepted_findings_are_reported_but_do_not_fail(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
     accepted = tmp_path / "accepted.toml"
     accepted.write_text(ACCEPT + '[severity]\nproperty-now-optional = "warning"\n', "utf-8")
-    answer = found(cli, *sides, "--baseline", accepted, "--view", "wire")
+    answer = answer_of(cli, *sides, "--baseline", accepted, "--view", "wire")
     assert {f["rule"]: (f["severity"], f["accepted"]) for f in answer["findings"]} == {
         "property-added-required": ("error", "we default it"),
         "property-now-optional": ("warning", None),
@@ -96,19 +96,21 @@ def test_accepted_findings_do_not_fail_and_stay(cli: Cli, sides: tuple[str, str]
     cli("diff", *sides, "--baseline", accepted, "--fail-on", "warning", expect=1)
 
 
-def test_an_expired_row(cli: Cli, sides: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_row_no_longer_accepts(
+    cli: Cli, sides: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     accepted = tmp_path / "accepted.toml"
     accepted.write_text(f"{ACCEPT}expires = 2000-01-01\n[severity]\nproperty-now-optional = 'info'\n", "utf-8")
-    stale = found(cli, *sides, "--baseline", accepted, expect=1)["accepted"]["stale"]
+    stale = answer_of(cli, *sides, "--baseline", accepted, expect=1)["accepted"]["stale"]
     assert [(row["row"], row["why"].partition(":")[0]) for row in stale] == [(1, "expired on 2000-01-01")]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    assert found(cli, *sides, "--baseline", accepted)["accepted"]["stale"] == []
+    assert answer_of(cli, *sides, "--baseline", accepted)["accepted"]["stale"] == []
 
 
 def test_a_project_names_its_file_of_accepted_findings(cli: Cli, sides: tuple[str, str], tmp_path: Path) -> None:
     (tmp_path / "ours.toml").write_text(ACCEPT + "[severity]\nproperty-now-optional = 'info'\n", "utf-8")
     (tmp_path / "pyproject.toml").write_text('[tool.mcp-bindgen]\nbaseline = "ours.toml"\n', "utf-8")
-    assert found(cli, *sides)["accepted"]["file"] == str(tmp_path / "ours.toml")
+    assert answer_of(cli, *sides)["accepted"]["file"] == str(tmp_path / "ours.toml")
     (tmp_path / "ours.toml").write_text("[[accepted]]\nrule = 'nonsense'\n", "utf-8")
     outcome = cli("diff", *sides, expect=2)
     assert "ours.toml: [[accepted]] row 1: there is no rule 'nonsense'" in outcome.err
@@ -123,7 +125,7 @@ def test_annotations_name_file_and_line(cli: Cli, sides: tuple[str, str], tmp_pa
     number = int(line.partition(",line=")[2].partition("::")[0])
     assert ",file=new.json,line=" in line
     assert lines[number - 1].strip().startswith('"answer"')
-    answer = found(cli, *(str(tmp_path / side) for side in sides), expect=1)
+    answer = answer_of(cli, *(str(tmp_path / side) for side in sides), expect=1)
     assert {f["location"]["file"] for f in answer["findings"] if f["location"]} == {"new.json"}
 
 
@@ -143,23 +145,23 @@ def test_a_report_goes_to_a_file_whole_or_not_at_all(cli: Cli, sides: tuple[str,
     assert (tmp_path / "out.xml").read_text("utf-8").startswith("old.json to new.json: ")
 
 
-def test_quiet(cli: Cli, sides: tuple[str, str]) -> None:
+def test_quiet_prints_nothing(cli: Cli, sides: tuple[str, str]) -> None:
     outcome = cli("diff", *sides, "--quiet", expect=1)
     assert (outcome.out, outcome.err) == ("", "")
 
 
 @pytest.mark.parametrize("format_", ReportFormat)
-def test_every_format_of_real_revisions(cli: Cli, format_: ReportFormat) -> None:
+def test_every_format_reports_real_revisions(cli: Cli, format_: ReportFormat) -> None:
     out = cli("diff", "2025-06-18", "2025-11-25", "--format", format_, expect=1).out
     assert "tasks/list" in out
     assert all(char == "\n" or char.isprintable() for char in out)
 
 
-def test_the_answer_for_real_revisions_is_what_its_schema_says(cli: Cli) -> None:
-    assert len(found(cli, "2025-11-25", "2026-07-28", "--fail-on", "never")["findings"]) > 50
+def test_json_for_real_revisions_matches_its_schema(cli: Cli) -> None:
+    assert len(answer_of(cli, "2025-11-25", "2026-07-28", "--fail-on", "never")["findings"]) > 50
 
 
-def test_the_same_bytes_every_time() -> None:
+def test_output_does_not_depend_on_hash_seeds() -> None:
     code = (
         "import sys\nfrom mcp_bindgen.cli.run import run\n"
         f"for format_ in {[*map(str, ReportFormat)]}:\n"
@@ -185,7 +187,7 @@ def test_the_documentation_names_every_option_and_format(cli: Cli) -> None:
 
 @pytest.mark.parametrize("role", ["client", "server"])
 @pytest.mark.parametrize(("old", "new"), list(pairwise(released())))
-def test_a_role_makes_the_page_shorter(cli: Cli, old: str, new: str, role: str) -> None:
+def test_a_role_makes_the_report_shorter(cli: Cli, old: str, new: str, role: str) -> None:
     whole = cli("diff", old, new, "--fail-on", "never").out.splitlines()
     assert len(cli("diff", old, new, "--role", role, "--fail-on", "never").out.splitlines()) <= len(whole)
 

@@ -1,10 +1,9 @@
-"""`mcp-bindgen generate`: where bindings go, what is replaced, and what --check says."""
+"""`mcp-bindgen generate`: where bindings go, what is replaced, and what --check reports."""
 
 import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from support.command import Cli, files_below, start
 from support.samples import HANDSHAKE, HANDSHAKE_TS, REVISIONS
 
 SCHEMA = json.dumps({"$defs": HANDSHAKE})
-USUAL = Path("generated/mcp_bindings")
+DEFAULT_PLACE = Path("generated/mcp_bindings")
 
 
 @pytest.fixture
@@ -30,25 +29,27 @@ def modified(folder: Path) -> dict[str, int]:
 
 
 class TestPlaces:
-    def test_one_released_revision_goes_to_its_usual_place(self, cli: Cli) -> None:
+    def test_one_released_revision_goes_to_the_default_place(self, cli: Cli) -> None:
         done = cli("generate", "2024-11-05")
-        assert done.out.startswith(f"wrote {USUAL}/v2024_11_05 (2024-11-05, ")
-        assert sorted(path.name for path in USUAL.iterdir()) == ["__init__.py", "py.typed", "v2024_11_05"]
-        assert {"__init__.py", "tools.py", "methods.py"} <= {path.name for path in (USUAL / "v2024_11_05").iterdir()}
-        for path in USUAL.rglob("*.py"):
+        assert done.out.startswith(f"wrote {DEFAULT_PLACE}/v2024_11_05 (2024-11-05, ")
+        assert sorted(path.name for path in DEFAULT_PLACE.iterdir()) == ["__init__.py", "py.typed", "v2024_11_05"]
+        assert {"__init__.py", "tools.py", "methods.py"} <= {
+            path.name for path in (DEFAULT_PLACE / "v2024_11_05").iterdir()
+        }
+        for path in DEFAULT_PLACE.rglob("*.py"):
             assert path.read_text("utf-8").startswith(HEADER_MARK)
 
     def test_all_released_revisions_are_the_default(self, cli: Cli) -> None:
         done = cli("generate", "--format", "json")
         assert [found["revision"] for found in done.json["revisions"]] == list(REVISIONS)
-        assert sorted(path.name for path in USUAL.glob("v*")) == [f"v{r.replace('-', '_')}" for r in REVISIONS]
+        assert sorted(path.name for path in DEFAULT_PLACE.glob("v*")) == [f"v{r.replace('-', '_')}" for r in REVISIONS]
 
     def test_a_second_revision_joins_the_first(self, cli: Cli, schema: str) -> None:
         cli("generate", "2099-01-01", "--schema", schema)
-        before = files_below(USUAL / "v2099_01_01")
+        before = files_below(DEFAULT_PLACE / "v2099_01_01")
         cli("generate", "2099-02-02", "--schema", schema)
-        assert files_below(USUAL / "v2099_01_01") == before
-        root = (USUAL / "__init__.py").read_text("utf-8")
+        assert files_below(DEFAULT_PLACE / "v2099_01_01") == before
+        root = (DEFAULT_PLACE / "__init__.py").read_text("utf-8")
         assert "v2099_01_01" in root
         assert "v2099_02_02" in root
         cli("generate", "2099-01-01", "--schema", schema, "--check")
@@ -58,7 +59,7 @@ class TestPlaces:
         assert (Path("src/acme/mcp") / "methods.py").is_file()
         assert [path.name for path in Path("src/acme").iterdir()] == ["mcp"]
 
-    def test_several_revisions_in_a_chosen_place_stand_side_by_side(self, cli: Cli) -> None:
+    def test_several_revisions_are_written_side_by_side(self, cli: Cli) -> None:
         cli("generate", "2024-11-05", "2025-03-26", "--out", "src", "--package", "acme")
         names = sorted(path.name for path in Path("src/acme").iterdir())
         assert names == ["__init__.py", "bridges", "py.typed", "v2024_11_05", "v2025_03_26"]
@@ -67,13 +68,11 @@ class TestPlaces:
         cli("generate", "2099-01-01", "--schema", schema, "--package", "acme")
         assert Path("acme/__init__.py").is_file()
 
-    def test_a_place_alone_takes_the_usual_name(self, cli: Cli, schema: str) -> None:
+    def test_a_folder_alone_gets_the_default_package_name(self, cli: Cli, schema: str) -> None:
         cli("generate", "2099-01-01", "--schema", schema, "--out", "src")
         assert Path("src/mcp_bindings/__init__.py").is_file()
 
-    def test_the_header_has_the_command_and_nothing_of_this_machine(
-        self, cli: Cli, schema: str, tmp_path: Path
-    ) -> None:
+    def test_the_header_has_the_command_but_no_absolute_path(self, cli: Cli, schema: str, tmp_path: Path) -> None:
         cli("generate", "2099-01-01", "--schema", tmp_path / schema, "--out", tmp_path / "src", "--package", "acme")
         text = (tmp_path / "src/acme/__init__.py").read_text("utf-8")
         assert "mcp-bindgen generate 2099-01-01 --schema schema.json --package acme\n" in text
@@ -90,7 +89,7 @@ class TestPlaces:
     def test_naming_no_revision_removes_those_that_are_not_released(self, cli: Cli, schema: str) -> None:
         cli("generate", "2099-01-01", "--schema", schema)
         assert "removed" in cli("generate").out
-        assert not (USUAL / "v2099_01_01").exists()
+        assert not (DEFAULT_PLACE / "v2099_01_01").exists()
 
 
 class TestSources:
@@ -102,10 +101,10 @@ class TestSources:
             == "DRAFT-2099"
         )
 
-    def test_both_halves_may_be_given(self, cli: Cli, schema: str) -> None:
+    def test_both_schema_files_may_be_given(self, cli: Cli, schema: str) -> None:
         Path("schema.ts").write_text(HANDSHAKE_TS, "utf-8")
         cli("generate", "2099-01-01", "--schema", schema, "--schema", "schema.ts")
-        text = (USUAL / "v2099_01_01" / "__init__.py").read_text("utf-8")
+        text = (DEFAULT_PLACE / "v2099_01_01" / "__init__.py").read_text("utf-8")
         assert "schema.json sha256:" in text
         assert "schema.ts sha256:" in text
 
@@ -117,7 +116,7 @@ class TestSources:
         assert "the revision of this schema is unknown" in cli("generate", "--schema", schema, expect=2).err
 
     def test_warnings_are_counted_and_shown_on_request(self, cli: Cli, schema: str) -> None:
-        Path(schema).write_text(json.dumps({"$defs": {**HANDSHAKE, "Unheard": {"type": "string"}}}), "utf-8")
+        Path(schema).write_text(json.dumps({"$defs": {**HANDSHAKE, "Undescribed": {"type": "string"}}}), "utf-8")
         short = cli("generate", "2099-01-01", "--schema", schema)
         assert "(--verbose shows" in short.err
         again = cli("generate", "2099-01-01", "--schema", schema, "--verbose")
@@ -131,14 +130,14 @@ class TestSources:
         assert "error: mine: templates: not a directory" in cli(*arguments, expect=2).err
         Path("mine").mkdir()
         cli(*arguments)
-        assert "--templates mine" in (USUAL / "v2099_01_01" / "__init__.py").read_text("utf-8")
+        assert "--templates mine" in (DEFAULT_PLACE / "v2099_01_01" / "__init__.py").read_text("utf-8")
 
-    def test_the_header_is_not_in_the_hands_of_templates(self, cli: Cli, schema: str) -> None:
+    def test_templates_cannot_change_the_header(self, cli: Cli, schema: str) -> None:
         Path("mine").mkdir()
         Path("mine/init.py.j2").write_text("x = 1\n", "utf-8")
         for _ in range(2):
             cli("generate", "2099-01-01", "--schema", schema, "--templates", "mine")
-        text = (USUAL / "v2099_01_01" / "__init__.py").read_text("utf-8")
+        text = (DEFAULT_PLACE / "v2099_01_01" / "__init__.py").read_text("utf-8")
         assert text.startswith(HEADER_MARK)
         assert text.endswith("\nx = 1\n")
 
@@ -148,21 +147,21 @@ class TestSources:
         done = cli("generate", "2099-01-01", "--schema", schema, "--templates", "mine", expect=2)
         assert done.err.startswith("error: mine/clas.py.j2: not the name of a template; the templates are ")
         assert " class.py.j2, class_doc.py.j2, client.py.j2, " in done.err
-        assert not USUAL.exists()
+        assert not DEFAULT_PLACE.exists()
 
 
 class TestForeignFiles:
     @pytest.mark.parametrize("name", ["notes.txt", "mine.py", "v2099_01_01/helper.py", "v2099_01_01/data/x.json"])
-    def test_nothing_is_touched(self, cli: Cli, schema: str, name: str) -> None:
+    def test_they_prevent_every_change(self, cli: Cli, schema: str, name: str) -> None:
         arguments = ("generate", "2099-01-01", "--schema", schema)
         cli(*arguments)
-        (USUAL / name).parent.mkdir(exist_ok=True)
-        (USUAL / name).write_text("mine", "utf-8")
-        (USUAL / "v2099_01_01" / "client.py").write_text(f"{HEADER_MARK}\nedited = True\n", "utf-8")
-        before = files_below(USUAL)
+        (DEFAULT_PLACE / name).parent.mkdir(exist_ok=True)
+        (DEFAULT_PLACE / name).write_text("mine", "utf-8")
+        (DEFAULT_PLACE / "v2099_01_01" / "client.py").write_text(f"{HEADER_MARK}\nedited = True\n", "utf-8")
+        before = files_below(DEFAULT_PLACE)
         done = cli(*arguments, expect=2)
-        assert f"{USUAL}/{name}: not generated by mcp-bindgen" in done.err
-        assert files_below(USUAL) == before
+        assert f"{DEFAULT_PLACE}/{name}: not generated by mcp-bindgen" in done.err
+        assert files_below(DEFAULT_PLACE) == before
 
     def test_an_empty_folder_is_filled(self, cli: Cli, schema: str) -> None:
         Path("src/acme/empty/deeper").mkdir(parents=True)
@@ -191,43 +190,43 @@ class TestCheck:
 
     def test_byte_code_is_not_drift(self, cli: Cli, schema: str) -> None:
         cli("generate", "2099-01-01", "--schema", schema)
-        (USUAL / "v2099_01_01" / "__pycache__").mkdir()
-        (USUAL / "v2099_01_01" / "__pycache__" / "client.pyc").write_bytes(b"\0")
+        (DEFAULT_PLACE / "v2099_01_01" / "__pycache__").mkdir()
+        (DEFAULT_PLACE / "v2099_01_01" / "__pycache__" / "client.pyc").write_bytes(b"\0")
         cli("generate", "2099-01-01", "--schema", schema, "--check")
 
-    def test_nothing_there_is_all_missing_and_stays_so(self, cli: Cli, schema: str) -> None:
+    def test_missing_bindings_are_reported_but_not_written(self, cli: Cli, schema: str) -> None:
         done = cli("generate", "2099-01-01", "--schema", schema, "--check", expect=1)
-        assert f"+++ b/{USUAL}/v2099_01_01/client.py" in done.out
+        assert f"+++ b/{DEFAULT_PLACE}/v2099_01_01/client.py" in done.out
         assert not Path("generated").exists()
 
     def test_every_kind_of_drift_fails_with_a_diff(self, cli: Cli, schema: str) -> None:
         arguments = ("generate", "2099-01-01", "--schema", schema)
         cli(*arguments)
-        folder = USUAL / "v2099_01_01"
+        folder = DEFAULT_PLACE / "v2099_01_01"
         (folder / "client.py").write_text((folder / "client.py").read_text("utf-8") + "# edited\n", "utf-8")
         (folder / "server.py").unlink()
         (folder / "orphan.txt").write_text("left\n", "utf-8")
-        (USUAL / "py.typed").unlink()
-        before = files_below(USUAL)
+        (DEFAULT_PLACE / "py.typed").unlink()
+        before = files_below(DEFAULT_PLACE)
         done = cli(*arguments, "--check", expect=1)
         assert "-# edited\n" in done.out
         assert f"--- /dev/null\n+++ b/{folder}/server.py\n" in done.out
         assert f"--- a/{folder}/orphan.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-left\n" in done.out
-        assert f"+++ b/{USUAL}/py.typed\n" in done.out
+        assert f"+++ b/{DEFAULT_PLACE}/py.typed\n" in done.out
         assert "4 files differ" in done.err
         found = cli(*arguments, "--check", "--format", "json", expect=1).json
         assert found["up_to_date"] is False
         assert found["changed"] == [f"{folder}/client.py"]
-        assert found["missing"] == [f"{folder}/server.py", f"{USUAL}/py.typed"]
+        assert found["missing"] == [f"{folder}/server.py", f"{DEFAULT_PLACE}/py.typed"]
         assert found["orphaned"] == [f"{folder}/orphan.txt"]
-        assert files_below(USUAL) == before
+        assert files_below(DEFAULT_PLACE) == before
 
     def test_it_does_not_trust_the_cache(self, cli: Cli, schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
         cli("generate", "2099-01-01", "--schema", schema)
         monkeypatch.delattr("mcp_bindgen.emit.cache.recall")
         cli("generate", "2099-01-01", "--schema", schema, "--check")
 
-    def test_quiet_says_it_by_the_exit_status_alone(self, cli: Cli, schema: str) -> None:
+    def test_quiet_reports_only_by_the_exit_status(self, cli: Cli, schema: str) -> None:
         done = cli("generate", "2099-01-01", "--schema", schema, "--check", "--quiet", expect=1)
         assert (done.out, done.err) == ("", "")
 
@@ -240,16 +239,16 @@ class TestCache:
         cli(*self.ARGUMENTS)
 
     def test_a_run_without_changes_says_so_and_writes_nothing(self, cli: Cli) -> None:
-        before = modified(USUAL)
+        before = modified(DEFAULT_PLACE)
         done = cli(*self.ARGUMENTS, "--format", "json").json
         assert (done["written"], done["removed"]) == ([], [])
         assert "client.py" in done["revisions"][0]["files"]
         assert "up to date: " in cli(*self.ARGUMENTS).out
-        assert modified(USUAL) == before
+        assert modified(DEFAULT_PLACE) == before
 
     @pytest.mark.parametrize("change", ["edited", "deleted", "added", "source", "root"])
     def test_every_change_is_noticed(self, cli: Cli, change: str) -> None:
-        folder = USUAL / "v2099_01_01"
+        folder = DEFAULT_PLACE / "v2099_01_01"
         if change == "edited":
             (folder / "client.py").write_text(f"{HEADER_MARK}\n", "utf-8")
         elif change == "deleted":
@@ -257,21 +256,21 @@ class TestCache:
         elif change == "added":
             (folder / "more.py").write_text(f"{HEADER_MARK}\n", "utf-8")
         elif change == "root":
-            (USUAL / "__init__.py").unlink()
+            (DEFAULT_PLACE / "__init__.py").unlink()
         else:
             Path("schema.json").write_text(SCHEMA + "\n", "utf-8")
         assert "wrote" in cli(*self.ARGUMENTS).out or change == "root"
         cli(*self.ARGUMENTS, "--check")
 
     @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"inputs": 1}', '{"folders": 3, "inputs": "%s"}'])
-    def test_a_damaged_cache_means_work(self, cli: Cli, content: str) -> None:
+    def test_a_damaged_cache_is_ignored(self, cli: Cli, content: str) -> None:
         (path,) = (Path(os.environ["XDG_CACHE_HOME"]) / "mcp-bindgen").iterdir()
         inputs = json.loads(path.read_text("utf-8"))["inputs"]
         path.write_text(content.replace("%s", inputs), "utf-8")
-        (USUAL / "v2099_01_01" / "client.py").unlink()
+        (DEFAULT_PLACE / "v2099_01_01" / "client.py").unlink()
         assert "wrote" in cli(*self.ARGUMENTS).out
 
-    def test_a_cache_that_cannot_be_written_means_work(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cache_that_cannot_be_written_is_not_an_error(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         Path("file").write_text("", "utf-8")
         monkeypatch.setenv("XDG_CACHE_HOME", "file")
         cli(*self.ARGUMENTS)
@@ -299,9 +298,3 @@ class TestCache:
         assert first.endswith("['black', 'jinja2', 'tree_sitter']\n")
         assert second.endswith("[]\n")
         assert "up to date" in second
-
-    def test_it_is_quick(self, tmp_path: Path) -> None:
-        start(*self.ARGUMENTS, cwd=tmp_path).communicate()
-        begun = time.perf_counter()
-        start(*self.ARGUMENTS, cwd=tmp_path).communicate()
-        assert time.perf_counter() - begun < 2.0  # the budget is 0.6 s on an idle machine; `make bench` measures it

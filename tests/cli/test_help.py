@@ -23,7 +23,7 @@ ALL = dict(commands(get_command(app)))
 
 
 @pytest.fixture(autouse=True)
-def of_eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -37,9 +37,9 @@ def test_help_ends_with_an_example_and_a_page(cli: Cli, path: tuple[str, ...]) -
     words = shlex.split(example)[2:]
     # Parses the example as a call of the command that it names, which need not be the one with the help: the whole
     # tool has the example of a command.
-    named = next(found for found in sorted(ALL, key=len, reverse=True) if tuple(words[: len(found)]) == found)
-    assert named
-    ALL[named].make_context(named[-1], words[len(named) :])
+    command_path = next(found for found in sorted(ALL, key=len, reverse=True) if tuple(words[: len(found)]) == found)
+    assert command_path
+    ALL[command_path].make_context(command_path[-1], words[len(command_path) :])
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)

@@ -56,7 +56,7 @@ def test_it_lists_the_lines_with_the_advice(cli: Cli) -> None:
     assert outcome.err == ""
 
 
-def test_verbose_shows_all_that_it_could_not_resolve(cli: Cli, app: Path) -> None:
+def test_verbose_lists_every_unresolved_use(cli: Cli, app: Path) -> None:
     lines = "".join(f"def f{n}(t):\n    print(t.execution)\n" for n in range(30))
     (app / "src" / "app.py").write_text(APP + lines)
     assert "  and 11 more; --verbose lists them all\n" in cli("impact", "src", *REVISIONS, expect=1).out
@@ -64,7 +64,7 @@ def test_verbose_shows_all_that_it_could_not_resolve(cli: Cli, app: Path) -> Non
 
 
 @pytest.mark.usefixtures("app")
-def test_json(cli: Cli) -> None:
+def test_json_has_every_use(cli: Cli) -> None:
     answer = cli("impact", "src", *REVISIONS, "--format", "json", expect=1).json
     assert (answer["old"], answer["new"], answer["files"]) == ("2025-11-25", "2026-07-28", 1)
     assert [(t["file"], t["line"], t["column"], t["name"]) for t in answer["touched"]] == [
@@ -92,7 +92,7 @@ def test_nothing_changes_between_a_revision_and_itself(cli: Cli) -> None:
     assert outcome.out == "2025-11-25 to 2025-11-25: 0 lines of 1 file affected\n"
 
 
-def test_code_that_uses_no_bindings_is_told_so(cli: Cli, app: Path) -> None:
+def test_code_without_bindings_gets_a_hint(cli: Cli, app: Path) -> None:
     (app / "src" / "app.py").write_text("print(1)\n")
     outcome = cli("impact", "src", *REVISIONS)
     assert "does not use mcp_bindings.v2025_11_25: check --from and --package" in outcome.err
@@ -108,7 +108,7 @@ def test_code_that_uses_no_bindings_is_told_so(cli: Cli, app: Path) -> None:
         ((), 'out = "src"', "mcp_bindings.v2025_11_25"),
     ],
 )
-def test_bindings_in_a_package_of_the_users_own(
+def test_bindings_in_a_custom_package_are_found(
     cli: Cli, app: Path, options: tuple[str, ...], settings: str, module: str
 ) -> None:
     (app / "pyproject.toml").write_text(f"[tool.mcp-bindgen]\n{settings}\n")
@@ -122,7 +122,7 @@ def test_generated_bindings_are_not_scanned(cli: Cli, app: Path) -> None:
     assert "2 lines of 1 file affected" in cli("impact", "src", *REVISIONS, "--package", "acme.mcp", expect=1).out
 
 
-def test_bindings_of_a_schema_of_the_users_own(cli: Cli, app: Path) -> None:
+def test_a_custom_schema_is_compared(cli: Cli, app: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     schema = json.loads((root / "schema" / "2025-11-25" / "schema.json").read_bytes())
     schema["$defs"]["Tool"]["required"].append("title")
@@ -139,7 +139,7 @@ def test_bindings_of_a_schema_of_the_users_own(cli: Cli, app: Path) -> None:
     assert [(t["line"], t["rule"]) for t in answer.json["touched"]] == [(2, "property-now-required")]
 
 
-def test_a_stub_that_demands_a_new_argument(cli: Cli, app: Path) -> None:
+def test_calls_without_a_newly_required_argument_are_listed(cli: Cli, app: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     schema = json.loads((root / "schema" / "2025-11-25" / "schema.json").read_bytes())
     params = schema["$defs"]["CallToolRequestParams"]
@@ -178,7 +178,7 @@ def test_a_folder_without_python(cli: Cli, tmp_path: Path) -> None:
     assert "contains no Python file" in cli("impact", tmp_path, *REVISIONS, expect=2).err
 
 
-def test_files_that_cannot_be_read_are_left_out(cli: Cli, app: Path) -> None:
+def test_files_that_cannot_be_read_are_skipped(cli: Cli, app: Path) -> None:
     (app / "src" / "broken.py").write_text("def f(:\n")
     (app / "src" / "deep.py").write_text("x = " + "-" * 200_000 + "1\n")
     (app / "src" / "zero.py").write_bytes(b"x = '\0'\n")
@@ -198,6 +198,6 @@ def test_a_file_that_cannot_be_read_fails_the_gate(cli: Cli, app: Path) -> None:
     cli("impact", "src", *REVISIONS, "--fail-on", "never")
 
 
-def test_what_a_file_says_does_not_reach_the_terminal_raw(cli: Cli, app: Path) -> None:
+def test_source_text_is_escaped_in_the_report(cli: Cli, app: Path) -> None:
     (app / "src" / "app.py").write_text(APP + "print(Tool(name='\x1b[31m', input_schema=None).execution)\n")
     assert "\x1b" not in cli("impact", "src", *REVISIONS, expect=1).out

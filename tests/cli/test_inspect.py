@@ -33,8 +33,8 @@ SCHEMA = {
 }
 
 
-def served(tmp_path: Path, **answers: Any) -> tuple[str, ...]:
-    """Return the command line of a server with these answers."""
+def server_with(tmp_path: Path, **answers: Any) -> tuple[str, ...]:
+    """Return the command line of a server that gives these answers."""
     path = tmp_path / "answers.json"
     path.write_text(json.dumps({name.replace("_", "/"): answer for name, answer in answers.items()}))
     return ("--", sys.executable, answering.__file__, str(path))
@@ -44,7 +44,7 @@ def tools(*names: str, schema: Any = SCHEMA) -> dict[str, Any]:
     return {"tools": [{"name": name, "inputSchema": schema} for name in names]}
 
 
-class TestLooking:
+class TestOverview:
     def test_a_server_is_shown_in_tables(self, cli: Cli) -> None:
         assert cli("inspect", *SUM).out == """\
 server        calculator 1.0
@@ -66,12 +66,12 @@ instructions
         assert "1 tool\n  tool    arguments  description\n  delete" in printed
         assert "revision      2025-11-25" in cli("inspect", "--revision", "2025-11-25", *command).out
 
-    def test_all_that_it_lists_is_in_the_answer_for_programs(self, tmp_path: Path, cli: Cli) -> None:
+    def test_json_contains_every_list(self, tmp_path: Path, cli: Cli) -> None:
         prompts = {"prompts": [{"name": "p", "arguments": [{"name": "a", "required": True}, {"name": "b"}]}]}
         resources = {"resources": [{"uri": "x://a", "name": "a", "mimeType": "text/plain"}]}
         templates = {"resourceTemplates": [{"uriTemplate": "x://{n}", "name": "t"}]}
         lists = {"tools_list": tools("t"), "prompts_list": prompts, "resources_list": resources}
-        command = served(tmp_path, **lists, resources_templates_list=templates)
+        command = server_with(tmp_path, **lists, resources_templates_list=templates)
         found = cli("inspect", "--format", "json", *command).json
         assert {"tools": found["tools"], "prompts": found["prompts"]} == {**tools("t"), **prompts}
         assert {"resources": found["resources"], "resourceTemplates": found["resourceTemplates"]} == {
@@ -84,7 +84,7 @@ instructions
             assert line in printed
 
     def test_a_list_that_fails_does_not_hide_the_others(self, tmp_path: Path, cli: Cli) -> None:
-        printed = cli("inspect", *served(tmp_path, tools_list=tools("t"), resources_list={"resources": 1})).out
+        printed = cli("inspect", *server_with(tmp_path, tools_list=tools("t"), resources_list={"resources": 1})).out
         assert "1 tool\n" in printed
         assert "note: resources/list: the result has no list of resources" in printed
         assert "note: no such method (-32601)" in printed
@@ -103,14 +103,14 @@ instructions
         assert '"method": "tools/list", "params": {}' in cli("inspect", "--trace", *SUM).err
         assert " ms\n" in printed
 
-    def test_what_breaks_the_protocol_is_told(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_violation_of_the_protocol_is_reported(self, tmp_path: Path, cli: Cli) -> None:
         code = f"print('starting', flush=True); import sys; sys.argv[1:] = [{str(tmp_path / 'answers.json')!r}]\n"
-        served(tmp_path, tools_list=tools("t"))
+        server_with(tmp_path, tools_list=tools("t"))
         command = ("--", sys.executable, "-c", code + Path(answering.__file__).read_text("utf-8"))
         assert "warning: a message of 2026-07-28: /: the peer printed text" in cli("inspect", *command).err
 
 
-class TestDoing:
+class TestCalls:
     def test_a_tool_is_called(self, cli: Cli) -> None:
         assert cli("inspect", "--call", "sum", "a=1", "b=2.5", *SUM).out == (
             '3.5\nstructured content:\n{\n  "sum": 3.5\n}\n'
@@ -136,14 +136,14 @@ class TestDoing:
             ("level=low", "low"),
         ],
     )
-    def test_arguments_are_read_by_the_schema(self, pair: str, value: Any, tmp_path: Path, cli: Cli) -> None:
-        command = served(tmp_path, tools_list=tools("t"))
+    def test_arguments_are_parsed_by_the_schema(self, pair: str, value: Any, tmp_path: Path, cli: Cli) -> None:
+        command = server_with(tmp_path, tools_list=tools("t"))
         given = (pair,) if pair.startswith("text") else ("text=x", pair)
-        said = json.loads(cli("inspect", "--call", "t", *given, *command).out)
-        assert said[pair.partition("=")[0]] == value
+        echoed = json.loads(cli("inspect", "--call", "t", *given, *command).out)
+        assert echoed[pair.partition("=")[0]] == value
 
     @pytest.mark.parametrize(
-        ("pairs", "told"),
+        ("pairs", "expected"),
         [
             (["n=1"], "error: text: t needs it: text=string"),
             (["text=x", "n=x"], "error: n: must be integer, not 'x'"),
@@ -157,20 +157,20 @@ class TestDoing:
             (["text"], "error: text: must be key=value; give the server after -- or as a URL"),
         ],
     )
-    def test_wrong_arguments_are_explained(self, pairs: list[str], told: str, tmp_path: Path, cli: Cli) -> None:
-        command = served(tmp_path, tools_list=tools("t"))
-        assert cli("inspect", "--call", "t", *pairs, *command, expect=2).err == f"{told}\n"
+    def test_wrong_arguments_are_explained(self, pairs: list[str], expected: str, tmp_path: Path, cli: Cli) -> None:
+        command = server_with(tmp_path, tools_list=tools("t"))
+        assert cli("inspect", "--call", "t", *pairs, *command, expect=2).err == f"{expected}\n"
 
     def test_a_tool_that_fails_exits_with_1(self, tmp_path: Path, cli: Cli) -> None:
         failed = {"content": [{"type": "text", "text": "no tea"}], "isError": True}
-        command = served(tmp_path, tools_list=tools("t", schema={"type": "object"}), tools_call=failed)
+        command = server_with(tmp_path, tools_list=tools("t", schema={"type": "object"}), tools_call=failed)
         assert cli("inspect", "--call", "t", "x=1", *command, expect=1).out == "the tool failed:\nno tea\n"
 
-    def test_a_resource_is_read_and_a_prompt_got(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_resource_is_read_and_a_prompt_is_fetched(self, tmp_path: Path, cli: Cli) -> None:
         contents = [{"uri": "x://a", "text": "hello"}, {"uri": "x://b", "blob": "aGk=", "mimeType": "image/png"}]
         prompt = {"prompts": [{"name": "p", "arguments": [{"name": "a", "required": True}]}]}
         messages = [{"role": "user", "content": {"type": "text", "text": "hi"}}]
-        command = served(
+        command = server_with(
             tmp_path,
             resources_read={"contents": contents},
             prompts_list=prompt,
@@ -183,12 +183,12 @@ class TestDoing:
         assert cli("inspect", "--prompt", "p", *command, expect=2).err == "error: a: p needs it: a=TEXT\n"
         assert "error: b: p has no argument" in cli("inspect", "--prompt", "p", "b=1", *command, expect=2).err
 
-    def test_names_that_are_not_there_are_told(self, tmp_path: Path, cli: Cli) -> None:
-        command = served(tmp_path, tools_list=tools("forecast"), prompts_list={"prompts": []})
+    def test_unknown_names_are_refused_with_a_suggestion(self, tmp_path: Path, cli: Cli) -> None:
+        command = server_with(tmp_path, tools_list=tools("forecast"), prompts_list={"prompts": []})
         assert "did you mean forecast" in cli("inspect", "--call", "forcast", *command, expect=2).err
         assert "no prompt of that name" in cli("inspect", "--prompt", "x", *command, expect=2).err
 
-    def test_what_a_tool_asks_for_is_refused(self, cli: Cli) -> None:
+    def test_questions_of_a_tool_are_declined(self, cli: Cli) -> None:
         command = ("--", sys.executable, EXAMPLES / "eras_server.py")
         for revision in ("2025-11-25", "2026-07-28"):
             printed = cli("inspect", "--call", "delete", "name=draft", "--revision", revision, *command).out
@@ -197,7 +197,7 @@ class TestDoing:
 
 class TestBadInput:
     @pytest.mark.parametrize(
-        ("arguments", "told"),
+        ("arguments", "expected"),
         [
             ((), "error: inspect: give a server: a URL, or a program after --"),
             (("python", "server.py"), "error: python: is not a URL; give a program after --"),
@@ -210,22 +210,22 @@ class TestBadInput:
             (("--read", "x://", *SUM), "resources/read needs the capability server.resources"),
         ],
     )
-    def test_it_is_explained(self, arguments: tuple[str, ...], told: str, cli: Cli) -> None:
-        assert told in cli("inspect", *arguments, expect=2).err
+    def test_wrong_options_are_explained(self, arguments: tuple[str, ...], expected: str, cli: Cli) -> None:
+        assert expected in cli("inspect", *arguments, expect=2).err
 
     def test_a_silent_server_times_out(self, cli: Cli) -> None:
         command = ("--", sys.executable, "-c", "import sys; sys.stdin.read()")
-        told = "the server did not answer within 0.5 s"
-        assert told in cli("inspect", "--timeout", 0.5, *command, expect=2).err
+        expected = "the server did not answer within 0.5 s"
+        assert expected in cli("inspect", "--timeout", 0.5, *command, expect=2).err
 
     def test_a_program_that_fails_in_both_eras_is_quoted_once(self, tmp_path: Path, cli: Cli) -> None:
         missing = tmp_path / "missing.py"
-        told = cli("inspect", "--", sys.executable, missing, expect=2).err
-        assert "exited with status 2; its standard error ended with:\n" in told and told.count("can't open file") == 1
+        error = cli("inspect", "--", sys.executable, missing, expect=2).err
+        assert "exited with status 2; its standard error ended with:\n" in error and error.count("can't open file") == 1
 
-    def test_a_server_that_is_down_is_one_line(self, cli: Cli) -> None:
-        told = cli("inspect", "http://127.0.0.1:9/mcp", expect=2).err
-        assert told.count("\n") == 1 and told.endswith("; check the URL, and that the server is running\n")
+    def test_an_unreachable_server_is_reported_on_one_line(self, cli: Cli) -> None:
+        error = cli("inspect", "http://127.0.0.1:9/mcp", expect=2).err
+        assert error.count("\n") == 1 and error.endswith("; check the URL, and that the server is running\n")
 
 
 @pytest.fixture(scope="module")
@@ -248,14 +248,14 @@ class TestSecrets:
         assert "s3cret" not in done.out + done.err
         assert cli("inspect", "--call", "say", url, "--header", "Authorization=env:TOKEN").out == "(nothing)\n"
 
-    def test_what_the_server_says_is_masked(self, tmp_path: Path, cli: Cli) -> None:
-        said = "password: hunter2 and sk-abcdefghijklmnopqrst and my-own-value"
+    def test_secrets_in_answers_are_masked(self, tmp_path: Path, cli: Cli) -> None:
+        leak = "password: hunter2 and sk-abcdefghijklmnopqrst and my-own-value"
         answer = {
-            "content": [{"type": "text", "text": said}],
+            "content": [{"type": "text", "text": leak}],
             "structuredContent": {"apiKey": "k1", "token": {"a": "k2"}},
         }
         schema = {"type": "object", "properties": {"token": {"type": "string"}}}
-        command = served(tmp_path, tools_list=tools("t", schema=schema), tools_call=answer)
+        command = server_with(tmp_path, tools_list=tools("t", schema=schema), tools_call=answer)
         env = ("--env", "API_KEY=my-own-value", "--env", "LEVEL=structured")
         for format_ in ("text", "json"):
             done = cli("inspect", "--trace", "--format", format_, "--call", "t", *env, *command)
@@ -266,7 +266,7 @@ class TestSecrets:
 
 
 class TestHostileServers:
-    def test_nothing_is_printed_raw_and_all_is_bounded(self, tmp_path: Path, cli: Cli) -> None:
+    def test_output_is_escaped_and_bounded(self, tmp_path: Path, cli: Cli) -> None:
         bad = "\x1b[2J\u202e\x07[bold]" * 2_000
         listed = [
             {"name": f"{bad}{n}", "description": bad, "inputSchema": {bad: 1, "properties": {bad: {"type": bad}}}}
@@ -279,7 +279,7 @@ class TestHostileServers:
         }
         resources = {"resources": [{"uri": bad, "name": bad, "mimeType": bad}]}
         prompts = {"prompts": [{"name": bad, "arguments": [{"name": bad}] * 1000}]}
-        command = served(
+        command = server_with(
             tmp_path, initialize=hello, tools_list={"tools": listed}, resources_list=resources, prompts_list=prompts
         )
         done = cli("inspect", "--trace", *command)
@@ -288,11 +288,13 @@ class TestHostileServers:
         assert "[bold]" in done.out
 
     def test_a_long_list_is_cut_in_the_table(self, tmp_path: Path, cli: Cli) -> None:
-        command = served(tmp_path, tools_list=tools(*(f"t{n}" for n in range(1_000)), schema={}))
+        command = server_with(tmp_path, tools_list=tools(*(f"t{n}" for n in range(1_000)), schema={}))
         printed = cli("inspect", *command).out
         assert "and 800 more (--format json has all)" in printed
         assert len(cli("inspect", "--format", "json", *command).json["tools"]) == 1_000
 
-    def test_a_list_that_never_ends_does(self, tmp_path: Path, cli: Cli) -> None:
+    def test_an_endless_list_is_cut_off(self, tmp_path: Path, cli: Cli) -> None:
         answer = {**tools("t"), "nextCursor": "again"}
-        assert "note: tools/list: a cursor was repeated" in cli("inspect", *served(tmp_path, tools_list=answer)).out
+        assert (
+            "note: tools/list: a cursor was repeated" in cli("inspect", *server_with(tmp_path, tools_list=answer)).out
+        )

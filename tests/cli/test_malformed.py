@@ -1,5 +1,6 @@
 """Schemas that cannot be used: a message that says where, exit status 2, nothing written, no traceback."""
 
+import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -18,18 +19,13 @@ def schema(**definitions: Any) -> str:
 
 
 def chain(length: int, kind: str) -> str:
-    """Definitions that each refer to the next one."""
-    found: dict[str, Any] = {f"A{length}": {"type": "object", "properties": {"end": STRING}}}
+    """A schema whose definitions each refer to the next one."""
+    definitions: dict[str, Any] = {f"A{length}": {"type": "object", "properties": {"end": STRING}}}
     for number in range(length):
         target = {"$ref": f"#/$defs/A{number + 1}"}
-        shapes: dict[str, Any] = {
-            "alias": target,
-            "list": {"type": "array", "items": target},
-            "member": {"type": "object", "properties": {"next": target}},
-            "base": {"allOf": [target, {"type": "object", "properties": {f"p{number}": STRING}}]},
-        }
-        found[f"A{number}"] = shapes[kind]
-    return schema(**found)
+        extended = {"allOf": [target, {"type": "object", "properties": {f"p{number}": STRING}}]}
+        definitions[f"A{number}"] = extended if kind == "base" else target
+    return schema(**definitions)
 
 
 FIELD = {"type": "object", "properties": {"a": STRING}}
@@ -92,18 +88,18 @@ ODD: dict[str, tuple[str, str, str, bool]] = {
     "a name that is code": ("s.json", schema(**{'"""\nimport os\n': STRING}), "is named ImportOs in Python", False),
     "a name that is a path": ("s.json", schema(**{"../../etc/passwd": FIELD}), "is named EtcPasswd in Python", False),
 }
-"""Schemas that say what no type or name of Python does: what is said of it, and whether --strict refuses it."""
+"""Schemas that no Python type or name expresses: the expected warning, and whether --strict refuses them."""
 NAMELESS = ("a revision that is a path",)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_malformed_schema(cli: Cli, case: str) -> None:
-    name, data, said = CASES[case]
+def test_a_malformed_schema_is_refused(cli: Cli, case: str) -> None:
+    name, data, expected = CASES[case]
     Path(name).write_bytes(data if isinstance(data, bytes) else data.encode())
     before = files_below(Path())
     done = cli("generate", *(() if case in NAMELESS else ("2099-01-01",)), "--schema", name, expect=2)
     assert done.out == ""
-    assert said in done.err
+    assert expected in done.err
     assert all(line.startswith(("error: ", "and ")) for line in done.err.splitlines())
     assert name in done.err
     assert "\x1b" not in done.err
@@ -112,14 +108,14 @@ def test_a_malformed_schema(cli: Cli, case: str) -> None:
 
 @pytest.mark.parametrize("case", ODD)
 def test_an_odd_schema_is_generated_with_a_warning(cli: Cli, case: str) -> None:
-    name, data, said, is_opaque = ODD[case]
+    name, data, expected, is_opaque = ODD[case]
     Path(name).write_text(data, "utf-8")
     before = files_below(Path())
     if is_opaque:
-        assert said in cli("generate", "2099-01-01", "--schema", name, "--strict", expect=2).err
+        assert expected in cli("generate", "2099-01-01", "--schema", name, "--strict", expect=2).err
         assert files_below(Path()) == before
     done = cli("generate", "2099-01-01", "--schema", name, "--verbose")
-    assert said in done.err
+    assert expected in done.err
     assert all(line.startswith(("warning: ", "note: ")) for line in done.err.splitlines())
     assert "\x1b" not in done.err
     assert max(map(len, done.err.splitlines())) < 400
@@ -127,7 +123,7 @@ def test_an_odd_schema_is_generated_with_a_warning(cli: Cli, case: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["alias", "base"])
-def test_a_chain_that_cannot_be_followed(cli: Cli, kind: str) -> None:
+def test_a_chain_of_references_that_is_too_long_is_refused(cli: Cli, kind: str) -> None:
     Path("s.json").write_text(chain(2_000, kind), "utf-8")
     done = cli("generate", "2099-01-01", "--schema", "s.json", expect=2)
     assert done.err.startswith("error: s.json: its definitions form too long a chain of references")
@@ -135,7 +131,7 @@ def test_a_chain_that_cannot_be_followed(cli: Cli, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "expected"),
     [
         ("absent.json", "error: absent.json: no such file\n"),
         (".", "error: .: this is a folder; give a file in it\n"),
@@ -145,13 +141,13 @@ def test_a_chain_that_cannot_be_followed(cli: Cli, kind: str) -> None:
         ("a\nb\x1b", r"error: a\nb\x1b: no such file"),
     ],
 )
-def test_a_place_without_a_schema(cli: Cli, place: str, said: str) -> None:
+def test_a_place_without_a_schema_is_refused(cli: Cli, place: str, expected: str) -> None:
     done = cli("generate", "2099-01-01", "--schema", place, expect=2)
-    assert done.err.startswith(said)
+    assert done.err.startswith(expected)
     assert len(done.err.splitlines()) == 1
 
 
-def test_two_of_a_kind(cli: Cli) -> None:
+def test_two_files_of_the_same_kind_are_refused(cli: Cli) -> None:
     for name in ("a.json", "b.json"):
         Path(name).write_text(schema(), "utf-8")
     assert (
@@ -167,7 +163,7 @@ def test_many_errors_are_cut_short(cli: Cli) -> None:
     assert lines[-1] == "and 80 more errors"
 
 
-def test_an_unknown_revision(cli: Cli) -> None:
+def test_an_unknown_revision_is_refused(cli: Cli) -> None:
     done = cli("generate", "2024-11-06", expect=2)
     assert done.err.startswith("error: 2024-11-06: no such revision; the released ones are 2024-11-05, ")
 
@@ -189,6 +185,6 @@ def test_hostile_text_stays_text(cli: Cli) -> None:
     cli("generate", "2099-01-01", "--schema", "s.json")
     (folder,) = Path("generated/mcp_bindings").glob("v*")
     for path in folder.iterdir():
-        code = compile(path.read_bytes(), str(path), "exec")
-        assert not [name for name in code.co_names if name == "SystemExit"]
+        nodes = ast.walk(ast.parse(path.read_bytes()))
+        assert not [node for node in nodes if isinstance(node, ast.Name) and node.id == "SystemExit"]
     assert {path.name for path in Path().iterdir()} == {"generated", "s.json"}

@@ -52,7 +52,7 @@ def test_its_examples_are_messages(cli: Cli, old: str, new: str) -> None:
         assert len(messages) < 2 or messages[0] != messages[1]
 
 
-SEEN: dict[tuple[str, str], str] = {
+CHANGELOGS: dict[tuple[str, str], str] = {
     ("2024-11-05", "2025-03-26"): "batch Tool.annotations readOnlyHint AudioContent ProgressNotificationParams.message"
     " server.completions",
     (
@@ -74,20 +74,20 @@ SEEN: dict[tuple[str, str], str] = {
     " server.extensions ttlMs cacheScope -32002 -32602 inputSchema outputSchema structuredContent"
     " notifications/elicitation/complete elicitationId -32020 -32021 includeContext Deprecated",
 }
-"""What the official changelog of each pair tells that can be seen in the schema, by the names that it has there."""
+"""What the official changelog of each pair mentions and the schemas show, by its name in the schemas."""
 
 
-@pytest.mark.parametrize("pair", SEEN, ids="_to_".join)
-def test_it_tells_what_the_official_changelog_tells(cli: Cli, pair: tuple[str, str]) -> None:
+@pytest.mark.parametrize("pair", CHANGELOGS, ids="_to_".join)
+def test_it_mentions_what_the_official_changelog_mentions(cli: Cli, pair: tuple[str, str]) -> None:
     text = cli("migrate", *pair).out
-    assert [name for name in SEEN[pair].split() if name not in text] == []
+    assert [name for name in CHANGELOGS[pair].split() if name not in text] == []
 
 
 def section(text: str, title: str) -> str:
     return text.split(f"\n{title}\n")[1].split(f"\n{title.split(maxsplit=1)[0]} ", maxsplit=1)[0]
 
 
-def test_who_has_to_do_what(cli: Cli) -> None:
+def test_it_lists_what_each_role_has_to_do(cli: Cli) -> None:
     text = cli("migrate", "2024-11-05", "2025-03-26").out
     topics = section(text, "## Topic by topic")
     assert "- **client**: A form was added to a value's type. Your client refuses what a new server may send." in topics
@@ -96,7 +96,7 @@ def test_who_has_to_do_what(cli: Cli) -> None:
     assert "- `CallToolResult`: `content`" in section(text, "## For code that uses the bindings")
 
 
-def test_the_story_of_2026(cli: Cli) -> None:
+def test_the_guide_to_2026_07_28(cli: Cli) -> None:
     text = cli("migrate", "2025-11-25", "2026-07-28").out
     methods = section(text, "## Methods")
     assert "| `initialize`: request, client to server | - |" in methods
@@ -119,7 +119,7 @@ def test_every_note_applies_somewhere(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids="_to_".join)
-def test_the_code_runs(cli: Cli, old: str, new: str) -> None:
+def test_its_code_runs(cli: Cli, old: str, new: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", cli("migrate", old, new).out, re.DOTALL)
     assert len(blocks) == 4
     names: list[dict[str, Any]] = [{} for _ in blocks]
@@ -152,13 +152,13 @@ def test_advice_suits_the_role(cli: Cli) -> None:
     assert "Answer it" in line and "Send it only" not in line
 
 
-def test_nothing_to_do(cli: Cli) -> None:
+def test_equal_revisions_leave_nothing_to_do(cli: Cli) -> None:
     assert cli("migrate", "2025-11-25", "2025-11-25").out == (
         "# From 2025-11-25 to 2025-11-25\n\nNothing changed: there is nothing to do.\n"
     )
 
 
-def test_it_goes_to_a_file(cli: Cli, tmp_path: Path) -> None:
+def test_it_is_written_to_a_file(cli: Cli, tmp_path: Path) -> None:
     outcome = cli("migrate", "2025-03-26", "2025-06-18", "--output", tmp_path / "guide.md")
     assert outcome.out == f"wrote {tmp_path / 'guide.md'}\n"
     assert (tmp_path / "guide.md").read_text("utf-8") == cli("migrate", "2025-03-26", "2025-06-18").out

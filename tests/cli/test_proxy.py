@@ -24,7 +24,7 @@ TESTS = Path(__file__).parents[1]
 PROXY = (sys.executable, "-m", "mcp_bindgen", "proxy")
 ECHO = (sys.executable, "-c", "import os\nwhile data := os.read(0, 1 << 16): os.write(1, data)")
 PIDS = "import os, sys; print(os.getpid(), file=sys.stderr, flush=True)\n"
-FEWEST = 25
+MIN_FAULTS = 25
 MEGABYTE = 1 << 20
 
 
@@ -43,13 +43,13 @@ def started(
 
 
 def run(data: bytes, *options: object, server: Iterable[object] = ECHO) -> "subprocess.CompletedProcess[bytes]":
-    """Send bytes through the proxy, and close."""
+    """Send bytes through the proxy and close its input."""
     words = [*PROXY, *map(str, options), "--", *map(str, server)]
     return subprocess.run(words, input=data, capture_output=True, cwd=TESTS, check=False, timeout=60)
 
 
 def memory(pid: int) -> int:
-    """Return the most memory that a process has had, in bytes."""
+    """Return the peak memory of a process, in bytes."""
     status = Path(f"/proc/{pid}/status").read_text("utf-8")
     (peak,) = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
     return int(peak) * 1024
@@ -63,7 +63,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-def lives(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
@@ -72,7 +72,7 @@ def lives(pid: int) -> bool:
 
 
 def converse(fault: Fault) -> tuple[list[dict[str, Any]], int]:
-    """Run a conversation through the proxy; returns its report and status."""
+    """Run a conversation through the proxy; return its report and exit status."""
     said = json.dumps([(who, line.decode()) for who, line in fault.said])
     server = (sys.executable, "-m", "observe.faults", said)
     with started("--fail", "--format", "json", server=server) as process:
@@ -83,16 +83,16 @@ def converse(fault: Fault) -> tuple[list[dict[str, Any]], int]:
             else:
                 assert process.stdout.readline() == line + b"\n"
         process.stdin.close()
-        told = process.stderr.read()
-        return [json.loads(line) for line in told.splitlines()], process.wait()
+        lines = process.stderr.read().splitlines()
+        return [json.loads(line) for line in lines], process.wait()
 
 
 def check(fault: Fault) -> None:
     """Check that the proxy reports a fault, and nothing else."""
-    (told,), status = converse(fault)
+    (report,), status = converse(fault)
     assert status == 1
-    assert told["sender"] == {CLIENT: "client", SERVER: "server"}[fault.said[-1][0]]
-    (found,) = [finding for finding in told["findings"] if finding["pointer"] == fault.at]
+    assert report["sender"] == {CLIENT: "client", SERVER: "server"}[fault.said[-1][0]]
+    (found,) = [finding for finding in report["findings"] if finding["pointer"] == fault.at]
     assert fault.why in found["reason"]
 
 
@@ -104,7 +104,7 @@ def test_planted_faults_are_reported(fault: Fault) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_planted_fault_is_reported() -> None:
-    assert len(FAULTS) >= FEWEST
+    assert len(FAULTS) >= MIN_FAULTS
     with ThreadPoolExecutor(4) as pool:
         assert len(list(pool.map(check, FAULTS))) == len(FAULTS)
 
@@ -116,7 +116,7 @@ class TestBytes:
         assert done.stdout == noise
         assert done.returncode == 0
 
-    def test_they_pass_as_they_come(self) -> None:
+    def test_bytes_pass_as_they_arrive(self) -> None:
         """Half a message is not held back until the rest arrives."""
         with started() as process:
             assert process.stdin is not None and process.stdout is not None
@@ -140,7 +140,7 @@ class TestBytes:
 class TestReport:
     BAD = call(1, "tools/call", {"name": 5, "password": "hunter2", "note": "\x1b[2J sk-abcdefghijklmnopqrst"})
 
-    def test_it_says_where_and_why_without_secrets(self) -> None:
+    def test_it_names_place_and_reason_without_secrets(self) -> None:
         done = run(self.BAD + b"\n", server=("cat",))
         first, second, third = done.stderr.decode().splitlines()[:3]
         assert first.startswith("client to server, tools/call, id 1: /method: tools/call is not allowed in state")
@@ -149,13 +149,13 @@ class TestReport:
         assert third.startswith("server to client, tools/call, id 1:")
         assert done.returncode == 0
 
-    def test_it_goes_to_a_file_and_decides_the_status(self, tmp_path: Path) -> None:
+    def test_it_is_written_to_a_file_and_decides_the_status(self, tmp_path: Path) -> None:
         log = tmp_path / "report.jsonl"
         done = run(self.BAD + b"\n", "--fail", "--log", log, "--format", "json", server=("cat",))
         assert (done.returncode, done.stderr) == (1, b"")
-        told = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-        assert [line["sender"] for line in told] == ["client", "server"]
-        assert told[0].keys() == {"at", "sender", "revision", "method", "id", "findings", "message"}
+        reports = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+        assert [line["sender"] for line in reports] == ["client", "server"]
+        assert reports[0].keys() == {"at", "sender", "revision", "method", "id", "findings", "message"}
         assert run(b"", "--fail", "--log", log, server=("cat",)).returncode == 0
 
     def test_secrets_are_shown_on_demand(self) -> None:
@@ -173,7 +173,7 @@ class TestReport:
     def test_a_message_that_is_cut_off_is_a_fault(self) -> None:
         assert b"the stream ends in the middle of a message" in run(b'{"jsonrpc"', server=("cat",)).stderr
 
-    def test_a_report_that_cannot_be_written_stops_nothing(self) -> None:
+    def test_an_unwritable_report_does_not_stop_the_proxy(self) -> None:
         with started(server=("cat",)) as process:
             assert process.stdin is not None and process.stdout is not None and process.stderr is not None
             process.stderr.close()
@@ -191,7 +191,7 @@ class TestReport:
 
 class TestBadInput:
     @pytest.mark.parametrize(
-        ("arguments", "told"),
+        ("arguments", "expected"),
         [
             ((), "error: proxy: give the server's command after --"),
             (("--", "no-such-program"), "error: no-such-program: cannot start no-such-program: no such command"),
@@ -203,55 +203,55 @@ class TestBadInput:
             ),
         ],
     )
-    def test_it_is_explained(self, arguments: tuple[str, ...], told: str, cli: Cli) -> None:
-        assert told in cli("proxy", *arguments, expect=2).err
+    def test_wrong_arguments_are_explained(self, arguments: tuple[str, ...], expected: str, cli: Cli) -> None:
+        assert expected in cli("proxy", *arguments, expect=2).err
 
 
 class TestEnds:
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-    def test_a_server_that_is_killed_ends_the_proxy(self, number: int) -> None:
+    def test_a_killed_server_ends_the_proxy(self, number: int) -> None:
         with started(server=(sys.executable, "-c", f"{PIDS}sys.stdin.read()")) as process:
             assert process.stderr is not None
             os.kill(int(process.stderr.readline()), number)
             assert process.wait(20) == 0
             assert signal.Signals(number).name in process.stderr.read().decode()
 
-    def test_a_client_that_is_gone_ends_the_server(self) -> None:
+    def test_the_server_is_ended_when_the_client_is_gone(self) -> None:
         """Even one that ignores the end of its standard input."""
         with started(server=(sys.executable, "-c", f"{PIDS}import time; time.sleep(600)")) as process:
             assert process.stdin is not None and process.stdout is not None and process.stderr is not None
             pid = int(process.stderr.readline())
             process.stdin.close()
             time.sleep(0.5)
-            assert lives(pid), "it may still want the answer"
+            assert is_running(pid), "the client may still be reading the answer"
             process.stdout.close()
             assert process.wait(20) == 0
-            assert not lives(pid)
+            assert not is_running(pid)
 
-    def test_a_server_that_writes_to_nobody_ends(self) -> None:
+    def test_a_server_whose_output_nobody_reads_is_ended(self) -> None:
         code = f"{PIDS}\nwhile True: print('x' * 1000)"
         with started(server=(sys.executable, "-c", code)) as process:
             assert process.stdout is not None and process.stderr is not None
             pid = int(process.stderr.readline())
             process.stdout.close()
-            eventually(lambda: not lives(pid))
+            eventually(lambda: not is_running(pid))
 
-    def test_a_proxy_that_is_told_to_end_ends_the_server(self) -> None:
+    def test_a_terminated_proxy_ends_the_server(self) -> None:
         with started(server=(sys.executable, "-c", f"{PIDS}import time; time.sleep(600)")) as process:
             assert process.stderr is not None
             pid = int(process.stderr.readline())
             process.terminate()
             assert process.wait(20) == 0
-            assert not lives(pid)
+            assert not is_running(pid)
 
-    def test_a_proxy_that_is_killed_leaves_a_server_without_input(self) -> None:
+    def test_a_killed_proxy_closes_the_input_of_the_server(self) -> None:
         with started(server=(sys.executable, "-c", f"{PIDS}sys.stdin.read()")) as process:
             assert process.stderr is not None
             pid = int(process.stderr.readline())
             process.kill()
-            eventually(lambda: not lives(pid))
+            eventually(lambda: not is_running(pid))
 
-    def test_a_report_that_nobody_reads_does_not_keep_it(self) -> None:
+    def test_a_report_that_nobody_reads_does_not_block_the_proxy(self) -> None:
         with started(server=("cat",)) as process, ThreadPoolExecutor(1) as pool:
             assert process.stdin is not None and process.stdout is not None
             noise = b'{"jsonrpc":"1.0","id":1,"method":"%s"}\n' % (b"x" * 200)
@@ -263,7 +263,7 @@ class TestEnds:
             process.stdin.close()
             assert process.wait(30) == 0
 
-    def test_answers_that_come_late_still_pass(self) -> None:
+    def test_answers_after_the_end_of_the_input_still_pass(self) -> None:
         code = "import sys, time; data = sys.stdin.read(); time.sleep(1); print(data, end='')"
         assert run(b"hello\n", server=(sys.executable, "-c", code)).stdout == b"hello\n"
 
@@ -291,10 +291,7 @@ class TestLoad:
         with started(server=(sys.executable, "-c", code)) as process:
             assert process.stderr is not None
             pid = int(process.stderr.readline())
-            time.sleep(2)
-            first = _written(pid)
-            time.sleep(1)
-            assert _written(pid) == first < MAX_AHEAD
+            assert 0 < _settled(lambda: _written(pid)) < MAX_AHEAD
             assert memory(process.pid) < 300 * MEGABYTE
 
 
@@ -303,6 +300,17 @@ def _write(process: "subprocess.Popen[bytes]", data: bytes) -> None:
     left = memoryview(data)
     while left:
         left = left[process.stdin.write(left) :]
+
+
+def _settled(number: Callable[[], int]) -> int:
+    """Return a growing number once it has not changed for a second."""
+    last = -1
+    deadline = time.monotonic() + 30
+    while (latest := number()) != last or not latest:
+        assert time.monotonic() < deadline, "it grows without end"
+        last = latest
+        time.sleep(1)
+    return latest
 
 
 def _written(pid: int) -> int:

@@ -8,7 +8,7 @@ from support.command import Cli
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_for_programs(cli: Cli) -> None:
+def test_the_catalogue_as_json(cli: Cli) -> None:
     found = cli("rules", "--format", "json").json
     assert [row["id"] for row in found] == [rule.id for rule in CATALOGUE]
     by_id = {row["id"]: row for row in found}
@@ -30,7 +30,7 @@ def test_for_programs(cli: Cli) -> None:
     assert all(bool(row["mirror"]) != bool(row["unmirrored"]) for row in found)
 
 
-def test_one_rule_for_people(cli: Cli) -> None:
+def test_one_rule_as_text(cli: Cli) -> None:
     lines = cli("rules", "property-added-required").out.splitlines()
     assert lines[0] == "property-added-required (wire view, error)"
     assert "  client to server: breaks an old client" in lines
@@ -40,7 +40,7 @@ def test_one_rule_for_people(cli: Cli) -> None:
     assert cli("rules", "--quiet").out == ""
 
 
-def test_an_unknown_rule_is_answered_with_close_ones(cli: Cli) -> None:
+def test_an_unknown_rule_is_refused_with_a_suggestion(cli: Cli) -> None:
     assert "property-added-required" in cli("rules", "property-add-required", expect=2).err
 
 

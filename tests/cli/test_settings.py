@@ -19,12 +19,12 @@ def project(folder: Path, table: str) -> Path:
     return folder
 
 
-def test_no_project_has_no_settings(tmp_path: Path) -> None:
+def test_a_file_without_the_table_has_no_settings(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n", "utf-8")
     assert find_settings(tmp_path) == Settings()
 
 
-def test_every_key_and_paths_from_the_folder_of_the_file(tmp_path: Path) -> None:
+def test_paths_are_relative_to_the_folder_of_the_file(tmp_path: Path) -> None:
     table = """
 revisions = ["2099-01-01"]
 schema = ["schema.json", "https://example.com/schema.ts"]
@@ -47,7 +47,7 @@ baseline = "accepted.toml"
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "expected"),
     [
         ("relases = []", "[tool.mcp-bindgen] relases: unknown key; the keys are revisions, schema, out"),
         ("out = 3", "out: must be a non-empty string"),
@@ -60,12 +60,12 @@ baseline = "accepted.toml"
         ("extra = {'a.md' = ''}", "extra.a.md: must be the path of a template, relative to this file"),
     ],
 )
-def test_mistakes_are_named_with_file_and_key(tmp_path: Path, table: str, said: str) -> None:
+def test_mistakes_are_named_with_file_and_key(tmp_path: Path, table: str, expected: str) -> None:
     project(tmp_path, table)
     with pytest.raises(InputError) as caught:
         find_settings(tmp_path)
     assert f"error: {tmp_path}/pyproject.toml: " in str(caught.value)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
 class TestSearch:
@@ -80,41 +80,41 @@ class TestSearch:
         monkeypatch.setenv("HOME", str(home))
         return home
 
-    def found_from(self, start: Path, holder: Path) -> bool:
+    def finds(self, start: Path, holder: Path) -> bool:
         start.mkdir(parents=True, exist_ok=True)
         (holder / "pyproject.toml").write_text(f"[tool.mcp-bindgen]\n{self.FAR}\n", "utf-8")
         return find_settings(start) != Settings()
 
     def test_it_ends_at_the_top_of_the_repository(self, home: Path) -> None:
         (home / "a" / "b" / ".git").mkdir(parents=True)
-        assert self.found_from(home / "a" / "b" / "c", home / "a" / "b")
-        assert not self.found_from(home / "x" / "y", home / "a")
+        assert self.finds(home / "a" / "b" / "c", home / "a" / "b")
+        assert not self.finds(home / "x" / "y", home / "a")
         (home / "a" / "b" / "pyproject.toml").unlink()
-        assert not self.found_from(home / "a" / "b" / "c", home / "a")
+        assert not self.finds(home / "a" / "b" / "c", home / "a")
 
     def test_a_worktree_is_a_repository_too(self, home: Path) -> None:
         (home / "a" / "b").mkdir(parents=True)
         (home / "a" / "b" / ".git").write_text("gitdir: /elsewhere\n", "utf-8")
-        assert not self.found_from(home / "a" / "b" / "c", home / "a")
+        assert not self.finds(home / "a" / "b" / "c", home / "a")
 
     def test_outside_a_repository_it_ends_at_home(self, home: Path, tmp_path: Path) -> None:
-        assert self.found_from(home / "a" / "b", home)
+        assert self.finds(home / "a" / "b", home)
         (home / "pyproject.toml").unlink()
-        assert not self.found_from(home / "a" / "b", tmp_path)
+        assert not self.finds(home / "a" / "b", tmp_path)
 
-    def test_outside_home_it_looks_in_the_current_folder_alone(self, tmp_path: Path) -> None:
+    def test_outside_home_only_the_current_folder_is_searched(self, tmp_path: Path) -> None:
         (tmp_path / "tmp").mkdir()
-        assert not self.found_from(tmp_path / "tmp" / "work", tmp_path / "tmp")
-        assert self.found_from(tmp_path / "tmp" / "work", tmp_path / "tmp" / "work")
+        assert not self.finds(tmp_path / "tmp" / "work", tmp_path / "tmp")
+        assert self.finds(tmp_path / "tmp" / "work", tmp_path / "tmp" / "work")
 
     def test_a_file_of_another_user_is_ignored(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert self.found_from(home / "a", home)
+        assert self.finds(home / "a", home)
         monkeypatch.setattr("os.getuid", lambda: home.stat().st_uid + 1)
-        assert not self.found_from(home / "a", home)
+        assert not self.finds(home / "a", home)
 
 
 @pytest.mark.parametrize("text", ["tool = 3", "[tool]\nmcp-bindgen = 3"])
-def test_a_table_that_is_none(tmp_path: Path, text: str) -> None:
+def test_a_value_that_is_not_a_table_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text, "utf-8")
     if text == "tool = 3":
         assert find_settings(tmp_path) == Settings()
@@ -124,7 +124,7 @@ def test_a_table_that_is_none(tmp_path: Path, text: str) -> None:
 
 
 class TestGenerate:
-    def test_the_settings_say_everything(self, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_settings_replace_all_options(self, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         project(tmp_path, 'revisions = "2099-01-01"\nschema = "schema.json"\nout = "src"\npackage = "acme"')
         (tmp_path / "below").mkdir()
         monkeypatch.chdir(tmp_path / "below")
@@ -142,13 +142,11 @@ class TestGenerate:
         assert "2099-02-02" in Path("lib/other/__init__.py").read_text("utf-8")
         assert not Path("src").exists()
 
-    def test_a_schema_of_the_command_line_is_not_of_the_revisions_of_the_settings(
-        self, cli: Cli, tmp_path: Path
-    ) -> None:
+    def test_a_schema_option_ignores_the_revisions_of_the_settings(self, cli: Cli, tmp_path: Path) -> None:
         project(tmp_path, 'revisions = ["2024-11-05", "2025-03-26"]\npackage = "acme"')
         assert "the revision of this schema is unknown" in cli("generate", "--schema", "schema.json", expect=2).err
         cli("generate", "2099-01-01", "--schema", "schema.json")
 
-    def test_a_schema_of_the_settings_is_named_when_it_cannot_be(self, cli: Cli, tmp_path: Path) -> None:
+    def test_an_unusable_schema_setting_is_reported_with_its_file(self, cli: Cli, tmp_path: Path) -> None:
         project(tmp_path, 'schema = "schema.json"')
         assert "pyproject.toml" in cli("generate", "2024-11-05", "2025-03-26", expect=2).err

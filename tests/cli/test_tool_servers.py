@@ -19,7 +19,7 @@ def program(what: str) -> tuple[object, ...]:
 
 
 class TestListing:
-    def test_no_tool_is_hidden_and_nothing_is_allowed(self, cli: Cli) -> None:
+    def test_hidden_tools_are_listed_and_requests_are_refused(self, cli: Cli) -> None:
         found = {row["name"]: row for row in cli("tools", "list", "--format", "json", *program("ask")).json}
         assert found["ask"]["description"] == "decline"
         assert found["look"]["description"] == "0 roots"
@@ -28,7 +28,7 @@ class TestListing:
         assert marked == {"ask", "look", "think"}
         assert "needs capabilities" in cli("tools", "list", *program("ask")).out
 
-    def test_the_client_and_the_lock_file_say_so(self, tmp_path: Path, cli: Cli) -> None:
+    def test_the_generated_client_mentions_the_capabilities(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--out", "asking.py", *program("ask"))
         text = (tmp_path / "asking.py").read_text("utf-8")
         assert text.count("The server shows it only to clients that declare capabilities") == 3
@@ -62,7 +62,7 @@ class TestListing:
 
 class TestModuleNames:
     @pytest.mark.parametrize("out", ["my-tools.py", "class.py", "1st.py", "acme.tools", "a b"])
-    def test_python_must_be_able_to_import_it(self, out: str, tmp_path: Path, cli: Cli) -> None:
+    def test_names_that_cannot_be_imported_are_refused(self, out: str, tmp_path: Path, cli: Cli) -> None:
         outcome = cli("tools", "generate", "--from", saved([SAY], tmp_path), "--out", out, expect=2)
         assert f"--out: {out!r} cannot be imported" in outcome.err
 
@@ -89,8 +89,8 @@ class TestProject:
         self.prepare(tmp_path)
         (tmp_path / "locks").mkdir()
         cli("tools", "generate")
-        made = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-        assert made >= {"src/one.py", "src/one.lock.json", "src/two/__init__.py", "locks/two.json"}
+        written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+        assert written >= {"src/one.py", "src/one.lock.json", "src/two/__init__.py", "locks/two.json"}
         assert "class First" in (tmp_path / "src" / "one.py").read_text()
         assert cli("tools", "generate", "--check").out == "one: up to date\ntwo: up to date\n"
         assert cli("tools", "check").out.count("The contract is kept.") == 2
@@ -109,7 +109,7 @@ class TestProject:
         monkeypatch.setenv("SECRET", "named")
         assert cli("tools", "list", "--format", "json").json[0]["name"] == "named"
 
-    def test_a_report_for_programs_is_about_one(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_json_report_needs_one_server(self, tmp_path: Path, cli: Cli) -> None:
         self.prepare(tmp_path)
         (tmp_path / "locks").mkdir()
         cli("tools", "generate", "--quiet")
@@ -145,7 +145,7 @@ class TestProject:
         project(tmp_path, one=table, two=table)
         assert "one and two share a lock file" in cli("tools", "check", expect=2).err
 
-    def test_a_server_that_is_not_there(self, tmp_path: Path, cli: Cli) -> None:
+    def test_an_unknown_server_is_refused(self, tmp_path: Path, cli: Cli) -> None:
         self.prepare(tmp_path)
         assert "'three' is not a server of this project; its servers are one, two" in (
             cli("tools", "check", "--server", "three", expect=2).err
@@ -153,14 +153,14 @@ class TestProject:
 
 
 class TestLocks:
-    def test_that_of_another_server_is_noticed(self, tmp_path: Path, cli: Cli) -> None:
+    def test_the_lock_file_of_another_server_is_refused(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved([SAY], tmp_path, "one.json"), "--out", "one.py")
         other = saved([tool("other", {"type": "object"})], tmp_path, "two.json")
         assert "contains the contract of one, not of two" in cli("tools", "check", "--from", other, expect=2).err
 
 
 class TestReport:
-    def test_it_speaks_of_tools(self, tmp_path: Path, cli: Cli) -> None:
+    def test_it_is_about_tools(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved([SAY], tmp_path, "one.json"), "--out", "one.py")
         changed = {**SAY, "description": "Says it.", "execution": {"taskSupport": "required"}}
         new = saved([changed, SAY], tmp_path, "new.json")
@@ -178,7 +178,7 @@ class TestReport:
         cli("tools", "check", "--from", new)
         cli("tools", "check", "--from", new, "--fail-on", "info", expect=1)
 
-    def test_so_does_a_tool_that_is_listed_twice(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_tool_that_is_listed_twice_follows_fail_on(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved([SAY], tmp_path, "one.json"), "--out", "one.py")
         new = saved([SAY, SAY], tmp_path, "new.json")
         cli("tools", "check", "--from", new, expect=1)

@@ -37,11 +37,11 @@ HEADER = ("--header", "Authorization=env:TOKEN")
 def test_every_command_takes_a_url(url: str, tmp_path: Path, cli: Cli) -> None:
     (found,) = cli("tools", "list", "--format", "json", url, *HEADER).json
     assert found["name"] == "say"
-    made = cli("tools", "generate", "--out", "said.py", url, *HEADER)
+    generated = cli("tools", "generate", "--out", "said.py", url, *HEADER)
     assert "class OverHttp" in (tmp_path / "said.py").read_text("utf-8")
     checked = cli("tools", "check", url, *HEADER)
     written = "".join(path.read_text("utf-8") for path in tmp_path.iterdir())
-    for text in (made.out, made.err, checked.out, checked.err, written):
+    for text in (generated.out, generated.err, checked.out, checked.err, written):
         assert "s3cret" not in text
 
 
@@ -63,7 +63,7 @@ def test_a_refusal_shows_no_secret(url: str, cli: Cli) -> None:
     assert "s3cret" not in refused.err
 
 
-def test_a_server_that_is_not_there(cli: Cli) -> None:
+def test_an_unreachable_server_is_reported_without_secrets(cli: Cli) -> None:
     refused = cli("tools", "list", "http://127.0.0.1:9/mcp?key=s3cret", *HEADER, expect=2)
     assert refused.err.startswith(
         "error: http://127.0.0.1:9/mcp: the server's tools cannot be listed: http://127.0.0.1:9/mcp: "

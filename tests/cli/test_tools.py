@@ -68,7 +68,7 @@ class TestGenerate:
         assert (tmp_path / "three.py").read_bytes() == (tmp_path / "one.py").read_bytes()
         assert (tmp_path / "three.json").read_bytes() == lock.read_bytes()
 
-    def test_check_says_what_differs(self, tmp_path: Path, cli: Cli) -> None:
+    def test_check_prints_the_differences(self, tmp_path: Path, cli: Cli) -> None:
         arguments = ("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "acme.py")
         assert "+class SayInput" in cli(*arguments, "--check", expect=1).out
         assert not (tmp_path / "acme.py").exists()
@@ -78,21 +78,21 @@ class TestGenerate:
         found = cli(*arguments, "--check", "--format", "json", expect=1).json
         assert (found["up_to_date"], found["changed"]) == (False, ["acme.py", "tools.lock.json"])
 
-    def test_a_package(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_package_is_generated(self, tmp_path: Path, cli: Cli) -> None:
         found = cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "acme", "--format", "json").json
         assert found["module"] == "acme/__init__.py"
         assert found["tools"][2] == {"name": "say", "method": "say"}
         assert (tmp_path / "acme" / "__init__.py").read_text().startswith(HEADER_MARK)
         assert json.loads((tmp_path / "acme" / "tools.lock.json").read_text())["format"] == 1
 
-    def test_a_file_that_was_not_generated_stays(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_file_that_was_not_generated_is_not_replaced(self, tmp_path: Path, cli: Cli) -> None:
         (tmp_path / "mine.py").write_text("precious = 1\n")
         outcome = cli("tools", "generate", "--from", saved(LISTED, tmp_path), "--out", "mine.py", expect=2)
         assert "was not generated, so it is not replaced" in outcome.err
         assert (tmp_path / "mine.py").read_text() == "precious = 1\n"
         assert not (tmp_path / "tools.lock.json").exists()
 
-    def test_the_contract_of_another_server_stays(self, tmp_path: Path, cli: Cli) -> None:
+    def test_the_contract_of_another_server_is_not_replaced(self, tmp_path: Path, cli: Cli) -> None:
         cli("tools", "generate", "--from", saved(LISTED, tmp_path, "one.json"), "--out", "one.py")
         before = (tmp_path / "tools.lock.json").read_text()
         other = ("tools", "generate", "--from", saved(LISTED[:1], tmp_path, "two.json"), "--out", "two.py")
@@ -101,7 +101,7 @@ class TestGenerate:
         assert not (tmp_path / "two.py").exists()
         cli(*other, "--lock", "two.lock.json")
 
-    def test_names_that_python_cannot_tell_apart(self, tmp_path: Path, cli: Cli) -> None:
+    def test_tools_with_similar_names_get_distinct_methods(self, tmp_path: Path, cli: Cli) -> None:
         names = ["get-it", "get_it", "getIt", "class", "call", "list", "1st", "…"]
         path = saved([tool(name, objects({"a": {"type": "string"}})) for name in names], tmp_path)
         found = cli("tools", "generate", "--from", path, "--out", "acme.py", "--format", "json").json
@@ -128,7 +128,7 @@ class TestCheck:
         path = self.prepare(tmp_path, cli)
         assert "The contract is kept." in cli("tools", "check", *serve(path)).out
 
-    def test_one_that_does_not(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_server_that_breaks_its_contract(self, tmp_path: Path, cli: Cli) -> None:
         path = self.prepare(tmp_path, cli, inputSchema=objects({"text": {"type": "integer"}}, "text"))
         out = cli("tools", "check", *serve(path), expect=1).out
         assert "error tool-input-narrowed" in out
@@ -137,7 +137,7 @@ class TestCheck:
         assert '{"method": "tools/call", "params": {"name": "say", "arguments": {"text": "example"}}}' in everything
         cli("tools", "check", "--from", path, "--fail-on", "never")
 
-    def test_what_nobody_knows_fails_until_it_is_accepted(self, tmp_path: Path, cli: Cli) -> None:
+    def test_an_undecided_change_fails_until_it_is_accepted(self, tmp_path: Path, cli: Cli) -> None:
         schema = objects({"text": {"type": "string", "format": "email"}, "loud": {"type": "boolean"}}, "text")
         path = self.prepare(tmp_path, cli, inputSchema=schema)
         assert "warning tool-input-narrowed" in cli("tools", "check", "--from", path, expect=1).out
@@ -186,7 +186,7 @@ class TestBadInput:
             ('{"tools": [NaN]}', "NaN is not JSON"),
         ],
     )
-    def test_files(self, text: str, message: str, tmp_path: Path, cli: Cli) -> None:
+    def test_files_without_tools_are_refused(self, text: str, message: str, tmp_path: Path, cli: Cli) -> None:
         (tmp_path / "x.json").write_text(text)
         assert message in cli("tools", "list", "--from", "x.json", expect=2).err
 
@@ -194,12 +194,12 @@ class TestBadInput:
         assert "give a URL, a server to start" in cli("tools", "list", expect=2).err
         assert "but only one of these" in cli("tools", "list", "--from", "x.json", "--", "server", expect=2).err
 
-    def test_no_class(self, cli: Cli) -> None:
+    def test_an_invalid_class_name_is_refused(self, cli: Cli) -> None:
         arguments = ("tools", "generate", "--from", "x", "--out", "y", "--class")
         assert "cannot name a class" in cli(*arguments, "class", expect=2).err
         assert "cannot name a class" in cli(*arguments, "a b", expect=2).err
 
-    def test_no_program(self, cli: Cli) -> None:
+    def test_a_program_that_cannot_be_started_is_reported(self, cli: Cli) -> None:
         assert "no-such-program" in cli("tools", "list", "--", "no-such-program", expect=2).err
 
     def test_a_program_that_dies(self, cli: Cli) -> None:
@@ -210,7 +210,7 @@ class TestBadInput:
         arguments = ("tools", "list", "--timeout", "3", "--", sys.executable, TESTS / "tools" / "deep_server.py")
         assert "nested deeper than 128" in cli(*arguments, expect=2).err
 
-    def test_a_program_that_says_nothing(self, cli: Cli) -> None:
+    def test_a_silent_program_times_out(self, cli: Cli) -> None:
         outcome = cli(
             "tools", "list", "--timeout", "0.5", "--", sys.executable, "-c", "import time; time.sleep(60)", expect=2
         )

@@ -14,11 +14,11 @@ from mcp_bindgen.live.logs import MAX_LINE, Logged, read_log
 from support.command import Cli
 
 PING: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-ASKED = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-TOLD = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}
+PARAMS = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+RESULT = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}
 LOG = (
-    {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": ASKED},
-    {"jsonrpc": "2.0", "id": 0, "result": TOLD},
+    {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": PARAMS},
+    {"jsonrpc": "2.0", "id": 0, "result": RESULT},
     {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}},
     {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text"}]}},
     {"jsonrpc": "2.0", "id": 2, "method": "tasks/list"},
@@ -33,7 +33,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_it_says_who_accepts_a_message_and_why_others_refuse_it(log: Path, cli: Cli) -> None:
+def test_it_prints_which_revisions_accept_a_message_and_why_others_refuse_it(log: Path, cli: Cli) -> None:
     assert cli("validate", log, expect=1).out == """\
 session.log:1: request initialize with id 0, in a session of 2025-06-18
   accepted by 2024-11-05 to 2025-11-25 as InitializeRequest
@@ -56,13 +56,13 @@ session.log:5: INVALID request tasks/list with id 2, in a session of 2025-06-18
 """
 
 
-def test_quiet_prints_what_is_invalid(log: Path, cli: Cli) -> None:
+def test_quiet_prints_only_invalid_messages(log: Path, cli: Cli) -> None:
     printed = cli("validate", "--quiet", log, expect=1).out
     assert [line.partition(":")[2][:1] for line in printed.splitlines() if line.startswith("session")] == ["4", "5"]
 
 
 def test_a_revision_can_be_pinned(log: Path, cli: Cli) -> None:
-    assert "4 messages, 0 invalid" not in cli("validate", "--revision", "2025-11-25", log, expect=1).out
+    assert "5 messages, 1 invalid" in cli("validate", "--revision", "2025-11-25", log, expect=1).out
     facts = [json.loads(line) for line in cli("validate", "--format", "json", log, expect=1).out.splitlines()]
     assert [fact["valid"] for fact in facts] == [True, True, True, False, False]
     assert facts[3]["asked_on"] == 3
@@ -93,7 +93,7 @@ def test_messages_are_found_in_logs_of_other_tools(line: str) -> None:
 @pytest.mark.parametrize(
     "line", ["", "listening on 8080", '{"level": "info"}', '{"id": 1, "error": "x", "at": 2}', "[1]"]
 )
-def test_other_lines_hold_none(line: str) -> None:
+def test_other_lines_contain_no_message(line: str) -> None:
     assert not any(logged.messages for logged in read_log(io.BytesIO(f"x\n{line}\n".encode())))
 
 
@@ -103,7 +103,7 @@ def test_a_message_that_cannot_be_read_is_invalid(tmp_path: Path, cli: Cli) -> N
     assert "refused by every revision: /: not JSON" in cli("validate", path, expect=1).out
 
 
-def test_a_batch_is_one_of_2025_03_26(tmp_path: Path, cli: Cli) -> None:
+def test_batches_are_valid_only_in_2025_03_26(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "x"
     path.write_text(json.dumps([PING, {**PING, "id": 2, "method": 5}]))
     (fact,) = cli("validate", "--format", "json", path, expect=1).out.splitlines()
@@ -112,7 +112,7 @@ def test_a_batch_is_one_of_2025_03_26(tmp_path: Path, cli: Cli) -> None:
     assert list(json.loads(cli("validate", "--format", "json", path).out)["accepted"]) == ["2025-03-26"]
 
 
-def test_a_result_without_its_request_is_read_by_what_it_has(tmp_path: Path, cli: Cli) -> None:
+def test_a_result_without_its_request_is_identified_by_its_properties(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "x"
     path.write_text(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}))
     found = json.loads(cli("validate", "--format", "json", path).out)
@@ -151,7 +151,7 @@ class TestHostileLogs:
             assert printed.replace("\n", "").isprintable()
             assert len(printed) < 20_000
 
-    def test_a_line_without_end_is_passed_over(self) -> None:
+    def test_an_overlong_line_is_skipped(self) -> None:
         long = b'{"jsonrpc": "2.0", "x": "' + b"x" * (MAX_LINE + 5)
         text = long + b"\n" + json.dumps(PING).encode() + b"\n" + long
         first, second, third = read_log(io.BytesIO(text))
@@ -162,11 +162,11 @@ class TestHostileLogs:
     @pytest.mark.parametrize(
         "line", [b"{" * 1_000_000, b"[" * 1_000_000, b'{"a":' * 200_000, b"[" + b"{}," * 4_000_000]
     )
-    def test_deep_and_broad_lines_end(self, line: bytes) -> None:
+    def test_deep_and_broad_lines_contain_no_message(self, line: bytes) -> None:
         (logged,) = read_log(io.BytesIO(line + b"\n"))
         assert not logged.messages
 
-    def test_a_log_is_read_as_it_comes(self) -> None:
+    def test_a_log_is_read_as_it_arrives(self) -> None:
         command = [sys.executable, "-m", "mcp_bindgen", "validate", "--format", "json", "-"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None and process.stdout is not None
