@@ -127,11 +127,11 @@ class TestRules:
         assert CASES.keys() == {rule.id for rule in rules_of(annotations)}
 
     @pytest.mark.parametrize("rule", CASES)
-    def test_what_is_found(self, rule: str) -> None:
+    def test_it_finds_its_change(self, rule: str) -> None:
         check(rule, CASES[rule])
 
     @pytest.mark.parametrize("rule", [rule for rule in CASES if not rule.endswith(("-added", "-removed"))])
-    def test_the_way_back(self, rule: str) -> None:
+    def test_the_reverse_change_is_found(self, rule: str) -> None:
         old, new = CASES[rule].sides
         assert rule in {f.rule.id for f in compare_definitions(new, old)}
 
@@ -140,12 +140,12 @@ class TestRules:
         rules = [rule for rule in CATALOGUE if rule.view is View.SOURCE]
         assert not any(rule.change for rule in rules)
         quiet = {rule.id for rule in rules if rule.breaks_source and rule.severity is Severity.INFO}
-        assert quiet == {"ref-retargeted"}, "both types are the same, so code that reads them goes on"
+        assert quiet == {"ref-retargeted"}, "both types are the same, so code that reads them still works"
 
 
 class TestDescriptions:
-    def test_a_link_that_moves_with_its_revision_asks_for_nothing(self) -> None:
-        """Neither does one from a draft; a date in the text is different."""
+    def test_a_link_to_another_revision_has_its_own_rule(self) -> None:
+        """So does a link from a draft; a date in the text is part of the description."""
         texts = ("See /specification/draft/basic.", "See /specification/2025-11-25/basic.")
         assert [f.rule.id for f in compare_definitions(*map(read, map(described, texts)))] == [
             "description-links-changed"
@@ -156,7 +156,7 @@ class TestDescriptions:
     def test_line_breaks_are_not_a_change(self) -> None:
         assert found(compare_definitions(read(described("A name.")), read(described("A\n * name.")))) == []
 
-    def test_words_in_small_letters_ask_for_nothing(self) -> None:
+    def test_requirement_words_in_lower_case_do_not_count(self) -> None:
         old, new = read(described("It must be short.")), read(described("It should be short."))
         assert [f.rule.id for f in compare_definitions(old, new)] == ["description-changed"]
 
@@ -171,7 +171,7 @@ class TestDescriptions:
         old, new = map(read, texts)
         assert [f.place for f in compare_definitions(old, new)] == ["Extra.x"]
 
-    def test_an_inline_object_has_the_words_of_its_member(self) -> None:
+    def test_an_inline_object_has_the_description_of_its_property(self) -> None:
         """So a definition that is created from it is not newly described."""
         old = read(OTHER + "export interface Holder { /** A thing. */ x: { a: string; }; }")
         new = read(
@@ -186,13 +186,13 @@ class TestDescriptions:
             findings = compare_definitions(load_released(older), load_released(newer))
             assert not [f for f in findings if f.rule.id.startswith("description-")]
 
-    def test_the_official_files(self) -> None:
+    def test_descriptions_of_the_official_files_are_compared(self) -> None:
         """Descriptions are compared: between two revisions some requirements change, and some links only move."""
         older, newer = (load(read_source(str(official_schema(r))), revision=r)[0] for r in ("2025-06-18", "2025-11-25"))
         rules = Counter(f.rule.id for f in compare_definitions(older, newer))
         assert rules["description-changed"] and rules["description-requirements-changed"]
 
-    def test_the_first_published_file(self) -> None:
+    def test_the_first_published_file_differs_in_one_comment(self) -> None:
         """Two files of the same date: the only difference is a misspelled method in a comment."""
         revision = REVISIONS[0]
         seed, _ = load(read_source(str(seed_typescript())), revision=revision)
@@ -205,27 +205,28 @@ class TestDescriptions:
 
 
 class TestDeprecations:
-    def test_a_whole_definition(self) -> None:
+    def test_a_definition_may_be_deprecated(self) -> None:
         text = "export interface Extra { x: string; }"
         assert found(compare_definitions(read(text), read(f"/** @deprecated */ {text}"))) == [
             ("deprecated-added", "Extra", "-", "deprecated")
         ]
 
-    def test_a_schema_json_cannot_tell(self) -> None:
+    def test_a_tag_missing_from_a_schema_json_is_not_a_change(self) -> None:
         """The official converter drops the tag, so its absence does not contradict a schema.ts."""
         text = "export interface Extra { /** @deprecated */ x: string; }"
         extra = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
         schema = {**schema_file(), "$defs": {**HANDSHAKE, "Extra": extra}}
         assert not [f for f in compare_definitions(read(text), read(schema)) if f.rule.id.startswith("deprecated-")]
 
-    def test_a_schema_json_that_has_the_keyword(self) -> None:
+    def test_the_keyword_in_a_schema_json_counts(self) -> None:
         extras = [
-            {"type": "object", "properties": {"x": {"type": "string", **more}}} for more in ({}, {"deprecated": True})
+            {"type": "object", "properties": {"x": {"type": "string", **keyword}}}
+            for keyword in ({}, {"deprecated": True})
         ]
         old, new = (read({**schema_file(), "$defs": {**HANDSHAKE, "Extra": extra}}) for extra in extras)
         assert found(compare_definitions(old, new)) == [("deprecated-added", "Extra.x", "-", "deprecated")]
 
-    def test_what_2026_deprecates(self) -> None:
+    def test_the_deprecations_of_2026_07_28_are_found(self) -> None:
         findings = compare_definitions(load_released("2025-11-25"), load_released("2026-07-28"))
         places = {f.place for f in findings if f.rule.id == "deprecated-added"}
         assert {"ClientCapabilities.roots", "ServerCapabilities.logging", "CreateMessageRequest"} <= places
@@ -236,7 +237,7 @@ class TestDeprecations:
 class TestConstants:
     """Only schema.ts has them."""
 
-    def test_what_has_rules_of_its_own(self) -> None:
+    def test_error_codes_and_the_revision_have_their_own_rules(self) -> None:
         """Error codes are sent, so the wire view has them; the constant of the revision is the revision itself."""
         for older, newer in pairwise(REVISIONS):
             findings = compare_definitions(load_released(older), load_released(newer))
@@ -245,7 +246,7 @@ class TestConstants:
         codes = compare_messages(load_released("2025-06-18"), load_released("2025-11-25"))
         assert {f.rule.id for f in codes if f.place == "URL_ELICITATION_REQUIRED"} == {"error-code-added"}
 
-    def test_a_schema_json_has_none(self) -> None:
+    def test_constants_missing_from_a_schema_json_are_not_removed(self) -> None:
         findings = compare_definitions(read("export const LIMIT = 5;"), read(schema_file()))
         assert not [f.place for f in findings if f.rule.id.startswith("constant-")]
 
@@ -260,19 +261,19 @@ def shipped_json(revision: str) -> Any:
 
 
 def other_dialect(tree: Any) -> Any:
-    """The same definitions under the other keyword, in the other dialect."""
+    """Return the same definitions under the other keyword, in the other dialect."""
     old, new = ("$defs", "definitions") if "$defs" in tree else ("definitions", "$defs")
     text = json.dumps({new: tree[old]}).replace(f"#/{old}/", f"#/{new}/")
     return {"$schema": DRAFT_07 if new == "definitions" else DIALECT_2020, **json.loads(text)}
 
 
 def backwards(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The properties of an object in reverse order."""
+    """Return an object with its properties in reverse order."""
     return dict(reversed(members))
 
 
 def enums_of_one(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A constant as a set of one value; a property may be called like the keyword."""
+    """Return an object with constants as enums of one value; a property may also be named `const`."""
     return dict(("enum", [v]) if k == "const" and isinstance(v, str) else (k, v) for k, v in members)
 
 
@@ -288,7 +289,7 @@ class TestRewrites:
     """Equivalent notations: a plain text comparison finds hundreds of changes in each."""
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_another_dialect(self, revision: str) -> None:
+    def test_another_dialect_is_one_change(self, revision: str) -> None:
         tree = shipped_json(revision)
         findings = compare_definitions(alone(tree), alone(other_dialect(tree)))
         assert [f.rule.id for f in findings] == ["definitions-container-renamed", "dialect-changed"]
@@ -296,12 +297,12 @@ class TestRewrites:
 
     @pytest.mark.parametrize("rewrite", [backwards, enums_of_one])
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_no_change(self, revision: str, rewrite: Rewrite) -> None:
+    def test_equivalent_notation_is_not_a_change(self, revision: str, rewrite: Rewrite) -> None:
         tree = shipped_json(revision)
         assert found(compare_definitions(alone(tree), alone(rewritten(tree, rewrite)))) == []
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_the_official_schema_json_alone(self, revision: str) -> None:
+    def test_the_official_schema_json_alone_is_equal(self, revision: str) -> None:
         """It inlines aliases, repeats what is inherited, and copies the only member of a root union."""
         tree = json.loads(official_schema(revision).read_bytes())
         assert found(compare_definitions(alone(tree), load_released(revision))) == []

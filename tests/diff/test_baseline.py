@@ -21,7 +21,7 @@ def read(folder: Path, text: str, day: date = DAY) -> Baseline:
     return read_baseline(path, day)
 
 
-def test_what_a_file_says(tmp_path: Path) -> None:
+def test_a_file_is_read(tmp_path: Path) -> None:
     found = read(tmp_path, f'[[accepted]]\n{GOOD}expires = 2027-01-31\n[severity]\nconstraint-added = "info"\n')
     assert found.rows == (Row(number=1, rule="type-changed", path="*", reason="known", expires=date(2027, 1, 31)),)
     assert found.severities == {"constraint-added": Severity.INFO}
@@ -29,7 +29,7 @@ def test_what_a_file_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("[[accepted]]\nrule = 'type-changed'\npath = '*'\n", "[[accepted]] row 1: reason is missing: say why"),
         (
@@ -56,20 +56,20 @@ def test_what_a_file_says(tmp_path: Path) -> None:
         ("x = '" + "y" * 1024 * 1024 + "'", "larger than 1024 KiB"),
     ],
 )
-def test_mistakes_are_named_with_file_and_row(tmp_path: Path, text: str, said: str) -> None:
+def test_mistakes_are_named_with_file_and_row(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, text)
     assert f"error: {tmp_path}/accepted.toml: " in str(caught.value)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, "[[accepted]]\nrule = 'x'\npath = '*'\n[[accepted]]\n")
     assert len(caught.value.diagnostics.errors) == 5
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
         read_baseline(tmp_path / "none.toml", DAY)
 
@@ -89,7 +89,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ("*", "Tool.a\nb", True),
     ],
 )
-def test_a_pattern(path: str, place: str, matches: bool) -> None:
+def test_a_pattern_matches_places(path: str, place: str, matches: bool) -> None:
     row = Row(number=1, rule="type-changed", path=path, reason="x")
     assert row.matches(finding("type-changed", place)) is matches
     assert row.matches(replace(finding("type-changed", "Other.name"), now=place)) is (matches or path == "*")
@@ -97,7 +97,7 @@ def test_a_pattern(path: str, place: str, matches: bool) -> None:
 
 
 @pytest.mark.parametrize(("expires", "accepts"), [(date(2026, 7, 2), True), (DAY, False), (date(2026, 6, 30), False)])
-def test_the_day_named_is_the_first_on_which_it_is_accepted_no_longer(expires: date, accepts: bool) -> None:
+def test_a_row_expires_at_the_start_of_its_day(expires: date, accepts: bool) -> None:
     row = Row(number=1, rule="type-changed", path="*", reason="x", expires=expires)
     found = Baseline(source="a", rows=(row,), today=DAY)
     assert (found.row_of(finding("type-changed")) is row) is accepts
@@ -106,9 +106,10 @@ def test_the_day_named_is_the_first_on_which_it_is_accepted_no_longer(expires: d
     )
 
 
-def test_the_day_can_be_told() -> None:
+def test_the_date_can_be_set_in_the_environment() -> None:
     assert today({"SOURCE_DATE_EPOCH": "86400"}) == date(1970, 1, 2)
-    assert today({}) == datetime.now(UTC).date()
+    before = datetime.now(UTC).date()
+    assert before <= today({}) <= datetime.now(UTC).date()
     for text in ("tomorrow", "9" * 30):
         with pytest.raises(InputError, match="SOURCE_DATE_EPOCH"):
             today({"SOURCE_DATE_EPOCH": text})

@@ -24,7 +24,7 @@ export type ServerRequest = DoRequest;
 """
 
 
-def judged(old: Protocol, new: Protocol) -> Compatibility:
+def verdict_on(old: Protocol, new: Protocol) -> Compatibility:
     witnesses = Witnesses(old, new)
     return compatibility([*(witnesses.testify(f) for f in compare_messages(old, new)), *compare_definitions(old, new)])
 
@@ -52,34 +52,34 @@ class TestCompatible:
         ],
     )
     def test_the_revision_may_keep_its_date(self, old: str, new: str) -> None:
-        found = judged(params(old), params(new))
-        assert found.compatible
-        assert found.deciding == found.doubtful == ()
-        assert found.sentence == "The change is backward compatible: the revision may keep its date."
+        verdict = verdict_on(params(old), params(new))
+        assert verdict.compatible
+        assert verdict.deciding == verdict.doubtful == ()
+        assert verdict.sentence == "The change is backward compatible: the revision may keep its date."
 
-    def test_names_decide_nothing(self) -> None:
+    def test_a_renamed_definition_keeps_the_date(self) -> None:
         """A renamed class breaks code that imports it, but no peer."""
         old = params("x: string;", "export interface Old { a: string; }")
         new = params("x: string;", "export interface Older { a: string; }")
         assert any(f.rule.breaks_source for f in compare_definitions(old, new))
-        assert judged(old, new).compatible
+        assert verdict_on(old, new).compatible
 
-    def test_what_a_peer_must_declare_first(self) -> None:
+    def test_a_change_behind_a_capability_keeps_the_date(self) -> None:
         """Neither peer sends what the other has not declared, so the two versions are compatible."""
         gated = wire("union-member-added", gates={Pair.OLD_CLIENT: "capability:client.sampling"})
         assert gated.breaks == {Pair.OLD_CLIENT}
         assert compatibility([gated]).compatible
 
-    def test_the_first_published_text(self) -> None:
+    def test_the_two_texts_of_2024_11_05_are_compatible(self) -> None:
         """Both versions of 2024-11-05 are one revision: the later one has one more optional property."""
         revision = REVISIONS[0]
         seed, _ = load(read_source(str(seed_typescript())), revision=revision)
         official, _ = load(read_source(str(official_schema(revision))), revision=revision)
-        assert judged(seed, official).compatible
+        assert verdict_on(seed, official).compatible
 
     def test_a_date_that_was_not_needed(self) -> None:
-        found = compatibility(compare_definitions(read("", "2099-01-01"), read("", "2099-01-02")))
-        assert found.sentence == "The change is backward compatible: the revision did not need a new date."
+        verdict = compatibility(compare_definitions(read("", "2099-01-01"), read("", "2099-01-02")))
+        assert verdict.sentence == "The change is backward compatible: the revision did not need a new date."
 
 
 class TestIncompatible:
@@ -92,38 +92,40 @@ class TestIncompatible:
         ],
     )
     def test_the_revision_needs_another_date(self, old: str, new: str, rule: str) -> None:
-        found = judged(params(old), params(new))
-        assert not found.compatible
-        assert [f.rule.id for f in found.deciding] == [rule]
-        assert found.sentence == "The change is not backward compatible (1 finding): the revision needs a new date."
+        verdict = verdict_on(params(old), params(new))
+        assert not verdict.compatible
+        assert [f.rule.id for f in verdict.deciding] == [rule]
+        assert verdict.sentence == "The change is not backward compatible (1 finding): the revision needs a new date."
 
-    def test_a_capability_on_one_side_only(self) -> None:
+    def test_a_capability_protects_only_its_pair(self) -> None:
         """The gate protects only one of the two pairs that break."""
-        found = compatibility([wire("const-changed", gates={Pair.OLD_CLIENT: "capability:client.sampling"})])
-        assert [f.rule.id for f in found.deciding] == ["const-changed"]
+        verdict = compatibility([wire("const-changed", gates={Pair.OLD_CLIENT: "capability:client.sampling"})])
+        assert [f.rule.id for f in verdict.deciding] == ["const-changed"]
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
     def test_every_released_revision_earned_its_date(self, old: str, new: str) -> None:
-        found = judged(load_released(old), load_released(new))
-        assert not found.compatible
-        assert "the revision needs the new date that it has" in found.sentence
-        assert all(f.proven - f.gates.keys() for f in found.deciding)
+        verdict = verdict_on(load_released(old), load_released(new))
+        assert not verdict.compatible
+        assert "the revision needs the new date that it has" in verdict.sentence
+        assert all(f.proven - f.gates.keys() for f in verdict.deciding)
 
 
 class TestDoubtful:
-    def test_a_break_that_no_message_proves(self) -> None:
+    def test_a_break_that_no_message_proves_needs_review(self) -> None:
         finding = wire("union-member-added", unproven=frozenset((Pair.OLD_CLIENT,)))
-        found = compatibility([finding])
-        assert found.compatible
-        assert found.doubtful == (finding,)
-        assert found.sentence.endswith("1 more change needs human review.")
+        verdict = compatibility([finding])
+        assert verdict.compatible
+        assert verdict.doubtful == (finding,)
+        assert verdict.sentence.endswith("1 more change needs human review.")
 
-    def test_what_is_no_longer_heard(self) -> None:
-        found = judged(params("x: string; y?: string;"), params("x: string;"))
-        assert found.compatible
-        assert [f.rule.id for f in found.doubtful] == ["property-removed-optional"]
+    def test_a_removed_optional_property_needs_review(self) -> None:
+        verdict = verdict_on(params("x: string; y?: string;"), params("x: string;"))
+        assert verdict.compatible
+        assert [f.rule.id for f in verdict.doubtful] == ["property-removed-optional"]
 
-    def test_a_requirement_in_words(self) -> None:
-        found = judged(params("/** It MAY be empty. */ x: string;"), params("/** It MUST NOT be empty. */ x: string;"))
-        assert found.compatible
-        assert [f.rule.id for f in found.doubtful] == ["description-requirements-changed"]
+    def test_a_changed_requirement_in_a_description_needs_review(self) -> None:
+        verdict = verdict_on(
+            params("/** It MAY be empty. */ x: string;"), params("/** It MUST NOT be empty. */ x: string;")
+        )
+        assert verdict.compatible
+        assert [f.rule.id for f in verdict.doubtful] == ["description-requirements-changed"]

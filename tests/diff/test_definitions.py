@@ -122,7 +122,7 @@ class TestRules:
         assert CASES.keys() == {rule.id for rule in rules_of(definitions)}
 
     @pytest.mark.parametrize("rule", CASES)
-    def test_what_is_found(self, rule: str) -> None:
+    def test_it_finds_its_change(self, rule: str) -> None:
         check(rule, CASES[rule])
 
     @pytest.mark.parametrize("rule", ["definition-renamed", "definition-name-reused", "ref-retargeted"])
@@ -165,7 +165,7 @@ class TestReleased:
             ("JSONRPCBatchResponse", "-"),
         }
 
-    def test_names_that_mean_something_else(self) -> None:
+    def test_reused_names_are_found(self) -> None:
         findings = released("2025-06-18", "2025-11-25")
         assert places("definition-name-reused", findings) == ["ElicitRequestParams", "EnumSchema", "JSONRPCResponse"]
         assert of("definition-renamed", findings) == {
@@ -177,8 +177,8 @@ class TestReleased:
             ("ElicitRequestParamsRequestedSchema", "ElicitRequestFormParamsRequestedSchema"),
         }
 
-    def test_params_are_lifted(self) -> None:
-        """The schema.json names 27 places, four of them inherited; elicitation's params became two types besides."""
+    def test_inline_params_get_names(self) -> None:
+        """The schema.json names 27 places: four are inherited, and the params of elicitation became two types."""
         findings = released("2025-06-18", "2025-11-25")
         named = places("type-named", findings)
         assert len(named) == 27 - 4 - 1
@@ -188,10 +188,10 @@ class TestReleased:
         }
 
     def test_dicts_get_names(self) -> None:
-        """The schema.json names 49 places: one is a root union of one member, and where a base has it it is said once.
+        """The schema.json names 49 places, but several are one finding.
 
-        Ten are results and five notifications, whose dict became a class; seven requests share one place, and four
-        more members are inherited.
+        One is a root union of one member. Ten results and five notifications inherit a dict that became a class. Seven
+        requests share one place, and four more properties are inherited.
         """
         findings = released("2025-11-25", "2026-07-28")
         named = places("type-named", findings)
@@ -205,21 +205,21 @@ class TestReleased:
         assert lost == ["CreateMessageResult", "ElicitResult", "ListRootsResult"]
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
-    def test_what_no_message_carries_breaks_nobody(self, old: str, new: str) -> None:
+    def test_definitions_alone_break_no_peer(self, old: str, new: str) -> None:
         findings = released(old, new)
         assert findings
         assert not any(f.breaks or f.carriers for f in findings)
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
-    def test_nothing_is_said_twice(self, old: str, new: str) -> None:
+    def test_the_two_views_do_not_overlap(self, old: str, new: str) -> None:
         """Properties that messages carry, including JSON-RPC frames, belong to the wire view."""
         wire = {(f.before, f.after) for f in compare_messages(load_released(old), load_released(new))}
         members = [f for f in released(old, new) if f.rule.id.startswith("member-") or f.rule.id == "alias-changed"]
         assert not [f.place for f in members if (f.before, f.after) in wire]
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
-    def test_the_way_back(self, old: str, new: str) -> None:
-        """A place has its name on the new side, so findings are identified by the names on both sides."""
+    def test_the_reverse_comparison_finds_the_mirrors(self, old: str, new: str) -> None:
+        """A place is named as on the new side, so findings are identified by their names on both sides."""
         there = {(f.rule.mirror, f.new, f.old, f.after, f.before) for f in released(old, new)}
         back = {(f.rule.id, f.old, f.new, f.before, f.after) for f in released(new, old)}
         assert back == there
@@ -237,14 +237,14 @@ def container(tree: Json) -> str:
 
 
 def objects(tree: Json) -> list[str]:
-    """The objects other than messages: renaming a message is a different change."""
+    """Return the objects other than messages: renaming a message is a different change."""
     every = tree[container(tree)].items()
     return [n for n, d in every if "properties" in d and not n.endswith(("Request", "Notification", "Result"))]
 
 
 class TestLaws:
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_a_new_name_and_nothing_else(self, revision: str) -> None:
+    def test_a_new_name_is_only_a_rename(self, revision: str) -> None:
         """A renamed definition is found under its new name, along with its inline objects, which are named after it."""
         tree = tree_of(revision)
         for name in random.Random(revision).sample(objects(tree), 6):
@@ -256,16 +256,16 @@ class TestLaws:
             assert all(f.new == f.old.replace(name, f"{name}Renamed", 1) for f in findings), found(findings)
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_a_name_for_an_inline_object(self, revision: str) -> None:
-        """Lifted under the name that its class has anyway, it is named; the other way round it is inlined."""
+    def test_naming_an_inline_object_does_not_change_messages(self, revision: str) -> None:
+        """An inline object gets the name that its class already has; in reverse, it is inlined."""
         tree = tree_of(revision)
-        held = [
+        inline = [
             (name, key)
             for name, definition in tree[container(tree)].items()
             for key, member in definition.get("properties", {}).items()
             if member.get("properties")
         ]
-        for name, key in random.Random(revision).sample(held, 4):
+        for name, key in random.Random(revision).sample(inline, 4):
             lifted = tree_of(revision)
             members = lifted[container(tree)][name]["properties"]
             lifted[container(tree)][inline_name(name, key)] = members[key]
@@ -277,7 +277,7 @@ class TestLaws:
             assert compare_messages(read(tree), read(lifted)) == ()
 
     @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
-    def test_pointers_lead_somewhere(self, old: str, new: str) -> None:
+    def test_pointers_resolve(self, old: str, new: str) -> None:
         """The pointers exist in the official file of the side that has the definition."""
         files = [json.loads(official_schema(revision).read_bytes()) for revision in (old, new)]
         for finding in released(old, new):

@@ -9,7 +9,7 @@ from mcp_bindgen.load import load_released
 from support.samples import TRANSCRIBED
 
 
-def test_what_keeps_peers_from_a_break() -> None:
+def test_gates_protect_peers_that_cannot_declare_a_feature() -> None:
     """A client of 2025-06-18 cannot declare tasks or URL elicitation."""
     pairs = [(load_released(old), load_released(new)) for old, new in pairwise(TRANSCRIBED)]
     found = [f for old, new in pairs for f in compare_messages(old, new)]

@@ -17,7 +17,7 @@ from support.source_view import found
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_an_edited_copy(revision: str, tmp_path: Path) -> None:
+def test_only_the_edit_of_a_copy_is_found(revision: str, tmp_path: Path) -> None:
     """A schema.json that differs from its schema.ts is used alone; still, only the edit is found."""
     schema = json.loads(shipped_source(revision, SourceKind.JSON_SCHEMA).data)
     definitions = schema["$defs" if "$defs" in schema else "definitions"]
@@ -35,12 +35,12 @@ def test_an_edited_copy(revision: str, tmp_path: Path) -> None:
         assert [m.capability for m in old.methods if m.name == "tools/call"] == ["server.tools"]
 
 
-def test_released_revisions_are_read_whole() -> None:
+def test_both_files_of_a_released_revision_are_read() -> None:
     old, new = load_sides("2025-06-18", "2025-11-25", Diagnostics())
     assert all({s.kind for s in side.sources} == {"schema.json", "schema.ts"} for side in (old, new))
 
 
-def test_a_schema_ts_has_no_schema_json_to_fall_back_to() -> None:
+def test_a_schema_ts_is_compared_alone() -> None:
     """Then it is compared as it is, and the source view omits what only schema.ts can express."""
     old, new = load_sides(str(seed_typescript()), "2024-11-05", Diagnostics())
     assert [f.place for f in compare_messages(old, new) if f.place.startswith("Resource")] == ["Resource.size"]

@@ -41,7 +41,7 @@ def schema(revision: str) -> str:
 
 
 def alone(tree: Json) -> Protocol:
-    """Load a schema.json as that of a revision which is not released, so without the shipped schema.ts."""
+    """Load a schema.json as an unreleased revision, so without the shipped schema.ts."""
     source = SourceText(name="schema.json", kind=SourceKind.JSON_SCHEMA, data=json.dumps(tree).encode())
     return load(source, revision="2099-01-01")[0]
 
@@ -65,7 +65,7 @@ def test_the_official_file_does_not_differ_from_the_shipped_one(revision: str) -
     assert lines(compare_messages(load_released(revision), official)) == []
 
 
-def test_the_first_published_file() -> None:
+def test_the_first_published_file_lacks_a_property_and_a_result() -> None:
     """Its resources/templates/list is in no union; the method is derived anyway, so no method was added."""
     revision = REVISIONS[0]
     seed, diagnostics = load(read_source(str(seed_typescript())), revision=revision)
@@ -77,7 +77,7 @@ def test_the_first_published_file() -> None:
     ]
 
 
-def test_the_same_findings_whatever_the_hash_seed() -> None:
+def test_findings_do_not_depend_on_the_hash_seed() -> None:
     program = _FINGERPRINTS.format(pairs=list(pairwise(REVISIONS)))
     outputs = [
         subprocess.run(
@@ -98,7 +98,7 @@ def test_the_same_findings_whatever_the_hash_seed() -> None:
 
 @pytest.mark.parametrize("rewrite", REWRITES)
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_a_rewrite_that_keeps_the_meaning(revision: str, rewrite: str) -> None:
+def test_an_equivalent_rewrite_is_not_a_change(revision: str, rewrite: str) -> None:
     tree = json.loads(schema(revision))
     other = REWRITES[rewrite](json.loads(schema(revision)))
     before, after = untouched(revision), alone(other)

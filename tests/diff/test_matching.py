@@ -56,8 +56,8 @@ class TestMatching:
         new = read("export interface Holder { x: string | HolderX; } export interface HolderX { a: string; }")
         assert found(compare_definitions(old, new)) == [("type-named", "Holder.x", "inline object", "HolderX")]
 
-    def test_a_message_with_another_name(self) -> None:
-        """It is the method that peers send; in Python the stub is called after the message, and so is its result."""
+    def test_a_renamed_message_changes_only_code(self) -> None:
+        """Peers send the method; in Python, the stub and its result are named after the message."""
         text = """
         export interface %sRequest { method: "do"; }
         export interface %sResult { a: string; }
@@ -70,18 +70,18 @@ class TestMatching:
             ("definition-renamed", "DoResult", "ExecuteWithoutDelayResult"),
         ]
 
-    def test_parts_of_something_else(self) -> None:
+    def test_objects_with_other_constants_are_not_parts(self) -> None:
         """Two new objects share its properties, but each has a constant that the old one did not allow."""
         rules = [f.rule.id for f in compare_definitions(read(CONTENT), read(OTHERS))]
         assert rules == ["definition-added", "definition-added", "definition-removed"]
 
-    def test_another_type_that_does_not_say_the_same(self) -> None:
+    def test_a_reference_to_another_type_is_not_a_rename(self) -> None:
         """That is not a rename, but a changed type of the property."""
         types = "export interface A { a: string; } export interface B { a?: string; } "
         old, new = (read(f"{types} export interface Holder {{ x: {name}; }}") for name in "AB")
         assert found(compare_definitions(old, new)) == [("member-type-changed", "Holder.x", "A", "B")]
 
-    def test_what_is_inherited_is_said_of_the_base(self) -> None:
+    def test_a_change_of_an_inherited_property_is_reported_at_the_base(self) -> None:
         text = "export interface Base { a: %s; %s } export interface Extra extends Base { b: string; }"
         old = read(text % ("string", ""))
         assert found(compare_definitions(old, read(text % ("string[]", "")))) == [
@@ -91,30 +91,30 @@ class TestMatching:
             ("member-added-required", "Base.c", "-", "string")
         ]
 
-    def test_the_nearest_base_stands_for_those_behind_it(self) -> None:
+    def test_only_the_nearest_new_base_is_reported(self) -> None:
         text = "export interface A { a: string; } export interface B extends A { } export interface C %s { a: string; }"
         assert found(compare_definitions(read(text % ""), read(text % "extends B"))) == [("base-added", "C", "-", "B")]
 
-    def test_what_is_no_longer_inherited(self) -> None:
+    def test_a_dropped_base_removes_its_properties(self) -> None:
         lone = "export interface Base { a: string; } export interface Extra { b: string; }"
         assert found(compare_definitions(read(EXTENDED), read(lone))) == [
             ("base-removed", "Extra", "Base", "-"),
             ("member-removed-required", "Extra.a", "string", "-"),
         ]
 
-    def test_a_constant_is_filled_in(self) -> None:
+    def test_a_new_constant_is_optional_in_code(self) -> None:
         """Constructors do not require it, so calls still work."""
         old, new = read("export interface A { x: string; }"), read('export interface A { x: string; kind: "a"; }')
         assert found(compare_definitions(old, new)) == [("member-added-optional", "A.kind", "-", '"a"')]
 
-    def test_errors_of_other_codes_are_other_errors(self) -> None:
+    def test_errors_with_other_codes_are_not_renames(self) -> None:
         """2026-07-28 drops one error and adds others of the same form: none is a rename of the old one."""
         findings = compare_definitions(load_released("2025-11-25"), load_released("2026-07-28"))
         renamed = [(f.old, f.new) for f in findings if f.rule.id == "definition-renamed"]
         assert renamed == [("RequestParamsMeta", "RequestMetaObject")]
         assert "URLElicitationRequiredError" in [f.place for f in findings if f.rule.id == "definition-removed"]
 
-    def test_too_many_to_be_matched(self) -> None:
+    def test_too_many_definitions_are_not_matched(self) -> None:
         """Beyond the limit nothing is guessed, and the comparison is still fast."""
         sides = (
             read("".join(f"export interface {kind}{i} {{ a: string; b: string; }}" for i in range(400)))

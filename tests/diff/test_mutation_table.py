@@ -18,7 +18,7 @@ from support.official import official_schema
 from support.samples import load
 
 ALL = list(mutations())
-LEAST = 120
+MIN_MUTATIONS = 120
 
 
 @cache
@@ -41,7 +41,7 @@ def container(tree: Any) -> str:
 
 
 def test_the_table_is_large_enough() -> None:
-    assert len(ALL) >= LEAST
+    assert len(ALL) >= MIN_MUTATIONS
     assert len({(m.revision, m.name) for m in ALL}) == len(ALL)
 
 
@@ -66,12 +66,12 @@ def judge(finding: Finding, pair: Pair, before: Any, after: Any) -> None:
         from_old = (pair is Pair.OLD_CLIENT) == (travel is Travel.TO_SERVER)
         sender, receiver = (before, after) if from_old else (after, before)
         methods = [carrier.method for carrier in finding.carriers]
-        verdicts.append((takes(sender, message, methods), takes(receiver, message, methods)))
+        verdicts.append((accepts(sender, message, methods), accepts(receiver, message, methods)))
     assert (True, False) in verdicts, (finding.rule.id, pair, message)
 
 
-def takes(tree: Any, message: Any, methods: Sequence[str]) -> bool:
-    """Whether some definition of a file that stands for the message accepts it."""
+def accepts(tree: Any, message: Any, methods: Sequence[str]) -> bool:
+    """Whether a file accepts a message as one of its definitions."""
     definitions = tree[container(tree)]
     for name, definition in definitions.items():
         method = definition.get("properties", {}).get("method", {}).get("const")

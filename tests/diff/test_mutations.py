@@ -14,7 +14,7 @@ from support.mutations import Json, Mutation, broken, choose, mutations, reached
 from support.samples import REVISIONS, load
 
 NUMBER = 66
-"""Changes that are made to each revision, one at a time."""
+"""How many changes are made to each revision, one at a time."""
 
 KINDS = {
     *("bound", "closed", "constant", "enum added", "enum removed", "form added", "form removed", "format", "freed"),
@@ -29,12 +29,12 @@ def schema(revision: str) -> str:
 
 
 def alone(tree: Json) -> Protocol:
-    """Load a schema.json as that of a revision which is not released, so without the shipped schema.ts."""
+    """Load a schema.json as an unreleased revision, so without the shipped schema.ts."""
     source = SourceText(name="schema.json", kind=SourceKind.JSON_SCHEMA, data=json.dumps(tree).encode())
     return load(source, revision="2099-01-01")[0]
 
 
-def wrong(mutation: Mutation, revision: str, untouched: Protocol) -> str:
+def mismatch(mutation: Mutation, revision: str, untouched: Protocol) -> str:
     """Return unexpected and missing findings; empty if all is well."""
     tree = json.loads(schema(revision))
     ways = [travel for travel in Travel if mutation.definition in reached(revision, tree, travel)]
@@ -48,14 +48,14 @@ def wrong(mutation: Mutation, revision: str, untouched: Protocol) -> str:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_single_changes(revision: str) -> None:
+def test_a_single_change_is_found_exactly(revision: str) -> None:
     tree = json.loads(schema(revision))
     by_kind = mutations(revision, tree)
     assert by_kind.keys() <= KINDS
     untouched = alone(tree)
-    assert [text for m in choose(by_kind, NUMBER, revision) if (text := wrong(m, revision, untouched))] == []
+    assert [text for m in choose(by_kind, NUMBER, revision) if (text := mismatch(m, revision, untouched))] == []
 
 
 def test_every_kind_of_change_is_made() -> None:
-    made = {kind for revision in REVISIONS for kind in mutations(revision, json.loads(schema(revision)))}
-    assert made == KINDS
+    kinds = {kind for revision in REVISIONS for kind in mutations(revision, json.loads(schema(revision)))}
+    assert kinds == KINDS

@@ -14,9 +14,9 @@ from mcp_bindgen.diff.rule import Severity, View
 from mcp_bindgen.diff.rules import CATALOGUE
 from support.findings import finding, reported
 
-ASKED = Carrier("tools/call", "params", Travel.TO_SERVER)
-TOLD = Carrier("tools/call", "result", Travel.TO_CLIENT)
-BREAKS_CLIENT = finding(place="CallToolRequestParams.x", carriers=[ASKED])
+CALL = Carrier("tools/call", "params", Travel.TO_SERVER)
+RESULT = Carrier("tools/call", "result", Travel.TO_CLIENT)
+BREAKS_CLIENT = finding(place="CallToolRequestParams.x", carriers=[CALL])
 BREAKS_SERVER = finding()
 BREAKS_BOTH = finding("type-changed", "Tool.x", "string", "integer")
 BREAKS_NOBODY = finding("property-removed-optional", "Tool.title", "string", "-")
@@ -58,10 +58,10 @@ class TestRoles:
 class TestSeverity:
     GATED = finding(gates={Pair.NEW_CLIENT: "capability:server.tasks"})
 
-    @pytest.mark.parametrize("made", [BREAKS_CLIENT, BREAKS_BOTH, BREAKS_NOBODY, GATED, finding(proven=False)])
-    def test_for_both_roles_it_is_that_of_the_finding(self, made: Finding) -> None:
-        assert Options().severity(made) is made.severity
-        assert Options(assume_gates=True).severity(made) is made.gated_severity
+    @pytest.mark.parametrize("made_finding", [BREAKS_CLIENT, BREAKS_BOTH, BREAKS_NOBODY, GATED, finding(proven=False)])
+    def test_without_a_role_the_severity_is_that_of_the_finding(self, made_finding: Finding) -> None:
+        assert Options().severity(made_finding) is made_finding.severity
+        assert Options(assume_gates=True).severity(made_finding) is made_finding.gated_severity
 
     def test_a_gate_counts_only_if_it_is_assumed(self) -> None:
         assert "2002-02-02 client: 1 break, behind a capability" in page(reported(self.GATED))[2]
@@ -71,7 +71,7 @@ class TestSeverity:
         assert not reported(self.GATED, options=Options(assume_gates=True)).fails
         assert reported(BREAKS_SERVER, options=Options(assume_gates=True)).fails
 
-    def test_a_gate_of_one_pair_is_none_of_the_other(self) -> None:
+    def test_a_gate_protects_only_its_pair(self) -> None:
         half = replace(BREAKS_BOTH, gates={Pair.NEW_CLIENT: "capability:server.tasks"})
         assert Options(assume_gates=True).severity(half) is Severity.ERROR
         assert Options(assume_gates=True, role=Role.SERVER).severity(half) is Severity.WARNING
@@ -84,7 +84,7 @@ class TestSeverity:
         stricter = Options(severities={"property-removed-optional": Severity.ERROR})
         assert reported(BREAKS_NOBODY, options=stricter).fails
 
-    def test_the_threshold(self) -> None:
+    def test_fail_on_is_a_threshold(self) -> None:
         levels = (Severity.ERROR, Severity.WARNING, Severity.INFO, None)
         assert [reported(BREAKS_SERVER, options=Options(fail_on=level)).fails for level in levels] == [
             True,
@@ -116,7 +116,7 @@ class TestAccepted:
         assert "  a server written for 2001-01-01 against a 2002-02-02 client: 1 break, 1 accepted" in lines
         assert any("CallToolResult.resultType: ResultType; tools/call; accepted: known" in line for line in lines)
 
-    def test_an_expired_row_accepts_no_longer_and_is_told(self) -> None:
+    def test_an_expired_row_no_longer_accepts_and_is_reported(self) -> None:
         late = Baseline(source="a.toml", rows=(self.ROW,), today=date(2030, 1, 1))
         found = reported(BREAKS_SERVER, baseline=late)
         assert found.fails
@@ -124,7 +124,7 @@ class TestAccepted:
             "row 1 (property-added-required, *.resultType) expired on 2030-01-01" in line for line in page(found)
         )
 
-    def test_a_row_that_matches_nothing_is_told_whatever_the_reader_looks_at(self) -> None:
+    def test_only_a_row_that_matches_nothing_is_stale(self) -> None:
         baseline = Baseline(source="a.toml", rows=(self.ROW,))
         assert [stale.why for stale in reported(BREAKS_CLIENT, baseline=baseline).stale] == [
             "matches no finding: remove it"
@@ -138,7 +138,7 @@ class TestGrouping:
         (line,) = [line for line in page(reported(*(finding(place=place) for place in places))) if "resultType" in line]
         assert line == ("  server: resultType: ResultType, in AResult, BResult, CResult and 3 more; tools/call")
 
-    def test_what_breaks_somebody_else_is_another_cause(self) -> None:
+    def test_breaks_of_different_peers_are_different_causes(self) -> None:
         found = reported(BREAKS_SERVER, replace(BREAKS_CLIENT, place="CallToolRequestParams.resultType"))
         assert len(causes(found.findings)) == 2
 
@@ -148,7 +148,7 @@ class TestGrouping:
 
     def test_by_method(self) -> None:
         listed = Carrier("tools/list", "result", Travel.TO_CLIENT)
-        found = reported(finding(carriers=[TOLD, listed]), BREAKS_BOTH, replace(BREAKS_NOBODY, carriers={listed: ()}))
+        found = reported(finding(carriers=[RESULT, listed]), BREAKS_BOTH, replace(BREAKS_NOBODY, carriers={listed: ()}))
         assert by_method(found.findings) == (("tools/call", 2, 0), ("tools/list", 1, 1))
         assert "  tools/call 2+0, tools/list 1+1" in page(found)
         baseline = Baseline(source="a.toml", rows=(TestAccepted.ROW,))
@@ -160,10 +160,10 @@ class TestGrouping:
         assert not any("more" in line for line in page(many, everything=True))
 
     def test_what_any_message_may_carry_is_named_with_its_place(self) -> None:
-        made = finding(
+        made_finding = finding(
             "error-code-added", "URL_NEEDED", "-", "-32042", carriers=[Carrier("", "result", Travel.TO_CLIENT)]
         )
-        assert any(line.endswith("URL_NEEDED: -32042") for line in page(reported(made)))
+        assert any(line.endswith("URL_NEEDED: -32042") for line in page(reported(made_finding)))
 
     def test_the_short_page_stays_short_and_leaves_no_rule_out(self) -> None:
         rules = [rule for rule in CATALOGUE if rule.change]
@@ -192,7 +192,7 @@ class TestPage:
         assert lines[0] == "2001-01-01 to 2002-02-02: no change"
         assert "version" not in "".join(lines)
 
-    def test_views(self) -> None:
+    def test_a_view_selects_findings(self) -> None:
         source = next(rule for rule in CATALOGUE if rule.view is View.SOURCE)
         only_source = replace(BREAKS_NOBODY, rule=source, carriers={})
         wire_only = finding("request-method-added", "DoRequest", "-", "do")
@@ -206,13 +206,13 @@ class TestPage:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         (("a", True), ("b", True), "peers that agree on one date"),
         (("a", True), ("a", True), "both sides are dated a"),
         (("a", True), ("x", False), "one side has no date"),
     ],
 )
-def test_the_gate_of_the_version(old: tuple[str, bool], new: tuple[str, bool], said: str) -> None:
+def test_the_gate_of_the_version(old: tuple[str, bool], new: tuple[str, bool], expected: str) -> None:
     sides = [Side(name=name, revision=name, dated=dated) for name, dated in (old, new)]
-    assert words.gate(*sides).startswith(said)
+    assert words.gate(*sides).startswith(expected)

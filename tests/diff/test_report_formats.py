@@ -54,7 +54,7 @@ MILD = finding(
 )
 
 
-def nasty() -> Report:
+def hostile_report() -> Report:
     """A report in which every name from a schema or a user is hostile."""
     carrier = Carrier(HOSTILE, "result", Travel.TO_CLIENT)
     places_ = (HOSTILE, f"{HOSTILE}.{HOSTILE}", f"Other.{HOSTILE}")
@@ -65,7 +65,7 @@ def nasty() -> Report:
 
 REPORTS = {
     "nothing": reported(),
-    "hostile": nasty(),
+    "hostile": hostile_report(),
     "unproven": reported(finding(proven=False)),
     "role": reported(GATED, MILD, options=Options(role=Role.SERVER, view=View.WIRE, fail_on=None, assume_gates=True)),
 }
@@ -79,7 +79,7 @@ def report(request: pytest.FixtureRequest) -> Report:
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
 @pytest.mark.parametrize("everything", [True, False])
-def test_nothing_that_a_terminal_obeys_is_left(module: Any, everything: bool) -> None:
+def test_no_control_character_is_left(module: Any, everything: bool) -> None:
     rendered = module.render(REPORTS["hostile"], everything=everything)
     assert rendered.endswith("\n")
     assert all(char == "\n" or char.isprintable() for char in rendered)
@@ -87,7 +87,7 @@ def test_nothing_that_a_terminal_obeys_is_left(module: Any, everything: bool) ->
 
 @pytest.mark.parametrize("width", [40, 60, 120])
 @pytest.mark.parametrize("everything", [True, False])
-def test_no_line_of_the_page_is_a_command_to_a_reader_of_logs(everything: bool, width: int) -> None:
+def test_no_line_is_a_workflow_command(everything: bool, width: int) -> None:
     rendered = text.render(REPORTS["hostile"], everything=everything, width=width)
     assert "error" in rendered
     assert "::" not in rendered and "##[" not in rendered
@@ -122,7 +122,7 @@ def read(page: str) -> Reader:
 
 
 class TestJson:
-    def test_every_answer_is_what_its_schema_says(self, report: Report) -> None:
+    def test_every_report_matches_its_schema(self, report: Report) -> None:
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
         jsonschema.validate(json.loads(json_report.render(report)), SCHEMA)
 
@@ -133,7 +133,7 @@ class TestJson:
             jsonschema.validate(answer, SCHEMA)
         assert set(SCHEMA["$defs"]["finding"]["required"]) == set(SCHEMA["$defs"]["finding"]["properties"])
 
-    def test_what_it_says_of_a_finding(self) -> None:
+    def test_a_finding_has_gates_location_and_witnesses(self) -> None:
         found = json_report.as_json(reported(GATED, file=FILE, options=Options(assume_gates=True)))["findings"][0]
         assert (found["severity"], found["ungated_severity"], found["gated_severity"]) == ("error", "error", "error")
         assert found["gates"] == {"old client, new server": "capability:server.x"}
@@ -149,12 +149,12 @@ class TestMarkdown:
         assert "onerror" in rendered
 
     @pytest.mark.parametrize("name", ["a", "`", "``", "`a", "a`` b `", "a|b", r"a\`b", "*a*"])
-    def test_a_code_span_holds_its_text(self, name: str) -> None:
+    def test_a_code_span_contains_its_text(self, name: str) -> None:
         reader = read(MarkdownIt("commonmark").render(markdown.code(name)))
         assert [tag for tag, _ in reader.tags] == ["p", "code"]
         assert "".join(reader.text).strip() == name
 
-    def test_the_parts(self) -> None:
+    def test_it_has_every_section(self) -> None:
         rendered = markdown.render(REPORTS["hostile"], everything=False)
         for part in ("## error", "### type-changed", "## Accepted: error", "## By method", "Stale in `accepted.toml`"):
             assert part in rendered
@@ -169,7 +169,7 @@ class TestHtml:
         assert sum(tag == "script" for tag, _ in hostile.tags) == 1
         assert any("<img src=x onerror=alert(1)>" in piece for piece in hostile.text)
 
-    def test_it_asks_for_nothing_from_elsewhere(self, report: Report) -> None:
+    def test_it_fetches_nothing(self, report: Report) -> None:
         page = html.render(report)
         reader = read(page)
         links = {
@@ -182,7 +182,7 @@ class TestHtml:
         (policy,) = [a["content"] or "" for _, a in reader.tags if a.get("http-equiv") == "Content-Security-Policy"]
         assert policy.startswith("default-src 'none'; style-src 'sha256-")
 
-    def test_every_finding_is_there_and_can_be_found(self) -> None:
+    def test_every_finding_has_an_anchor_and_filters(self) -> None:
         page = REPORTS["hostile"]
         articles = [attributes for tag, attributes in read(html.render(page)).tags if tag == "article"]
         assert [a["id"] for a in articles] == [f"f-{judged.finding.fingerprint}" for judged in page.findings]
@@ -190,7 +190,7 @@ class TestHtml:
         assert not any("hidden" in attributes for attributes in articles)
 
     def test_both_sides_and_the_message_that_proves_it(self) -> None:
-        said = "".join(read(html.render(reported(GATED))).text)
+        text_of_page = "".join(read(html.render(reported(GATED))).text)
         for piece in (
             "2001-01-01string",
             "2002-02-02integer",
@@ -198,7 +198,7 @@ class TestHtml:
             '"Tool.x": "integer"',
             "breaks client",
         ):
-            assert piece in said
+            assert piece in text_of_page
 
 
 FILTERS = ("severity", "role", "view", "method")
@@ -263,11 +263,11 @@ RESULT = {
         },
     },
 }
-"""What SARIF 2.1.0, sections 3.27 to 3.30, demands of the properties that we write, and nothing beside them."""
+"""The properties that we write, as SARIF 2.1.0 (sections 3.27 to 3.30) defines them; no others are allowed."""
 
 
 class TestSarif:
-    def test_it_is_sarif(self, report: Report) -> None:
+    def test_it_is_valid_sarif(self, report: Report) -> None:
         log = json.loads(sarif.render(report))
         assert (log["version"], log.keys()) == ("2.1.0", {"$schema", "version", "runs"})
         assert log["$schema"].endswith("sarif-schema-2.1.0.json")
@@ -279,7 +279,7 @@ class TestSarif:
         assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
         assert all(rule["shortDescription"]["text"] and rule["help"]["text"] for rule in rules)
 
-    def test_where_and_whether_accepted(self) -> None:
+    def test_results_have_locations_and_suppressions(self) -> None:
         (run,) = sarif.as_sarif(REPORTS["hostile"])["runs"]
         assert all("physicalLocation" in result["locations"][0] for result in run["results"])
         (located,) = [
@@ -294,8 +294,8 @@ class TestSarif:
         assert "physicalLocation" not in sarif.as_sarif(reported(GATED))["runs"][0]["results"][0]["locations"][0]
         (accepted,) = [r for r in run["results"] if "suppressions" in r]
         assert accepted["suppressions"][0]["justification"] == ACCEPTED.rows[0].reason
-        (told,) = run["invocations"][0]["toolConfigurationNotifications"]
-        assert "row 2 expired on 2020-01-01" in told["message"]["text"]
+        (notification,) = run["invocations"][0]["toolConfigurationNotifications"]
+        assert "row 2 expired on 2020-01-01" in notification["message"]["text"]
 
 
 class TestGithub:
@@ -331,7 +331,7 @@ class TestGithub:
 
 
 class TestJunit:
-    def test_it_is_xml_that_adds_up(self, report: Report) -> None:
+    def test_the_counts_add_up(self, report: Report) -> None:
         root = ElementTree.fromstring(junit.render(report))
         cases = root.findall("testsuite/testcase")
         assert root.get("tests") == str(len(cases)) == str(len(report.findings))
@@ -339,7 +339,7 @@ class TestJunit:
         assert root.get("skipped") == str(len(root.findall(".//skipped")))
         assert bool(root.findall(".//failure")) == report.fails
 
-    def test_what_fails(self) -> None:
+    def test_failures_follow_fail_on(self) -> None:
         strict = reported(GATED, MILD, finding(), baseline=ACCEPTED, options=Options(fail_on=Severity.WARNING))
         root = ElementTree.fromstring(junit.render(strict))
         outcome = {case.get("classname"): [child.tag for child in case] for case in root.findall("testsuite/testcase")}

@@ -60,7 +60,7 @@ def file(text: str, kind: SourceKind = SourceKind.JSON_SCHEMA) -> SourceFile:
         ("", 1),
     ],
 )
-def test_in_json(pointer: str, line: int) -> None:
+def test_a_pointer_into_json_has_a_line(pointer: str, line: int) -> None:
     json.loads(JSON)
     assert file(JSON).locate(pointer).line == line
 
@@ -77,5 +77,5 @@ def test_in_json(pointer: str, line: int) -> None:
         ("/$defs/Gone", 1),
     ],
 )
-def test_in_typescript(pointer: str, line: int) -> None:
+def test_a_pointer_into_typescript_has_a_line(pointer: str, line: int) -> None:
     assert file(TYPESCRIPT, SourceKind.TYPESCRIPT).locate(pointer).line == line

@@ -92,13 +92,13 @@ class TestDirections:
         ],
     )
     @pytest.mark.parametrize("back", [False, True])
-    def test_a_forgotten_message_travels_as_the_other_side_says(
+    def test_a_forgotten_message_has_the_direction_of_the_other_side(
         self, root: str, message: str, revision: str, back: bool
     ) -> None:
         assert changed(unlisted(root, message), revision, back=back) == ()
 
     @pytest.mark.parametrize("back", [False, True])
-    def test_no_error_rests_on_a_guess(self, back: bool) -> None:
+    def test_a_guessed_direction_is_not_an_error(self, back: bool) -> None:
         """The sender of a message that only one side has and no union lists is unknown."""
 
         def edit(definitions: dict[str, Any]) -> None:
@@ -136,7 +136,7 @@ class TestNames:
     def test_a_request_under_a_new_name_gets_the_same_result(self) -> None:
         assert wire(changed(renamed("CallToolRequest", "InvokeToolRequest"))) == []
 
-    def test_what_is_changed_in_a_renamed_result_is_found(self) -> None:
+    def test_a_change_in_a_renamed_result_is_found(self) -> None:
         findings = changed(renamed("ListToolsResult", "ToolList", more="extra"))
         assert ("error", "property-added-required", "ListToolsResult.extra") in wire(findings)
 
@@ -173,7 +173,7 @@ class TestFrames:
         (request,) = [f for f in findings if f.place == "JSONRPCRequest.id"]
         assert request.witnesses[OLD_CLIENT] == {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 
-    def test_a_batch_holds_a_message(self) -> None:
+    def test_a_batch_contains_a_message(self) -> None:
         def edit(definitions: dict[str, Any]) -> None:
             definitions["JSONRPCMessage"]["anyOf"].append(
                 {"type": "array", "items": {"$ref": "#/$defs/JSONRPCRequest"}}

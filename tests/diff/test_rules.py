@@ -31,7 +31,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_what_is_found(rule: str) -> None:
+def test_it_finds_its_change(rule: str) -> None:
     case = CASES[rule]
     findings = compare_messages(read(case.old), read(case.new))
     assert found(findings) == list(case.found)
@@ -40,7 +40,7 @@ def test_what_is_found(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_nothing_as_severe_beside_it(rule: str) -> None:
+def test_no_other_finding_is_as_severe(rule: str) -> None:
     case = CASES[rule]
     findings = compare_messages(read(case.old), read(case.new))
     rank = min(RANK[f.severity] for f in findings if f.rule.id == rule)
@@ -48,7 +48,7 @@ def test_nothing_as_severe_beside_it(rule: str) -> None:
     assert bool(as_severe) == bool(case.beside), as_severe
 
 
-def test_who_breaks() -> None:
+def test_the_direction_decides_which_peer_breaks() -> None:
     """The rules' directions by hand: the receiver refuses what it does not know."""
     to_server, to_client = Travel.TO_SERVER, Travel.TO_CLIENT
     table = [
@@ -63,7 +63,7 @@ def test_who_breaks() -> None:
         assert breaks(change, travel) == pairs
 
 
-def test_a_mirror_for_every_rule() -> None:
+def test_every_rule_has_a_mirror_or_a_reason() -> None:
     """The mirror of the mirror is the rule; one without a mirror has a reason."""
     without = [r.id for r in CATALOGUE if not r.mirror and not r.unmirrored]
     assert without == [], "these need a mirror, or a reason in `unmirrored`"
@@ -73,7 +73,7 @@ def test_a_mirror_for_every_rule() -> None:
     assert all(r.mirror for r in WIRE)
 
 
-def test_mirrors_change_the_opposite() -> None:
+def test_mirrors_make_the_opposite_change() -> None:
     opposite = {Change.NARROWS: Change.WIDENS, Change.WIDENS: Change.NARROWS}
     change = {rule.id: rule.change for rule in WIRE}
     for here, there in MIRRORS.items():
@@ -113,13 +113,13 @@ def mirrored(findings: Iterable[Finding]) -> set[Seen]:
 
 
 @pytest.mark.parametrize("rule", CASES)
-def test_the_way_back_of_a_case(rule: str) -> None:
+def test_the_reverse_of_a_case_finds_the_mirrors(rule: str) -> None:
     old, new = read(CASES[rule].old), read(CASES[rule].new)
     assert seen(compare_messages(new, old)) == mirrored(compare_messages(old, new))
 
 
 @pytest.mark.parametrize(("old", "new"), list(combinations(REVISIONS, 2)))
-def test_the_way_back_between_released_revisions(old: str, new: str) -> None:
+def test_the_reverse_of_two_revisions_finds_the_mirrors(old: str, new: str) -> None:
     before, after = load_released(old), load_released(new)
     there, back = compare_messages(before, after), compare_messages(after, before)
     assert seen(back) == mirrored(there)
@@ -169,7 +169,7 @@ def test_a_message_proves_the_case(rule: str) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), list(pairwise(TRANSCRIBED)))
-def test_what_is_unproven_between_released_revisions(old: str, new: str) -> None:
+def test_only_enums_with_titles_are_unproven(old: str, new: str) -> None:
     testimony = Witnesses(load_released(old), load_released(new))
     found = [testimony.testify(f) for f in compare_messages(load_released(old), load_released(new))]
     unproven = {(f.rule.id, f.new): set(f.why_unproven.values()) for f in found if f.unproven}
@@ -185,7 +185,7 @@ def test_what_is_unproven_between_released_revisions(old: str, new: str) -> None
 
 
 @pytest.mark.parametrize(("old", "new"), list(pairwise(REVISIONS)))
-def test_what_is_proven_is_proven_on_the_way_back(old: str, new: str) -> None:
+def test_proven_breaks_are_proven_in_reverse(old: str, new: str) -> None:
     before, after = load_released(old), load_released(new)
     there, back = Witnesses(before, after), Witnesses(after, before)
     proven = {

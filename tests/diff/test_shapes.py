@@ -42,7 +42,7 @@ def without_params(params: str) -> str:
 
 
 @pytest.mark.parametrize(("mark", "need", "broken"), [("?", "optional", set[Pair]()), ("", "required", NEW_CLIENT)])
-def test_params_as_a_whole(mark: str, need: str, broken: set[Pair]) -> None:
+def test_added_and_removed_params_are_found(mark: str, need: str, broken: set[Pair]) -> None:
     old, new = read(without_params("")), read(without_params(f"params{mark}: AskRequestParams;"))
     (finding,) = compare_messages(old, new)
     assert found([finding]) == [(f"property-added-{need}", "AskRequest.params", "-", "AskRequestParams")]
@@ -76,7 +76,9 @@ def test_a_request_that_becomes_a_notification() -> None:
         ({"maxProperties": 3}, {"maxProperties": 2}, [("constraint-changed", "max properties 3", "max properties 2")]),
     ],
 )
-def test_bounds_of_maps(was: dict[str, Any], is_: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
+def test_changed_bounds_of_maps_are_found(
+    was: dict[str, Any], is_: dict[str, Any], expected: list[tuple[str, str, str]]
+) -> None:
     assert json_changed({"type": "object", **was}, {"type": "object", **is_}) == expected
 
 
@@ -97,7 +99,7 @@ def test_bounds_of_maps(was: dict[str, Any], is_: dict[str, Any], expected: list
         ({"type": ["integer", "number"]}, {"type": "number"}),
     ],
 )
-def test_the_same_values_in_other_words(was: Any, is_: Any) -> None:
+def test_equivalent_types_are_not_a_change(was: Any, is_: Any) -> None:
     assert json_changed(was, is_) == []
 
 
@@ -154,7 +156,7 @@ TYPED = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalP
         ({"enum": ["u", "v"]}, ["enum-closed", "property-added-optional"]),
     ],
 )
-def test_a_member_that_was_of_the_type_of_the_rest(declared: Any, rules: list[str]) -> None:
+def test_a_declared_property_had_the_type_of_undeclared_ones(declared: Any, rules: list[str]) -> None:
     other = {**TYPED, "properties": {"a": {"type": "string"}, "b": declared}}
     old, new = read(schema(TYPED)), read(schema(other))
     assert [(f.rule.id, f.place) for f in compare_messages(old, new)] == [
@@ -163,7 +165,7 @@ def test_a_member_that_was_of_the_type_of_the_rest(declared: Any, rules: list[st
     assert len(compare_messages(new, old)) == len(rules)
 
 
-def test_a_closed_object() -> None:
+def test_a_new_property_of_a_closed_object_is_a_break() -> None:
     """The old receiver refuses the new property; if it is required, the new receiver also refuses its absence."""
     optional, required = closed(x={"type": "string"}), closed(x={"type": "string"})
     required["InitializeRequestParams"]["required"] = ["protocolVersion", "x"]
@@ -176,13 +178,13 @@ def test_a_closed_object() -> None:
     }
 
 
-def test_a_closed_object_that_is_opened_says_it_once() -> None:
+def test_opening_an_object_covers_its_new_property() -> None:
     """The finding that undeclared properties are accepted covers the new one."""
     rules = [f.rule.id for f in compare_messages(read(closed()), read(schema({"type": "string"})))]
     assert rules == ["additional-properties-opened", "property-added-optional"]
 
 
-def test_a_member_with_another_name_for_it_and_for_its_type() -> None:
+def test_a_renamed_property_with_a_renamed_type_is_one_change() -> None:
     more = " export interface Choice { a: string; } export interface Selection { a: string; }"
     findings = changed("toolChoice: Choice;", "tool_choice: Selection;", more)
     assert brief(findings) == [("property-renamed", "toolChoice", "tool_choice")]
@@ -190,7 +192,7 @@ def test_a_member_with_another_name_for_it_and_for_its_type() -> None:
     assert (finding.place, finding.now) == ("DoRequestParams.toolChoice", "DoRequestParams.tool_choice")
 
 
-def test_an_optional_member_with_another_name_breaks_nobody_for_sure() -> None:
+def test_a_renamed_optional_property_is_not_proven_to_break() -> None:
     old, new = read(asking("toolChoice?: string;")), read(asking("tool_choice?: string;"))
     testimony = Witnesses(old, new)
     (finding,) = map(testimony.testify, compare_messages(old, new))
@@ -204,13 +206,13 @@ def test_names_that_are_not_alike_are_two_changes() -> None:
     assert rules == ["property-added-required", "property-removed-required"]
 
 
-def test_a_member_that_comes_out_of_an_object() -> None:
+def test_a_property_that_leaves_an_object_is_a_move() -> None:
     (finding,) = changed("box: { a: string; b: number };", "box: { a: string }; b: number;")
     assert (finding.rule.id, finding.old, finding.new) == ("property-moved", "box.b", "b")
     assert (finding.place, finding.now) == ("DoRequestParamsBox.b", "DoRequestParams.b")
 
 
-def test_an_alias_that_two_members_share_is_found_at_both() -> None:
+def test_a_changed_alias_is_found_wherever_it_is_used() -> None:
     more = ' export interface Other {{ y: Level; }} export type Level = "low" | "high"{};'
     old, new = (read(asking("x: Level; z: Level[]; other: Other;", more.format(values))) for values in ("", ' | "top"'))
     places = [(f.place, f.pointer) for f in compare_messages(old, new)]
@@ -229,7 +231,7 @@ def test_a_keyword_of_an_open_object_is_not_a_constraint() -> None:
     assert brief(changed(is_, was)) == [("property-removed-optional", "string", "-")]
 
 
-def test_each_side_calls_it_by_its_own_name() -> None:
+def test_each_side_has_its_own_name_for_a_place() -> None:
     """The place and the fingerprint use the old side's name; the pointer refers to the new file."""
     old = read(asking("x: Before;", "export interface Before { a?: string; b: string; }"))
     new = read(asking("x: After;", "export interface After { a: string; b: string; }"))
@@ -242,7 +244,7 @@ def test_each_side_calls_it_by_its_own_name() -> None:
     assert (back.place, back.now) == ("After.a", "Before.a")
 
 
-def test_codes_that_only_definitions_state() -> None:
+def test_error_codes_in_definitions_are_compared() -> None:
     """A schema.json has no constants; what JSON-RPC itself defines is in every revision, stated or not."""
 
     def stating(**codes: int) -> dict[str, Any]:
@@ -256,7 +258,7 @@ def test_codes_that_only_definitions_state() -> None:
     assert found(compare_messages(old, new)) == [("error-code-renumbered", "Slow", "-32001", "-32002")]
 
 
-def test_aliases_that_refer_to_each_other_at_length() -> None:
+def test_long_chains_of_aliases_are_compared() -> None:
     """Each is the next, or a list of the next: a comparison of every path would take exponential time."""
 
     def chain(last: str) -> dict[str, Any]:

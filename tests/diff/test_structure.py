@@ -17,7 +17,7 @@ LAYERS = (
     ("diff/report", "impact"),
     ("migrate",),
 )
-"""From the ground up: a part imports those of lower layers, and files of its own layer only within itself."""
+"""From the bottom up: a part may import lower layers and its own files, but no other part of its layer."""
 
 
 def modules() -> dict[str, Path]:
@@ -26,7 +26,7 @@ def modules() -> dict[str, Path]:
 
 
 def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
-    """Iterate over what a file imports of the comparison, lazily or for its types alone as well."""
+    """Iterate over the modules of the comparison that a file imports, including lazy imports and those for types."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
@@ -44,7 +44,7 @@ def layer(path: Path) -> tuple[int, str]:
     return 0, "ground"
 
 
-def test_no_file_imports_itself_in_a_circle() -> None:
+def test_imports_form_no_cycle() -> None:
     known = modules()
     left = {name: {n for n in imports(path, known) if n != name} for name, path in known.items()}
     while free := [name for name, needed in left.items() if not needed & left.keys()]:

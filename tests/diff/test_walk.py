@@ -16,7 +16,7 @@ export type ClientRequest = InitializeRequest | DoRequest | EndRequest;
 """
 
 
-def test_what_was_taken_as_the_same_in_a_circle_is_looked_at_again() -> None:
+def test_an_assumption_made_inside_a_cycle_is_checked_again() -> None:
     """B is equal only while A is assumed to be; the request of B is affected too."""
 
     def text(member: str) -> str:
@@ -27,14 +27,14 @@ def test_what_was_taken_as_the_same_in_a_circle_is_looked_at_again() -> None:
     assert (finding.rule.id, finding.place, finding.methods) == ("type-changed", "A.x", ("do", "end"))
 
 
-def test_an_alias_of_itself_is_found_once() -> None:
+def test_a_recursive_alias_is_reported_once() -> None:
     old, new = (
         read(asking("x: Nest;", f"export type Nest = {forms} | Nest[];")) for forms in ("string", "string | boolean")
     )
     assert [f.place for f in compare_messages(old, new)] == ["DoRequestParams.x"]
 
 
-def test_a_form_whose_name_was_given_to_another() -> None:
+def test_a_union_member_whose_name_was_reused_is_still_paired() -> None:
     """The old A is now C, and every old value is still valid; the new A is an additional form."""
     more = "export interface B { z: boolean; }"
     was = "export interface A { a: string; b: string; }"
@@ -53,13 +53,13 @@ def test_a_form_whose_name_was_given_to_another() -> None:
         ('"a/b~c": string;', '"a/b~c": boolean;', "/a~1b~0c"),
     ],
 )
-def test_where_it_is_in_the_file(was: str, is_: str, pointer: str) -> None:
+def test_the_pointer_refers_to_the_file(was: str, is_: str, pointer: str) -> None:
     """Below an inline union, the order in the file is unknown."""
     (finding,) = compare_messages(read(asking(was)), read(asking(is_)))
     assert finding.pointer == "/$defs/DoRequestParams/properties" + pointer
 
 
-def test_gates_are_the_older_peers_to_declare() -> None:
+def test_only_the_older_peer_is_gated() -> None:
     gates = Gates(load_released("2025-03-26"), load_released("2025-06-18"))
     ask = Carrier("elicitation/create", "params", Travel.TO_CLIENT)
     assert gates.gate(ask, Pair.OLD_CLIENT, frozenset()) == "capability:client.elicitation"
