@@ -73,11 +73,11 @@ def is_running(pid: int) -> bool:
 
 def converse(fault: Fault) -> tuple[list[dict[str, Any]], int]:
     """Run a conversation through the proxy; return its report and exit status."""
-    said = json.dumps([(who, line.decode()) for who, line in fault.said])
+    said = json.dumps([(who, line.decode()) for who, line in fault.lines])
     server = (sys.executable, "-m", "observe.faults", said)
     with started("--fail", "--format", "json", server=server) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        for who, line in fault.said:
+        for who, line in fault.lines:
             if who == CLIENT:
                 process.stdin.write(line + b"\n")
             else:
@@ -91,9 +91,9 @@ def check(fault: Fault) -> None:
     """Check that the proxy reports a fault, and nothing else."""
     (report,), status = converse(fault)
     assert status == 1
-    assert report["sender"] == {CLIENT: "client", SERVER: "server"}[fault.said[-1][0]]
-    (found,) = [finding for finding in report["findings"] if finding["pointer"] == fault.at]
-    assert fault.why in found["reason"]
+    assert report["sender"] == {CLIENT: "client", SERVER: "server"}[fault.lines[-1][0]]
+    (found,) = [finding for finding in report["findings"] if finding["pointer"] == fault.pointer]
+    assert fault.reason in found["reason"]
 
 
 @pytest.mark.parametrize("fault", FAULTS[::14], ids=lambda fault: fault.name)

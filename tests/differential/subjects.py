@@ -32,7 +32,7 @@ class Judge:
         schemas = {name: {"$ref": reference(name).replace("$defs", container)} for name in document[container]}
         self._validators: dict[str, Validator] = {name: whole.evolve(schema=schema) for name, schema in schemas.items()}
 
-    def knows(self, definition: str) -> bool:
+    def has_definition(self, definition: str) -> bool:
         """Whether the document has the definition."""
         return definition in self._validators
 
@@ -92,7 +92,7 @@ class Subject:
 
 @cache
 def subject(revision: str) -> Subject:
-    """Return the subject of a revision, made once."""
+    """Return the subject of a revision; it is cached."""
     return Subject(revision)
 
 

@@ -12,10 +12,10 @@ from support.samples import REVISIONS
 
 pytestmark = [pytest.mark.differential, pytest.mark.parametrize("revision", REVISIONS)]
 
-SHOWN = 10
+MAX_SHOWN = 10
 
 
-def test_random_values(revision: str, cases: int) -> None:
+def test_models_and_schema_agree_on_random_values(revision: str, cases: int) -> None:
     tried = subject(revision)
     verdicts = _agree(tried, tried.instances("random").random(cases))
     assert sum(verdicts.values()) == cases
@@ -23,7 +23,7 @@ def test_random_values(revision: str, cases: int) -> None:
     assert verdicts[False] > cases // 10, "few cases are refused: the test says little about refused values"
 
 
-def test_every_member_of_every_definition(revision: str) -> None:
+def test_models_and_schema_agree_on_every_property(revision: str) -> None:
     tried = subject(revision)
     _agree(tried, tried.instances("systematic").systematic())
 
@@ -31,7 +31,7 @@ def test_every_member_of_every_definition(revision: str) -> None:
 def _agree(tried: Subject, cases: Iterable[Case]) -> Counter[bool]:
     """Compare the two readings of every case; return how many were accepted and how many refused."""
     verdicts: Counter[bool] = Counter()
-    found: list[str] = []
+    faults: list[str] = []
     rng = tried.instances("spelling").rng
     for case in cases:
         expected = tried.judge.accepts(case.definition, case.value)
@@ -40,8 +40,8 @@ def _agree(tried: Subject, cases: Iterable[Case]) -> Counter[bool]:
         verdicts[expected] += 1
         fault = _fault(tried, case, text, expected)
         if fault:
-            found.append(f"{tried.revision} {case.definition}: {fault}\n  {text[:2000]}")
-    assert not found, f"{len(found)} disagreements\n" + "\n".join(found[:SHOWN])
+            faults.append(f"{tried.revision} {case.definition}: {fault}\n  {text[:2000]}")
+    assert not faults, f"{len(faults)} disagreements\n" + "\n".join(faults[:MAX_SHOWN])
     return verdicts
 
 

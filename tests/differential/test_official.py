@@ -31,10 +31,10 @@ def test_every_erratum_shows_in_a_message(revision: str) -> None:
     for pointer in errata:
         without = _corrected(tried, errata - {pointer})
         holder = next(token for token in pointer.split("/") if token in tried.protocol.definitions)
-        assert _disagreements(tried, without, _telling(tried, holder)), f"no message shows the erratum at {pointer}"
+        assert _disagreements(tried, without, _instances(tried, holder)), f"no message shows the erratum at {pointer}"
 
 
-def _telling(tried: Subject, holder: str) -> Iterator[Case]:
+def _instances(tried: Subject, holder: str) -> Iterator[Case]:
     """Make instances of a definition, some of them with metadata of the wrong type."""
     maker = tried.instances(holder)
     yield from maker.random(PER_ERRATUM, holder)
@@ -46,7 +46,7 @@ def _telling(tried: Subject, holder: str) -> Iterator[Case]:
 def _disagreements(tried: Subject, official: Judge, cases: Iterable[Case]) -> list[str]:
     found: list[str] = []
     for case in cases:
-        if official.knows(case.definition):
+        if official.has_definition(case.definition):
             verdict = official.accepts(case.definition, case.value)
             if verdict != tried.judge.accepts(case.definition, case.value):
                 word = "accepts" if verdict else "refuses"
@@ -63,7 +63,7 @@ def _errata(tried: Subject) -> frozenset[str]:
 
 
 def _corrected(tried: Subject, pointers: Collection[str]) -> Judge:
-    """Return the official schema, in which the places of some errata say what the reconciled schema says."""
+    """Return the official schema with some errata corrected as in the reconciled schema."""
     document = json.loads(official_schema(tried.revision).read_text("utf-8"))
     container = container_of(document)
     for pointer in pointers:

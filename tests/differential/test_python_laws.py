@@ -18,8 +18,8 @@ from support.samples import REVISIONS
 pytestmark = [pytest.mark.differential, pytest.mark.parametrize("revision", REVISIONS)]
 
 SHARE = 3
-"""One case in so many of the other differential tests is enough here."""
-SHOWN = 10
+"""The other differential tests run this many times more cases."""
+MAX_SHOWN = 10
 
 
 def test_a_parsed_value_is_read_as_its_json_text_is(revision: str, cases: int) -> None:
@@ -33,15 +33,15 @@ def test_a_parsed_value_is_read_as_its_json_text_is(revision: str, cases: int) -
     _holds(revision, cases, from_text)
 
 
-def test_deepcopy(revision: str, cases: int) -> None:
+def test_a_deep_copy_is_equal(revision: str, cases: int) -> None:
     _holds(revision, cases, lambda _, __, model: copy.deepcopy(model))
 
 
-def test_pickle(revision: str, cases: int) -> None:
+def test_a_pickled_model_comes_back_equal(revision: str, cases: int) -> None:
     _holds(revision, cases, lambda _, __, model: pickle.loads(pickle.dumps(model)))
 
 
-def test_repr_and_equality(revision: str, cases: int) -> None:
+def test_two_readings_of_a_text_are_equal(revision: str, cases: int) -> None:
     def read_again(tried: Subject, case: Case, model: Any) -> Any:
         assert isinstance(repr(model), str)
         assert not isinstance(model, WireModel) or repr(model).startswith(f"{type(model).__name__}(")
@@ -51,7 +51,7 @@ def test_repr_and_equality(revision: str, cases: int) -> None:
     _holds(revision, cases, read_again)
 
 
-def test_writing_by_the_method_of_the_model(revision: str, cases: int) -> None:
+def test_the_method_of_a_model_writes_the_same_json(revision: str, cases: int) -> None:
     def same(tried: Subject, case: Case, model: Any) -> Any:
         if isinstance(model, WireModel):
             assert model.model_dump_json().encode() == tried.type(case.definition).encode(model)
@@ -65,7 +65,7 @@ def test_the_constructor_rebuilds_a_model(revision: str, cases: int) -> None:
     _holds(revision, cases, lambda _, __, model: _rebuilt(model))
 
 
-def test_the_constructor_takes_the_names_of_the_wire_too(revision: str, cases: int) -> None:
+def test_the_constructor_accepts_wire_names(revision: str, cases: int) -> None:
     _holds(revision, cases, lambda _, __, model: _rebuilt(model, by_alias=True))
 
 
@@ -98,7 +98,7 @@ def _holds(revision: str, cases: int, law: Callable[[Subject, Case, Any], Any]) 
             kept, other = False, error
         if not kept:
             broken.append(f"{revision} {case.definition}: {model!r}\n  becomes {other!r}"[:1500])
-    assert not broken, f"{len(broken)} cases\n" + "\n".join(broken[:SHOWN])
+    assert not broken, f"{len(broken)} cases\n" + "\n".join(broken[:MAX_SHOWN])
 
 
 def _accepted(tried: Subject, cases: int) -> Iterator[tuple[Case, Any]]:

@@ -47,16 +47,16 @@ class Player(v.Server):
         return v.CallToolResult(content=[v.TextContent(text=await self.play(self.steps, ctx))])
 
     async def play(self, steps: Program, ctx: v.Context) -> str:
-        said: list[str] = []
+        parts: list[str] = []
         for step in steps:
             if isinstance(step, list):
-                said.append(f"({' | '.join(await asyncio.gather(*(self.play(inner, ctx) for inner in step)))})")
+                parts.append(f"({' | '.join(await asyncio.gather(*(self.play(inner, ctx) for inner in step)))})")
             elif step[0] == "?":
                 answer = await ctx.client.elicit(message=step, requested_schema=FORM)
-                said.append(f"{step} {(answer.content or {})['said']}")
+                parts.append(f"{step} {(answer.content or {})['said']}")
             else:
-                said.append(await ctx.recorded(step, partial(self.work, step)))
-        return " ".join(said)
+                parts.append(await ctx.recorded(step, partial(self.work, step)))
+        return " ".join(parts)
 
     async def work(self, name: str, key: str) -> str:
         self.done.append(name)
@@ -66,18 +66,18 @@ class Player(v.Server):
 
 
 async def conversation(steps: Program, inputs: Suspended | InputState, seed: int) -> tuple[str, list[str]]:
-    """Call the tool until it answers, with answers to some of its questions each time; returns its text and its work.
+    """Call the tool until it answers, with answers to some of its questions each time; return its text and its work.
 
-    Each request comes over a connection of its own; where states are sealed, to a server of its own as well.
+    Each request has its own connection and, where states are sealed, its own server.
     """
     chance, done = random.Random(seed), list[str]()
-    more: Any = {}
+    answered: Any = {}
     server = Player(steps, done, inputs)
     for _ in range(100):
         server = Player(steps, done, inputs) if isinstance(inputs, InputState) else server
         streams = Streams()
         connection = await start_server(streams, server)
-        [*_, message] = await Line(streams, connection).over(Stream(), "play", **more)
+        [*_, message] = await Line(streams, connection).over(Stream(), "play", **answered)
         await connection.aclose()
         assert "result" in message, message
         if "inputRequests" not in message["result"]:
@@ -85,8 +85,8 @@ async def conversation(steps: Program, inputs: Suspended | InputState, seed: int
         requests: dict[str, Any] = message["result"]["inputRequests"]
         chosen = [key for key in requests if chance.random() < 0.6]
         answers = {key: {"action": "accept", "content": {"said": requests[key]["params"]["message"]}} for key in chosen}
-        more = {"requestState": message["result"]["requestState"], "inputResponses": answers}
-    raise AssertionError("it never ends")
+        answered = {"requestState": message["result"]["requestState"], "inputResponses": answers}
+    raise AssertionError("the conversation does not end")
 
 
 async def test_sealed_and_suspended_handlers_do_the_same(cases: int) -> None:

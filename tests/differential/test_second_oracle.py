@@ -1,7 +1,7 @@
 """The generated models against those of datamodel-code-generator for the same schema.
 
-Where the two disagree, `ROWS` says why: each row changes what the other models are made of, or what they read, so that
-the reason is gone. A disagreement that the rows do not remove fails the test, and so does a row that removes none.
+Where the two disagree, `ROWS` says why: each row changes the schema or the value so that the reason no longer
+applies. A disagreement that the rows do not remove fails the test, and so does a row that removes none.
 """
 
 import json
@@ -25,7 +25,7 @@ from support.samples import REVISIONS
 
 pytestmark = pytest.mark.differential
 
-SHOWN = 10
+MAX_SHOWN = 10
 
 
 def _same(value: Json) -> Json:
@@ -71,7 +71,7 @@ ROWS = (
 def test_disagreements_with_the_other_generator_are_known(revision: str, cases: int, tmp_path: Path) -> None:
     tried = subject(revision)
     stages = [_Stage(tried, ROWS[:count], tmp_path) for count in range(len(ROWS) + 1)]
-    found: list[str] = []
+    disagreements: list[str] = []
     removed: Counter[str] = Counter()
     rng = tried.instances("spelling").rng
     maker = tried.instances("second oracle")
@@ -81,10 +81,10 @@ def test_disagreements_with_the_other_generator_are_known(revision: str, cases: 
         agreed = (stage for stage in stages if stage.accepts(case.definition, case.value) == ours)
         stage = next(agreed, None)
         if stage is None:
-            found.append(f"{revision} {case.definition}: ours {'accepts' if ours else 'refuses'} {text[:1000]}")
+            disagreements.append(f"{revision} {case.definition}: ours {'accepts' if ours else 'refuses'} {text[:1000]}")
         elif stage.rows:
             removed[stage.rows[-1].reason] += 1
-    assert not found, f"{len(found)} disagreements\n" + "\n".join(found[:SHOWN])
+    assert not disagreements, f"{len(disagreements)} disagreements\n" + "\n".join(disagreements[:MAX_SHOWN])
     assert [row.reason for row in ROWS if not removed[row.reason]] == [], "rows that never apply"
 
 

@@ -131,5 +131,5 @@ def read(text: str | bytes) -> Json:
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError(f"a name stands twice: {[name for name, _ in pairs]}")
+        raise ValueError(f"a name occurs twice: {[name for name, _ in pairs]}")
     return found

@@ -50,12 +50,12 @@ TYPES: dict[str, tuple[TypeRef, object]] = {
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_types(name: str) -> None:
+def test_types_are_written(name: str) -> None:
     type_, schema = TYPES[name]
     assert json_schema(_with(Alias(name="T", type=type_)))["$defs"]["T"] == schema
 
 
-def test_objects() -> None:
+def test_objects_are_written() -> None:
     fields = (Field(wire_name="a", type=STRING, required=True), Field(wire_name="b", type=ANY, required=False))
     written = json_schema(_with(Struct(name="T", fields=fields, own=("a", "b"), extra=None)))
     assert written["$defs"]["T"] == {

@@ -37,7 +37,7 @@ def trees(home: Path, text: str = NEW) -> list[Tree]:
     ]
 
 
-def laid_out(text: str) -> dict[str, bytes]:
+def expected_files(text: str) -> dict[str, bytes]:
     names = ("v1/a.py", "v1/sub/b.py", "v2/c.py", "__init__.py")
     return {**{name: text.encode() for name in names}, "py.typed": b""}
 
@@ -59,21 +59,21 @@ def failing_at(call: int, error: BaseException, method: Callable[..., object]) -
 def test_new_folders_are_written_and_written_again(tmp_path: Path) -> None:
     home = tmp_path / "deep" / "home"
     assert [tree.folder.name for tree in write_trees(trees(home), home)] == ["v1", "v2", "home"]
-    assert files_below(tmp_path) == {f"deep/home/{name}": data for name, data in laid_out(NEW).items()}
+    assert files_below(tmp_path) == {f"deep/home/{name}": data for name, data in expected_files(NEW).items()}
     assert write_trees(trees(home), home) == ()
 
 
-def test_old_folders_are_replaced_and_orphans_go(tmp_path: Path) -> None:
+def test_old_folders_are_replaced_and_orphans_removed(tmp_path: Path) -> None:
     write_trees(trees(tmp_path / "home", OLD), tmp_path / "home")
     (tmp_path / "home" / "v1" / "orphan.py").write_text(OLD, "utf-8")
     (tmp_path / "home" / "orphan.py").write_text(OLD, "utf-8")
     (tmp_path / "home" / "v3").mkdir()
     (tmp_path / "home" / "v3" / "mine.txt").write_text("kept", "utf-8")
     write_trees(trees(tmp_path / "home"), tmp_path / "home")
-    assert files_below(tmp_path / "home") == {**laid_out(NEW), "v3/mine.txt": b"kept"}
+    assert files_below(tmp_path / "home") == {**expected_files(NEW), "v3/mine.txt": b"kept"}
 
 
-def test_what_is_as_it_should_be_is_not_touched(tmp_path: Path) -> None:
+def test_unchanged_folders_are_not_touched(tmp_path: Path) -> None:
     write_trees(trees(tmp_path), tmp_path)
     before = (tmp_path / "v1").stat().st_ino
     (tmp_path / "v2" / "c.py").unlink()
@@ -81,12 +81,12 @@ def test_what_is_as_it_should_be_is_not_touched(tmp_path: Path) -> None:
     assert (tmp_path / "v1").stat().st_ino == before
 
 
-def test_a_foreign_file_in_one_folder_keeps_all_of_them(tmp_path: Path) -> None:
+def test_a_foreign_file_in_one_folder_prevents_all_changes(tmp_path: Path) -> None:
     write_trees(trees(tmp_path, OLD), tmp_path)
     (tmp_path / "v2" / "notes.txt").write_text("mine", "utf-8")
     with pytest.raises(InputError, match=r"v2/notes\.txt"):
         write_trees(trees(tmp_path), tmp_path)
-    assert files_below(tmp_path) == {**laid_out(OLD), "v2/notes.txt": b"mine"}
+    assert files_below(tmp_path) == {**expected_files(OLD), "v2/notes.txt": b"mine"}
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
@@ -111,22 +111,22 @@ def test_a_failure_anywhere_leaves_everything_as_it_was(
     assert files_below(tmp_path) == before
 
 
-def test_what_a_dead_run_left_is_removed(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     write_trees(trees(tmp_path, OLD), tmp_path)
     for leftover in (f".v1{STAGING}new/a.py", f".v2{STAGING}old/x.py", f".__init__.py{STAGING}new"):
         (tmp_path / leftover).parent.mkdir(exist_ok=True)
         (tmp_path / leftover).write_text("half", "utf-8")
     write_trees(trees(tmp_path), tmp_path)
-    assert files_below(tmp_path) == laid_out(NEW)
+    assert files_below(tmp_path) == expected_files(NEW)
 
 
-def test_a_folder_that_a_dead_run_had_moved_aside_comes_back(tmp_path: Path) -> None:
+def test_a_folder_that_a_killed_run_moved_aside_is_restored(tmp_path: Path) -> None:
     write_trees(trees(tmp_path, OLD), tmp_path)
     (tmp_path / "v1").rename(tmp_path / f".v1{STAGING}old")
     (tmp_path / "v2" / "notes.txt").write_text("mine", "utf-8")
     with pytest.raises(InputError):
         write_trees(trees(tmp_path), tmp_path)
-    assert files_below(tmp_path) == {**laid_out(OLD), "v2/notes.txt": b"mine"}
+    assert files_below(tmp_path) == {**expected_files(OLD), "v2/notes.txt": b"mine"}
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

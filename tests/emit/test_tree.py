@@ -24,7 +24,7 @@ OURS = f"{HEADER_MARK}\nx = 1\n"
 
 
 def put(folder: Path, files: Mapping[str, str]) -> None:
-    """Write Python files; their names go without the suffix."""
+    """Write Python files; the names have no suffix."""
     for name, text in files.items():
         path = folder / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def test_a_shallow_tree_leaves_the_folders_beside_it_alone(tmp_path: Path) -> No
         ("py.typed", b"partial\n", False),
     ],
 )
-def test_what_is_ours(tmp_path: Path, name: str, data: bytes, ours: bool) -> None:
+def test_generated_files_are_recognized(tmp_path: Path, name: str, data: bytes, ours: bool) -> None:
     (tmp_path / name).write_bytes(data)
     assert is_ours(tmp_path / name) is ours
 

@@ -42,10 +42,10 @@ def sample(revision: str, definition: str) -> Any:
 def full(revision: str, definition: str) -> Any:
     """Return a JSON value of a definition with every declared property, and one that is not declared."""
     protocol = load_released(revision)
-    found = protocol.definitions[definition]
-    if not isinstance(found, Struct):
+    target = protocol.definitions[definition]
+    if not isinstance(target, Struct):
         return minimal(protocol, Ref(name=definition))
-    return {field.wire_name: minimal(protocol, field.type) for field in found.fields} | {"x-unknown": [1, {"y": None}]}
+    return {field.wire_name: minimal(protocol, field.type) for field in target.fields} | {"x-unknown": [1, {"y": None}]}
 
 
 def request_meta(revision: str) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class TestIterators:
         iterators = {name for name in public(package(revision).Client) if name.startswith("iter_")}
         assert iterators == {f"iter_{python_name(method).removeprefix('list_')}" for method in paginated}
 
-    async def test_iterate_hands_on_what_went_wrong(self) -> None:
+    async def test_iterate_raises_what_a_page_raises(self) -> None:
         async def page(cursor: str | None) -> list[int]:
             if cursor:
                 raise PeerError(-32602, "no such cursor")
@@ -158,7 +158,7 @@ class TestTasks:
         assert created.task.task_id == "7"
         assert isinstance(await client.call_tool(name="x"), CallToolResult)
 
-    async def test_a_server_may_make_tasks_of_its_requests(self) -> None:
+    async def test_a_server_may_send_requests_as_tasks(self) -> None:
         connected = Double(package("2025-11-25"), Weather(), Host()).connected
         message = SamplingMessage(role="user", content=TextContent(text="?"))
         created = await connected.create_message(messages=[message], max_tokens=1, task=TaskMetadata())
@@ -166,14 +166,14 @@ class TestTasks:
         created = await connected.elicit(mode="url", message="m", elicitation_id="1", url="u", task=TaskMetadata())
         assert isinstance(created, CreateTaskResult) and created.task.task_id == "9"
 
-    async def test_the_payload_has_the_type_that_was_asked_for(self) -> None:
+    async def test_the_payload_has_the_requested_type(self) -> None:
         client: Client = Double(package("2025-11-25"), Weather()).client
         result = await client.get_task_payload(task_id="7", result_type=CallToolResult)
         assert result == CallToolResult(content=[TextContent(text="7")])
 
 
 class TestUnionParams:
-    async def test_a_form_and_a_page(self) -> None:
+    async def test_elicit_sends_forms_and_urls(self) -> None:
         host = Host()
         double = Double(package("2025-11-25"), Weather(), host)
         schema = ElicitRequestFormParamsRequestedSchema(properties={})
@@ -202,7 +202,7 @@ class TestErrors:
         assert host.progress == [1.0]
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    async def test_what_is_not_implemented_is_not_found(self, revision: str) -> None:
+    async def test_an_unimplemented_method_is_not_found(self, revision: str) -> None:
         bindings = package(revision)
         client = Double(bindings, bindings.Server(), meta=request_meta(revision)).client
         not_found = bindings.BINDING.errors[-32601]
@@ -223,7 +223,7 @@ class TestErrors:
             await client.call_tool(name="asks a client that answers nothing")
         assert issubclass(InvalidParamsError, PeerError)
 
-    async def test_params_that_do_not_fit_are_refused(self) -> None:
+    async def test_invalid_params_are_refused(self) -> None:
         double = Double(package("2025-11-25"), Weather())
         answer = await double.server_end.take(b'{"id": 1, "method": "tools/call", "params": {"name": 1}}')
         assert answer is not None and b'"code": -32602' in answer
@@ -232,7 +232,7 @@ class TestErrors:
 
 
 class TestImplemented:
-    def test_overridden_methods_alone(self) -> None:
+    def test_only_overridden_methods_count(self) -> None:
         assert Weather.implemented() == {"tools/list", "tools/call", "tasks/result"}
         assert Server.implemented() == frozenset()
 

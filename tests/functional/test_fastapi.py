@@ -76,7 +76,7 @@ async def test_both_revisions_are_in_one_valid_document(client: httpx2.AsyncClie
 
 
 @pytest.mark.parametrize(("path", "body"), SENT)
-async def test_the_document_says_what_is_sent(client: httpx2.AsyncClient, path: str, body: Any) -> None:
+async def test_the_document_describes_the_bodies(client: httpx2.AsyncClient, path: str, body: Any) -> None:
     document: Any = (await client.get("/openapi.json")).json()
     validator: Any = Draft202012Validator({**_body(document, path), "components": document["components"]})
     assert [error.message for error in validator.iter_errors(body)] == []

@@ -87,7 +87,7 @@ class TestInference:
         properties = Exact.model_json_schema()["properties"]
         assert properties["one"]["const"] == 1 and properties["flag"]["const"] is True
 
-    def test_what_may_be_null_is_absent_by_a_sentinel(self) -> None:
+    def test_a_nullable_property_is_absent_by_a_sentinel(self) -> None:
         assert Shape().data is ABSENT
         assert wire(Shape(data=None)) == {**CONSTANTS, "data": None}
         assert Shape.model_validate_json(json.dumps({**CONSTANTS, "data": None})).data is None
@@ -98,7 +98,7 @@ class TestInference:
         with pytest.raises(ValidationError, match="2 validation errors"):
             Loose.model_validate(loose, strict=True)
 
-    def test_other_defaults_are_pydantics(self) -> None:
+    def test_other_defaults_work_as_in_pydantic(self) -> None:
         assert Loose.model_validate_json("{}").number == 1
         assert wire(Loose()) == {"number": 1, "other": 1, "count": 0}
 
@@ -157,16 +157,16 @@ class TestSubclasses:
 
 class TestAssignment:
     def test_an_undeclared_property_is_written(self) -> None:
-        made = tool()
-        made.acme = 5  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
-        assert wire(made)["acme"] == 5
+        instance = tool()
+        instance.acme = 5  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
+        assert wire(instance)["acme"] == 5
 
     @pytest.mark.parametrize(("wrong", "right"), [("inputSchema", "input_schema"), ("_meta", "meta")])
-    def test_a_name_of_the_wire_is_refused(self, wrong: str, right: str) -> None:
-        made = tool()
+    def test_a_wire_name_is_refused(self, wrong: str, right: str) -> None:
+        instance = tool()
         with pytest.raises(AttributeError, match=f"Tool has no attribute '{wrong}'; assign to '{right}'"):
-            setattr(made, wrong, ToolInputSchema())
-        assert wire(made) == {"name": "x", "inputSchema": {"type": "object"}}
+            setattr(instance, wrong, ToolInputSchema())
+        assert wire(instance) == {"name": "x", "inputSchema": {"type": "object"}}
 
     @pytest.mark.parametrize("name", ["_acme", "__acme"])
     def test_a_private_name_is_refused(self, name: str) -> None:
@@ -180,29 +180,29 @@ class TestAssignment:
         assert copied.meta == {"a": 1}
         assert wire(copied) == {"name": "x", "inputSchema": wire(schema), "_meta": {"a": 1}, "acme": 5}
 
-    def test_a_field_is_passed_once(self) -> None:
+    def test_a_field_under_both_names_is_refused(self) -> None:
         with pytest.raises(ValueError, match="passed under both their names: input_schema"):
             tool(inputSchema=ToolInputSchema())
 
 
 class TestNumbers:
     @pytest.mark.parametrize("number", [NAN, INFINITY, -INFINITY])
-    def test_one_that_is_not_finite_goes_nowhere(self, number: float) -> None:
+    def test_a_number_that_is_not_finite_is_refused_everywhere(self, number: float) -> None:
         with pytest.raises(ValueError, match="not a JSON number"):
             CallToolRequestParams(name="x", arguments={"a": [number]})
         with pytest.raises(ValueError, match="not a JSON number"):
             tool(acme=number)
-        made = CallToolRequestParams(name="x", arguments={"a": 1})
+        instance = CallToolRequestParams(name="x", arguments={"a": 1})
         with pytest.raises(ValueError, match="not a JSON number"):
-            made.arguments = {"a": number}
+            instance.arguments = {"a": number}
         with pytest.raises(ValueError, match="not a JSON number"):
-            made.model_copy(update={"arguments": {"a": number}})
-        assert made.arguments is not None
-        made.arguments["a"] = number
+            instance.model_copy(update={"arguments": {"a": number}})
+        assert instance.arguments is not None
+        instance.arguments["a"] = number
         with pytest.raises(ValueError, match="not a JSON number"):
-            made.model_dump_json()
+            instance.model_dump_json()
 
-    def test_their_names_are_only_text(self) -> None:
+    def test_their_names_may_be_text(self) -> None:
         assert wire(TextContent(text="NaN, Infinity and -Infinity"))["text"] == "NaN, Infinity and -Infinity"
 
 
@@ -210,7 +210,7 @@ class TestNumbers:
     "text",
     ['{"name": NaN}', '{"name": "x", "a": NaN}', '{"name": "x", "a": 1e400}', '{"name": "x", "name": "x"}'],
 )
-def test_what_is_not_i_json_is_refused(text: str) -> None:
+def test_text_that_is_not_i_json_is_refused(text: str) -> None:
     from mcp_bindings.v2025_11_25 import METHODS
 
     params = METHODS["tools/call"].params

@@ -28,7 +28,7 @@ STRING: Mapping[str, Any] = {"type": "string"}
 
 class TestGolden:
     @pytest.mark.parametrize("case", CASES)
-    def test_tree(self, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_generated_tree_is_the_golden_one(self, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("mcp_bindgen.emit.header.tool_version", lambda: "0.0.0")
         files = generate(*golden_sources(case))
         expected = GOLDEN / case / "expected"
@@ -44,7 +44,7 @@ class TestGolden:
             assert text == on_disk[name], name
 
     @pytest.mark.parametrize("case", CASES)
-    def test_imports(self, case: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    def test_the_generated_package_can_be_imported(self, case: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
         module = unique(generate(*golden_sources(case)))
         assert module.REVISION == REVISION
         assert module.BINDING.package == module.__name__
@@ -55,7 +55,7 @@ class TestGolden:
 
 
 class TestTemplates:
-    def test_one_is_replaced_by_name(self, tmp_path: Path) -> None:
+    def test_a_template_is_replaced_by_name(self, tmp_path: Path) -> None:
         source = json_source(HANDSHAKE)
         own = (shipped("templates") / "python" / "binding.py.j2").read_text("utf-8")
         own += "\n# Ours: {{ package.revision }}\n"
@@ -75,13 +75,13 @@ class TestTemplates:
             ("def (", "its output is not valid Python"),
         ],
     )
-    def test_a_broken_one_is_named(self, text: str, message: str, tmp_path: Path) -> None:
+    def test_a_broken_template_is_named(self, text: str, message: str, tmp_path: Path) -> None:
         (tmp_path / "binding.py.j2").write_text(text, "utf-8")
         with pytest.raises(InputError, match=message) as caught:
             generate(json_source(HANDSHAKE), templates=tmp_path)
         assert str(tmp_path / "binding.py.j2") in str(caught.value)
 
-    def test_one_that_is_not_text_is_named(self, tmp_path: Path) -> None:
+    def test_a_template_that_is_not_text_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "binding.py.j2").write_bytes(b"\xff\xfe")
         with pytest.raises(InputError, match=r"binding\.py\.j2: UnicodeDecodeError"):
             generate(json_source(HANDSHAKE), templates=tmp_path)
@@ -94,14 +94,14 @@ class TestDeterminism:
             "files = emitted(load_released('2025-11-25'), command='c');"
             "print(hashlib.sha256(json.dumps(files).encode()).hexdigest())"
         )
-        found = {_digest(), _digest()}
+        digests = {_digest(), _digest()}
         for seed in ("1", "2"):
             environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(TESTS)}
             run = subprocess.run(
                 [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
             )
-            found.add(run.stdout.strip())
-        assert len(found) == 1
+            digests.add(run.stdout.strip())
+        assert len(digests) == 1
 
 
 def _digest() -> str:
@@ -115,19 +115,19 @@ class TestRecursion:
     def _module(self, unique: Callable[[Mapping[str, str]], Any]) -> Any:
         return unique(generate(*golden_sources("recursion_and_bounds")))
 
-    def test_structs(self, module: Any) -> None:
+    def test_recursive_objects_are_read(self, module: Any) -> None:
         data: dict[str, Any] = {"label": "a", "children": [{"label": "b", "children": []}], "parent": {"label": "c"}}
         tree = module.Tree.model_validate_json(json.dumps(data))
         assert type(tree.children[0]) is module.Tree
         assert json.loads(tree.model_dump_json()) == data
         assert type(module.Ping.model_validate_json('{"pong": {"ping": {}}}').pong.ping) is module.Ping
 
-    def test_aliases(self, module: Any) -> None:
+    def test_recursive_aliases_are_read(self, module: Any) -> None:
         adapter: TypeAdapter[Any] = TypeAdapter(module.Json)
         data = {"a": [1, 2.5, None, True, {"b": ["c"]}]}
         assert adapter.dump_python(adapter.validate_json(json.dumps(data))) == data
 
-    def test_openness(self, module: Any) -> None:
+    def test_closed_and_typed_objects_refuse_other_properties(self, module: Any) -> None:
         with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
             module.Closed.model_validate_json('{"b": 1}')
         assert module.Counts.model_validate_json('{"total": 1, "x": 2}').model_dump() == {"total": 1, "x": 2}
@@ -147,7 +147,7 @@ class TestRecursion:
             ({"map": {"a": "b"}}, {"map": {}}),
         ],
     )
-    def test_bounds(self, module: Any, good: object, bad: object) -> None:
+    def test_bounds_are_checked(self, module: Any, good: object, bad: object) -> None:
         assert json.loads(module.Bounded.model_validate_json(json.dumps(good)).model_dump_json()) == good
         with pytest.raises(ValidationError):
             module.Bounded.model_validate_json(json.dumps(bad))

@@ -45,7 +45,7 @@ HOSTILE = {
     "long word": "-" + "x" * 100_000,
 }
 HARMLESS = "harm-less"
-"""Has what all the others have: in Python it is called otherwise."""
+"""Harmless text that, like the hostile texts, needs another name in Python."""
 
 
 @pytest.fixture(autouse=True)
@@ -66,8 +66,8 @@ class TestHostileText:
 
     @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
     def test_in_wire_names(self, text: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
-        files = generate_definitions(_holding(text))
-        assert _kinds(files) == _harmless(_holding)
+        files = generate_definitions(_with_property(text))
+        assert _kinds(files) == _harmless(_with_property)
         module = unique(files)
         data = json.dumps({text: "x"})
         assert json.loads(module.Thing.model_validate_json(data).model_dump_json()) == {text: "x"}
@@ -85,9 +85,9 @@ class TestHostileText:
 
     @pytest.mark.parametrize("text", [t[:80] for t in HOSTILE.values()], ids=HOSTILE)
     def test_in_method_names(self, text: str, unique: Callable[[Mapping[str, str]], Any]) -> None:
-        files = generate_definitions(_asked(text))
+        files = generate_definitions(_callable(text))
         assert all(Path(name).name == name for name in files)
-        assert _kinds(files) == _harmless(_asked)
+        assert _kinds(files) == _harmless(_callable)
         module = unique(files)
         assert set(module.METHODS) == {"initialize", text, f"{text}/call", f"things/{text}"}
         assert module.Server.__handlers__[f"{text}/call"] == "call"
@@ -119,7 +119,7 @@ class TestHostileText:
         with pytest.raises(InputError, match="lone surrogate"):
             generate_definitions(_described("\ud800"))
 
-    def test_what_is_shown_is_escaped(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    def test_docstrings_are_escaped(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
         module = unique(generate_definitions(_described('\u202ea\r"""\\n""')))
         assert module.Thing.__doc__.splitlines()[0] == r'\u202ea\r"""\n""'
 
@@ -128,7 +128,7 @@ def _described(text: str) -> dict[str, Any]:
     described: dict[str, Any] = {
         "Thing": structure({"a": {**STRING, "description": text}}, description=text),
         "Choice": {"enum": ["a", "b"], "description": text},
-        **_asked("it"),
+        **_callable("it"),
     }
     described["CallRequest"]["description"] = text
     return described
@@ -141,7 +141,7 @@ def _valued(text: str) -> dict[str, Any]:
     }
 
 
-def _asked(text: str) -> dict[str, Any]:
+def _callable(text: str) -> dict[str, Any]:
     return _methods({"Do": text, "Call": f"{text}/call", "Thing": f"things/{text}"})
 
 
@@ -149,7 +149,7 @@ def _nothing(text: str) -> dict[str, Any]:
     return {}
 
 
-def _holding(text: str) -> dict[str, Any]:
+def _with_property(text: str) -> dict[str, Any]:
     return {"Thing": structure({text: STRING}, text)}
 
 
@@ -182,7 +182,7 @@ def _kinds(files: Mapping[str, str]) -> Counter[str]:
 
 
 class TestNames:
-    def test_members_that_python_has_a_use_for(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    def test_properties_with_names_that_python_uses(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
         names = "list type from model_config model_dump copy self cls options meta _meta class __init__ json".split()
         names += ["__constants__", "_m", "None", "é", "", "a b", "a_b", "aB", "1st", "x/y", "_", "model_fields"]
         module = unique(generate_definitions({"Thing": structure(dict.fromkeys(names, STRING), *names)}))
@@ -194,7 +194,9 @@ class TestNames:
         assert module.Thing(**thing.model_dump()) == thing
         assert module.Thing(**{name: getattr(thing, name) for name in module.Thing.model_fields}) == thing
 
-    def test_definitions_that_python_or_we_have_a_use_for(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    def test_definitions_with_names_that_python_or_the_bindings_use(
+        self, unique: Callable[[Mapping[str, str]], Any]
+    ) -> None:
         names = [
             "Annotated",
             "Literal",
@@ -225,7 +227,7 @@ class TestNames:
             ({"a.b": STRING, "a_b": STRING}, "a_b and a.b would both be called AB"),
         ],
     )
-    def test_definitions_that_become_one(self, definitions: dict[str, Any], message: str) -> None:
+    def test_definitions_with_one_python_name_are_refused(self, definitions: dict[str, Any], message: str) -> None:
         with pytest.raises(InputError, match=message):
             generate_definitions(definitions)
 
@@ -238,11 +240,11 @@ class TestNames:
             ({"Do": "x" * 201}, "has a name too long"),
         ],
     )
-    def test_methods_that_become_one(self, methods: dict[str, str], message: str) -> None:
+    def test_methods_with_one_python_name_are_refused(self, methods: dict[str, str], message: str) -> None:
         with pytest.raises(InputError, match=message):
             generate_definitions(_methods(methods))
 
-    def test_methods_that_we_have_a_use_for(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    def test_methods_with_names_that_the_bindings_use(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
         names = {"Implemented": "methods", "Do": "client/requests", "Class": "class", "Self": "server/notifications"}
         module = unique(generate_definitions(_methods(names)))
         assert set(module.METHODS) == {"initialize", *names.values()}
@@ -252,7 +254,7 @@ class TestNames:
         assert module.Server.implemented() == frozenset()
         assert module.Server.__handlers__["class"] == "class_"
 
-    def test_constants_that_collide(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    def test_colliding_constants_get_distinct_names(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
         text = "const $x = 4; const print = 5; const METHODS = 6; const A = -1; const A_ERROR = -2; const _Final = 'f';"
         module = unique(generate(typescript_source(HANDSHAKE_TS + text.replace("const", "export const"))))
         assert (module.x, module.print, module.METHODS_, module.Final) == (4, 5, 6, "f")
@@ -260,7 +262,7 @@ class TestNames:
         with pytest.raises(InputError, match="Foo and Foo would both be called Foo"):
             generate(typescript_source(f"{HANDSHAKE_TS} export const Foo = 1; export interface Foo {{ a: string }}"))
 
-    def test_iterators_that_would_be_called_the_same(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    def test_iterators_with_one_name_get_distinct_names(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
         page = structure({"items": {"type": "array", "items": STRING}, "nextCursor": STRING}, "items")
         definitions = _methods({"ListA": "a/list", "ListB": "b/list"})
         for name in ("ListA", "ListB"):
@@ -282,7 +284,9 @@ def _methods(methods: Mapping[str, str]) -> dict[str, Any]:
 
 
 class TestArguments:
-    async def test_params_with_the_names_of_our_own_arguments(self, unique: Callable[[Mapping[str, str]], Any]) -> None:
+    async def test_params_with_the_names_of_generated_arguments(
+        self, unique: Callable[[Mapping[str, str]], Any]
+    ) -> None:
         names = ["options", "meta", "self", "params", "page", "result_type", "arguments", "cls"]
         definitions = _methods({"Do": "do"})
         params = structure({**dict.fromkeys(names, STRING), "_meta": structure({})}, *names)

@@ -58,7 +58,7 @@ class TestConstants:
             TextContent(type="image", text="x")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_the_wire_must_carry_each(self, revision: str) -> None:
+    def test_each_is_required_on_the_wire(self, revision: str) -> None:
         checked = 0
         for name, model in models(revision):
             struct = load_released(revision).definitions[name]
@@ -101,7 +101,7 @@ class TestAbsence:
         assert pickle.loads(pickle.dumps(error)).data is ABSENT
 
 
-class TestUnknownMembers:
+class TestUnknownProperties:
     NAMES = (
         *("x", "copy", "json", "self", "cls", "model_dump", "model_config", "model_fields", "structured_content"),
         *("__class__", "__dict__", "__init__", "_meta_", "type", "list", "", "a b", "\u2028"),
@@ -116,7 +116,7 @@ class TestUnknownMembers:
         assert result.model_dump()["content"] == []
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_in_every_model(self, revision: str) -> None:
+    def test_every_model_keeps_them(self, revision: str) -> None:
         for name, model in models(revision):
             data = full(revision, name)
             assert wire(model.model_validate_json(json.dumps(data))) == data, name
@@ -146,17 +146,17 @@ class TestAliases:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 class TestEveryModel:
-    def test_is_a_python_object(self, revision: str) -> None:
+    def test_copies_pickles_and_compares(self, revision: str) -> None:
         for name, model in models(revision):
             for data in (sample(revision, name), full(revision, name)):
-                made = model.model_validate_json(json.dumps(data))
-                assert copy.copy(made) == made and copy.copy(made) is not made
-                assert copy.deepcopy(made) == made
-                assert made.model_copy(deep=True) == made
-                assert pickle.loads(pickle.dumps(made)) == made
-                assert repr(made).startswith(f"{name}(")
-                assert model.model_validate(made.model_dump()) == made
-                assert made != object()
+                instance = model.model_validate_json(json.dumps(data))
+                assert copy.copy(instance) == instance and copy.copy(instance) is not instance
+                assert copy.deepcopy(instance) == instance
+                assert instance.model_copy(deep=True) == instance
+                assert pickle.loads(pickle.dumps(instance)) == instance
+                assert repr(instance).startswith(f"{name}(")
+                assert model.model_validate(instance.model_dump()) == instance
+                assert instance != object()
 
     def test_describes_itself(self, revision: str) -> None:
         for name, model in models(revision):
@@ -202,7 +202,7 @@ def test_models_are_mutable() -> None:
 
 
 class TestInheritance:
-    def test_only_where_it_is_true(self) -> None:
+    def test_a_class_inherits_only_from_what_it_extends(self) -> None:
         assert issubclass(CallToolResult, Result)
         assert issubclass(CallToolRequestParams, TaskAugmentedRequestParams)
         assert issubclass(Tool, BaseMetadata) and issubclass(Tool, Icons)
@@ -211,7 +211,7 @@ class TestInheritance:
         assert not issubclass(ListToolsRequest, PaginatedRequest)
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_a_subclass_takes_every_member_unchanged(self, revision: str) -> None:
+    def test_a_subclass_keeps_every_field(self, revision: str) -> None:
         """Only properties that the constructor fills in may differ: a result declares its own type."""
         for name, model in models(revision):
             for base in model.__mro__[1:]:
@@ -234,14 +234,16 @@ class TestKnownValues:
         hint = str(get_type_hints(CreateMessageResult, include_extras=True)["stop_reason"])
         for value in ("endTurn", "stopSequence", "maxTokens", "toolUse"):
             assert repr(value) in hint
-        made = CreateMessageResult(role="assistant", model="m", content=TextContent(text=""), stop_reason="whatever")
-        assert wire(made)["stopReason"] == "whatever"
+        instance = CreateMessageResult(
+            role="assistant", model="m", content=TextContent(text=""), stop_reason="whatever"
+        )
+        assert wire(instance)["stopReason"] == "whatever"
 
     def test_a_closed_set_is_a_literal(self) -> None:
         assert v2025_11_25.Role == Literal["user", "assistant"]
 
 
-def test_a_union_of_tagged_classes_is_told_apart_by_its_tag() -> None:
+def test_the_tag_selects_the_class_of_a_union() -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(ContentBlock)
     with pytest.raises(ValidationError, match="Input tag 'smell' found using 'type'"):
         adapter.validate_json('{"type": "smell"}')

@@ -81,7 +81,7 @@ class TestLazyPackage:
         assert definitions | constants | set(machinery) <= set(listed)
         assert listed == sorted(set(listed)), "a name is listed twice"
 
-    def test_an_unknown_name_says_so(self) -> None:
+    def test_an_unknown_name_is_an_attribute_error(self) -> None:
         with pytest.raises(AttributeError, match=r"module 'mcp_bindings.v2024_11_05' has no attribute 'Tol'"):
             _ = v2024_11_05.Tol  # type: ignore[attr-defined] # pyright: ignore
         code = "from mcp_bindings.v2024_11_05 import AudioContent"
@@ -101,7 +101,7 @@ class TestLazyPackage:
         assert scope.keys() - {"__builtins__"} == set(exports(revision)) == set(package(revision).__all__)
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_threads_that_decode_first_at_once(self, revision: str) -> None:
+    def test_threads_may_decode_the_first_message_at_once(self, revision: str) -> None:
         tool = '{"name":"x","inputSchema":{"type":"object"}}'
         text = f'{{"tools":[{tool}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}}'
         code = f"""
@@ -121,7 +121,7 @@ assert gc.isenabled()
         assert (run.returncode, run.stderr) == (0, "")
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_what_type_checkers_see_is_what_there_is(self, revision: str) -> None:
+    def test_type_checkers_see_the_real_modules(self, revision: str) -> None:
         folder = GENERATED / f"v{revision.replace('-', '_')}"
         seen = {
             alias.asname: node.module
@@ -151,7 +151,7 @@ class TestAcrossRevisions:
 
 
 class TestBinding:
-    def test_says_what_it_is(self) -> None:
+    def test_it_describes_its_package(self) -> None:
         for revision in REVISIONS:
             binding = package(revision).BINDING
             assert isinstance(binding, Binding)

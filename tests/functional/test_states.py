@@ -56,7 +56,7 @@ def verdict(state: str) -> dict[str, int | str]:
 
 def test_the_ledger_is_exact() -> None:
     if not STATES:
-        pytest.skip("the states are not here (set MCP_UPSTREAM)")
+        pytest.skip("the states are missing (set MCP_UPSTREAM)")
     found = {state: verdict(state) for state in STATES}
     if os.environ.get("UPDATE_GOLDEN"):
         LEDGER.write_text(json.dumps({**known(), **found}, indent=2, sort_keys=True) + "\n", "utf-8")
@@ -64,7 +64,7 @@ def test_the_ledger_is_exact() -> None:
     assert found == {state: ledger.get(state) for state in STATES}
 
 
-def test_few_are_malformed_and_they_are_known() -> None:
+def test_only_three_states_are_malformed() -> None:
     refused = [state for state, halves in known().items() if halves["both"] == "malformed"]
     assert refused == ["2025-05-30-ace88165", "2025-11-14-78660338", "2025-11-14-c1621d0c"]
 
@@ -108,8 +108,8 @@ def test_all_of_them_type_check_strictly(tmp_path: Path) -> None:
         )
         for command in (pyright, mypy)
     ]
-    said = [checker.communicate()[0] for checker in checkers]
-    for checker, text in zip(checkers, said, strict=True):
+    outputs = [checker.communicate()[0] for checker in checkers]
+    for checker, text in zip(checkers, outputs, strict=True):
         assert checker.returncode == 0, text[-3000:]
 
 

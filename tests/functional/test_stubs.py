@@ -45,14 +45,14 @@ class Recorder:
     """Handlers that record their arguments and return the smallest valid result."""
 
     def __init__(self, base: type[Handlers], revision: str) -> None:
-        self.got: list[tuple[str, Any, Any]] = []
+        self.calls: list[tuple[str, Any, Any]] = []
         table = methods_of(revision)
         body = {python: self._handler(revision, table[name]) for name, python in base.__handlers__.items()}
         self.handlers: Handlers = type("Recorded", (base,), body)()
 
     def _handler(self, revision: str, method: AnyMethod) -> Callable[..., Any]:
         async def handle(_self: object, params: Any, ctx: Any) -> Any:
-            self.got.append((method.name, params, ctx))
+            self.calls.append((method.name, params, ctx))
             if isinstance(method, RequestMethod):
                 return method.result.validate(sample(revision, method.result.name))
             return None
@@ -85,7 +85,7 @@ async def check_request(
     stub = getattr(stubs, python_name(method))
     extra = {"result_type": package(revision).Result} if method.payload else {}
     result = await stub(**arguments(revision, method, stub), **extra)
-    assert [name for name, _, _ in answering.got] == [method.name]
+    assert [name for name, _, _ in answering.calls] == [method.name]
     assert sent[-1]["method"] == method.name
     if method.payload:
         assert isinstance(result, package(revision).Result)
@@ -95,7 +95,7 @@ async def check_request(
         )
         expected = method.result.load()
         assert not isinstance(expected, type) or isinstance(result, expected)
-    _, params, context = answering.got[0]
+    _, params, context = answering.calls[0]
     if method.params is not None and method.params_required:
         assert method.params.decode(method.params.encode(params)) == params
     assert context.request_id == 0
@@ -106,15 +106,15 @@ class TestRequests:
     async def test_client_asks_server(self, revision: str, method: RequestMethod[Any, Any]) -> None:
         double, server, client = recorded(revision)
         await check_request(revision, method, double.client, server, double.client_end.sent)
-        assert client.got == []
-        assert server.got[0][2].client is double.connected
+        assert client.calls == []
+        assert server.calls[0][2].client is double.connected
 
     @pytest.mark.parametrize(("revision", "method"), methods(RequestMethod, *TO_CLIENT))
     async def test_server_asks_client(self, revision: str, method: RequestMethod[Any, Any]) -> None:
         double, server, client = recorded(revision)
         await check_request(revision, method, double.connected, client, double.server_end.sent)
-        assert server.got == []
-        assert client.got[0][2].server is double.client
+        assert server.calls == []
+        assert client.calls[0][2].server is double.client
 
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_each_side_has_the_stubs_of_what_it_may_send(self, revision: str) -> None:
@@ -155,19 +155,19 @@ class TestRequests:
             assert all(inspect.iscoroutinefunction(getattr(handlers, name)) for name in expected.values())
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_a_server_asks_in_the_same_words_in_every_revision(self, revision: str) -> None:
+    def test_questions_to_the_client_have_the_same_names_in_every_revision(self, revision: str) -> None:
         stubs = public(package(revision).ConnectedClient)
         asks = {"create_message", "list_roots", *(["elicit"] if revision >= "2025-06-18" else [])}
         assert asks <= stubs.keys()
 
-    async def test_options_reach_the_caller_and_no_message(self) -> None:
+    async def test_options_reach_the_caller_but_no_message(self) -> None:
         double, _, _ = recorded("2025-11-25")
         options = CallOptions(timeout=3.5)
         await double.client.ping(options=options)
         assert double.client_end.options is options
         assert double.client_end.sent[0]["params"] == {}
 
-    async def test_what_is_left_out_is_absent_on_the_wire(self) -> None:
+    async def test_omitted_arguments_are_absent_on_the_wire(self) -> None:
         double, _, _ = recorded("2025-11-25")
         await double.client.call_tool(name="x")
         await double.client.call_tool(name="x", arguments={"a": None})
@@ -183,7 +183,7 @@ class TestNotifications:
         double, server, _ = recorded(revision)
         stub = getattr(double.client, f"notify_{python_name(method)}")
         assert await stub(**arguments(revision, method, stub)) is None
-        assert [(name, context.request_id) for name, _, context in server.got] == [(method.name, None)]
+        assert [(name, context.request_id) for name, _, context in server.calls] == [(method.name, None)]
         assert "id" not in double.client_end.sent[0]
 
     @pytest.mark.parametrize(("revision", "method"), methods(NotificationMethod, *TO_CLIENT))
@@ -191,7 +191,7 @@ class TestNotifications:
         double, _, client = recorded(revision)
         stub = getattr(double.connected, f"notify_{python_name(method)}")
         assert await stub(**arguments(revision, method, stub)) is None
-        assert [(name, context.request_id) for name, _, context in client.got] == [(method.name, None)]
+        assert [(name, context.request_id) for name, _, context in client.calls] == [(method.name, None)]
 
     @pytest.mark.parametrize("revision", REVISIONS)
     async def test_without_a_handler_a_notification_is_dropped(self, revision: str) -> None:
@@ -215,7 +215,7 @@ class TestModern:
         stated = request_meta("2026-07-28")
         assert stated["io.modelcontextprotocol/protocolVersion"]
         assert double.client_end.sent[0]["params"]["_meta"] == stated
-        assert type(server.got[0][1].meta).__name__ == "RequestMetaObject"
+        assert type(server.calls[0][1].meta).__name__ == "RequestMetaObject"
 
     async def test_an_explicit_one_replaces_it(self) -> None:
         double, _, _ = recorded("2026-07-28")

@@ -18,7 +18,7 @@ PROBE = GOLDEN.parent / "typing" / "probe.py.txt"
 STRING: Mapping[str, Any] = {"type": "string"}
 MARK = re.compile(r"# expect: (\w+), ([\w-]+)$")
 
-MEMBERS = """
+PROPERTIES = """
 list dict str int type from model_config model_fields model_dump copy self cls options meta _meta class __init__ json
 schema validate construct None a-b a_b aB import Any Annotated Literal property super object
 """.split()
@@ -33,7 +33,7 @@ def hostile() -> dict[str, Any]:
     classes = (
         "Annotated Literal Client Server Context Any Field List Dict Final Type METHODS REVISION None True".split()
     )
-    optional: dict[str, Any] = dict.fromkeys(MEMBERS, STRING)
+    optional: dict[str, Any] = dict.fromkeys(PROPERTIES, STRING)
     nullable = {"type": ["string", "null"]}
     params = structure({**optional, "nullable": nullable, "anything": {}, "cursor": STRING, "page": STRING}, "list")
     definitions: dict[str, Any] = {name: structure({"value": STRING}, "value") for name in classes}
@@ -44,7 +44,7 @@ def hostile() -> dict[str, Any]:
     return definitions | {
         "HostileParams": params,
         "SelfResult": paged,
-        "Hostile": structure(optional, *MEMBERS),
+        "Hostile": structure(optional, *PROPERTIES),
         "Children": structure({**{name: reference(name) for name in classes}, "n": nullable, "x": {}}, "n"),
         "Node": structure({"next": reference("Node"), "others": {"type": "array", "items": reference("Other")}}),
         "Other": structure({"node": reference("Node")}, "node"),
@@ -100,7 +100,7 @@ def expected(group: int) -> list[tuple[str, int, str]]:
     return marks
 
 
-def test_pyright(project: Path) -> None:
+def test_pyright_reports_exactly_the_marked_errors(project: Path) -> None:
     environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(project)]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -111,7 +111,7 @@ def test_pyright(project: Path) -> None:
     assert _differences(found, expected(1)) == ""
 
 
-def test_mypy(project: Path) -> None:
+def test_mypy_reports_exactly_the_marked_errors(project: Path) -> None:
     paths = os.pathsep.join(str(ROOT / folder) for folder in ("generated", "runtime"))
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", "--no-pretty"]
     options = ["--config-file", os.devnull, "--cache-dir", str(project / ".mypy_cache"), "probe.py", "hostile"]

@@ -42,7 +42,7 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> Errors:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_no_longer_type_checks_is_found(case: Path, errors: Errors) -> None:
+def test_lines_that_no_longer_type_check_are_marked(case: Path, errors: Errors) -> None:
     marked = {(file, line) for file, line, _ in marks(case)}
     follows = set(following(case))
     found = sorted(errors[case.name])

@@ -93,7 +93,7 @@ READS = {
     "a context manager": "from contextlib import contextmanager\n@contextmanager\ndef opened():\n"
     "    yield Tool(name='x', input_schema=m.ToolInputSchema())\n"
     "def f():\n    with opened() as t:\n        HIT(t.execution)",
-    "an own context manager": "class A:\n    def __enter__(self) -> Tool: ...\n    def __exit__(self, *a): ...\n"
+    "a custom context manager": "class A:\n    def __enter__(self) -> Tool: ...\n    def __exit__(self, *a): ...\n"
     "def f():\n    with A() as t:\n        HIT(t.execution)",
     "a client that opens": "async def f(peer):\n    c = await Client.open(peer)\n    r = await c.list_tools()\n"
     "    HIT(r.tools[0].execution)",
@@ -151,7 +151,7 @@ READS = {
         "class D:\n    def __get__(self, o, t=None) -> Tool: ...\nclass C:\n    t = D()\n"
         "def f(c: C):\n    HIT(c.t.execution)"
     ),
-    "a queue that says what it holds": (
+    "a queue with an annotation": (
         "import asyncio\nq: asyncio.Queue[Tool] = asyncio.Queue()\nasync def f():\n"
         "    t = await q.get()\n    HIT(t.execution)"
     ),
@@ -178,10 +178,10 @@ FREE = {
     "a docstring": 'def f():\n    """See resources/subscribe."""',
     "a string that is a method only in part": "print('the resources/subscribe method', 'ping', 'initialize')",
     "narrowed away": "def f(t: Tool | m.Prompt):\n    if isinstance(t, Tool):\n        return\n    print(t.title)",
-    "another member": "def f(t: Tool):\n    print(t.name, t.title, t.annotations, t.meta)",
-    "a member that is passed": "m.CancelledNotificationParams(request_id=1)",
+    "another property": "def f(t: Tool):\n    print(t.name, t.title, t.annotations, t.meta)",
+    "a property that is passed": "m.CancelledNotificationParams(request_id=1)",
     "a method of the same name": "class A:\n    def ping(self): ...\nA().ping()",
-    "an argument that fills itself in": "TextContent(text='x')",
+    "an argument with a default": "TextContent(text='x')",
 }
 
 
@@ -329,7 +329,7 @@ UNRESOLVED = {
 
 
 @pytest.mark.parametrize("construct", UNRESOLVED)
-def test_what_it_cannot_resolve_it_counts(tmp_path: Path, construct: str) -> None:
+def test_what_it_cannot_resolve_is_listed(tmp_path: Path, construct: str) -> None:
     code, name = UNRESOLVED[construct]
     found = scanned(tmp_path, {"app.py": HEAD + code})
     assert [t.finding.rule.id for t in found.touched] == []

@@ -20,7 +20,7 @@ from support.samples import REVISIONS, typescript_document
 
 BOOK = doc_book()
 RUN = 8
-"""Words in a row that would be a copy of an official sentence."""
+"""This many words in a row are a copy of an official sentence."""
 
 _FILLERS = frozenset("""
     a an the of to in on at by for from with and or nor not is are was were be been being this that these those
@@ -87,7 +87,7 @@ def uses() -> Mapping[Key, tuple[str, ...]]:
 
 @cache
 def vocabulary(revision: str) -> frozenset[str]:
-    """Return what a line may name: definitions, methods, members, and constant values of members."""
+    """Return what a line may name: definitions, methods, properties, and constant values of properties."""
     protocol = load_released(revision)
     found = set(protocol.definitions) | {method.name for method in protocol.methods}
     for definition in protocol.definitions.values():
@@ -147,7 +147,7 @@ class TestCompleteness:
     def test_no_line_is_stale(self) -> None:
         assert BOOK.lines.keys() - uses().keys() == set()
 
-    def test_tables_are_those_that_are_read(self) -> None:
+    def test_every_table_is_read(self) -> None:
         shapes = {(key[0], len(key)) for key in BOOK.lines if key[0] != "revisions"}
         assert shapes == {("definitions", 2), ("properties", 3), ("constants", 2)}
         for key in BOOK.lines:
@@ -169,8 +169,8 @@ class TestWords:
 
         def new_words(key: Key, line: str) -> set[str]:
             named = {stem(part) for part in names_in(key[-1])}
-            said = {stem(part) for word in re.findall(r"\w+", line) for part in names_in(word)}
-            return said - named - fillers
+            stated = {stem(part) for word in re.findall(r"\w+", line) for part in names_in(word)}
+            return stated - named - fillers
 
         assert [key for key, line in BOOK.lines.items() if len(new_words(key, line)) < 2] == []
 

@@ -32,14 +32,14 @@ def meta_keywords(*addresses: str) -> set[str]:
 
 
 def type_of(node: object, **others: object) -> Shape:
-    """Read a schema that is without diagnostics."""
+    """Read a schema that has no diagnostics."""
     declarations, found = read_json({"A": node, **others})
     assert found == []
     return declarations["A"].type
 
 
 def opaque_of(node: object, **others: object) -> tuple[Shape, list[tuple[str, str]]]:
-    """Read a schema that is without diagnostics; return its type, and the texts and places of what it leaves unsaid."""
+    """Read a schema that has no diagnostics; return its type, and the text and place of each opaque fact."""
     type_ = type_of(node, **others)
     pending: list[Shape] = [type_]
     found: list[tuple[str, str]] = []
@@ -158,7 +158,9 @@ class TestKeywords:
         assert type_.bounds == bounds
 
     @pytest.mark.parametrize(("kind", "word", "value", "bounds"), ASSERTIONS)
-    def test_an_assertion_without_its_type_is_told(self, kind: str, word: str, value: object, bounds: Bounds) -> None:
+    def test_an_assertion_without_its_type_is_reported(
+        self, kind: str, word: str, value: object, bounds: Bounds
+    ) -> None:
         alone, found = opaque_of({word: value})
         assert alone == Primitive(kind=Kind.ANY, bounds=Bounds() if kind == "object" else bounds)
         assert found == [(json.dumps({word: value}), f"/{word}")]
@@ -214,8 +216,8 @@ class TestKeywords:
         """Each is an annotation, becomes part of a type, or is kept as text."""
         declarations, _ = read_json({"A": {"type": "object", word: {"type": []}}})
         type_ = declarations["A"].type
-        told = type_.opaque is not None and word in type_.opaque.text
-        assert told == (word in APPLICATORS)
+        is_kept = type_.opaque is not None and word in type_.opaque.text
+        assert is_kept == (word in APPLICATORS)
 
     def test_several_words_are_one_text(self) -> None:
         _, found = opaque_of({"type": "string", "if": 1, "aaa": 2, "then": 3})
@@ -285,11 +287,11 @@ class TestTypes:
             ({"allOf": [{"type": "object"}, {"type": "object"}]}, AllOf(members=(Record(value=ANY),) * 2)),
         ],
     )
-    def test_reads(self, node: object, expected: Shape) -> None:
+    def test_types_are_read(self, node: object, expected: Shape) -> None:
         assert type_of(node) == expected
 
-    def test_literals_that_python_calls_equal_stay_apart(self) -> None:
-        """In JSON, true is not 1; `Literal.__eq__` of Python says it is."""
+    def test_literals_that_are_equal_in_python_stay_distinct(self) -> None:
+        """In JSON, true is not 1; in Python, they are equal."""
         type_ = type_of({"anyOf": [{"const": 1}, {"const": True}]})
         assert isinstance(type_, AnyOf)
         assert [type(member.values[0]) for member in type_.members if isinstance(member, Literal)] == [int, bool]
@@ -343,12 +345,12 @@ class TestTypes:
             ({"allOf": [{"type": "string"}]}, 2),
         ],
     )
-    def test_what_stands_beside_each_other_holds_together(self, node: dict[str, object], parts: int) -> None:
+    def test_keywords_beside_each_other_are_combined(self, node: dict[str, object], parts: int) -> None:
         beside = type_of({**node, "minLength": 1, "title": "fine", "default": 1}, B={"type": "string"})
         assert isinstance(beside, AllOf)
         assert len(beside.members) == parts
 
-    def test_draft_07_ignores_what_stands_beside_a_reference(self) -> None:
+    def test_draft_07_ignores_keywords_beside_a_reference(self) -> None:
         diagnostics = Diagnostics()
         root = {"$schema": DIALECTS[0], "definitions": {"A": {"$ref": "#/definitions/B", "minLength": 1}, "B": True}}
         document = read_schema(root, "schema.json", diagnostics)
@@ -381,7 +383,7 @@ class TestTypes:
             [{"$ref": "#/$defs/A"}, {"type": "string"}],
         ],
     )
-    def test_one_of_says_where_it_asks_for_exactly_one(self, branches: list[object]) -> None:
+    def test_an_overlapping_one_of_records_its_place(self, branches: list[object]) -> None:
         type_ = type_of({"oneOf": branches})
         assert isinstance(type_, AnyOf) or len({json.dumps(branch) for branch in branches}) < 3
         exclusive = type_.exclusive if isinstance(type_, AnyOf) else None
@@ -413,10 +415,10 @@ class TestTypes:
             ({"type": "object", "required": [1]}, ["error: /required: required is a list of property names"]),
         ],
     )
-    def test_complains(self, node: object, found: list[str]) -> None:
+    def test_an_invalid_schema_is_reported(self, node: object, found: list[str]) -> None:
         assert complaints(node) == found
 
-    def test_required_but_undeclared_members_are_members(self) -> None:
+    def test_required_but_undeclared_properties_are_properties(self) -> None:
         anything = type_of({"type": "object", "required": ["a"]})
         assert anything == struct(Property(wire_name="a", type=ANY, required=True))
         typed = type_of({"type": "object", "required": ["a"], "additionalProperties": {"type": "string"}})
@@ -457,7 +459,7 @@ class TestPropertyNames:
 
 class TestFiles:
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_both_dialects_say_the_same(self, revision: str) -> None:
+    def test_both_dialects_are_read_alike(self, revision: str) -> None:
         text = shipped_source(revision, SourceKind.JSON_SCHEMA).data.decode()
         old, new = (
             text.replace('"$defs"', '"definitions"').replace("#/$defs/", "#/definitions/"),
@@ -472,7 +474,7 @@ class TestFiles:
             read.append({name: declaration.type for name, declaration in document.declarations.items()})
         assert read[0] == read[1]
 
-    def test_declarations_know_their_place(self) -> None:
+    def test_declarations_have_a_place(self) -> None:
         declarations, _ = read_json({"a/b": True, "C": True})
         assert {name: d.pointer for name, d in declarations.items()} == {"a/b": "/$defs/a~1b", "C": "/$defs/C"}
         document = read_schema({"definitions": {"A": {}}}, "schema.json", Diagnostics())
@@ -503,7 +505,7 @@ class TestFiles:
             ),
         ],
     )
-    def test_the_root(self, root: object, found: list[str]) -> None:
+    def test_an_unusual_root_is_reported(self, root: object, found: list[str]) -> None:
         diagnostics = Diagnostics()
         read_schema(root, "schema.json", diagnostics)
         assert lines(diagnostics) == found
@@ -530,12 +532,12 @@ class TestFiles:
             (b'{"a":' * 100_000, ["error: : cannot be read as JSON: nested too deeply"]),
         ],
     )
-    def test_bad_json(self, data: bytes, found: list[str]) -> None:
+    def test_bad_json_is_reported(self, data: bytes, found: list[str]) -> None:
         diagnostics = Diagnostics()
         parse_json(data, "schema.json", diagnostics)
         assert lines(diagnostics) == found
 
-    def test_good_json(self) -> None:
+    def test_good_json_is_read(self) -> None:
         diagnostics = Diagnostics()
         assert parse_json(b'\xef\xbb\xbf{"a": "\\ud83d\\ude00"}', "schema.json", diagnostics) == {"a": "\U0001f600"}
         assert parse_json('{"a": [1, 1.5, 12345678901234567890]}', "x", diagnostics) == {
@@ -543,7 +545,7 @@ class TestFiles:
         }
         assert lines(diagnostics) == []
 
-    def test_depth(self) -> None:
+    def test_nesting_beyond_the_limit_is_kept_as_text(self) -> None:
         def nested(depth: int) -> object:
             node: object = {"type": "string"}
             for _ in range(depth):
@@ -553,8 +555,8 @@ class TestFiles:
         assert opaque_of(nested(MAX_DEPTH))[1] == []
         assert opaque_of(nested(MAX_DEPTH + 1))[1] == [(json.dumps({"type": "string"}), "/items" * (MAX_DEPTH + 1))]
 
-    def test_a_wide_file_is_read_in_time(self) -> None:
-        """100,000 members and branches: the work grows with the size of the file and not faster."""
+    def test_a_wide_file_is_read(self) -> None:
+        """It has 100,000 properties and branches; quadratic work would exceed the timeout of the test."""
         wide = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(50_000)}}
         declarations, found = read_json({"A": wide, "B": {"anyOf": [{"const": n} for n in range(50_000)]}})
         assert not found

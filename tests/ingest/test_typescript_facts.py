@@ -55,7 +55,7 @@ def shipped(revision: str) -> tuple[str, Any]:
 
 
 def _replaced(facts: Any, path: tuple[str | int, ...], value: object) -> object:
-    """Return a copy of JSON data with one value put in place."""
+    """Return a copy of JSON data with one value replaced."""
     if not path:
         return value
     changed = copy.deepcopy(facts)

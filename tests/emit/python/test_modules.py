@@ -67,7 +67,7 @@ HOMES = {
     "JSONRPCMessage": "messages",
     "ClientRequest": "messages",
 }
-"""Where a reader looks, in whatever revision."""
+"""Where a reader looks, in every revision."""
 ELSEWHERE = {("2024-11-05", "RequestId"), ("2025-03-26", "RequestId"), ("2025-06-18", "RequestId")}
 """Only notifications/cancelled reaches it there: no message of these revisions inherits its frame."""
 
@@ -85,7 +85,7 @@ def test_readers_find_what_they_look_for(revision: str) -> None:
 
 def test_resources_are_in_resources_unless_parameters_carry_content() -> None:
     for revision, modules in _released_modules().items():
-        # Where the parameters of resources/read carry what a model wrote, that may link to a resource.
+        # Where the params of resources/read carry text from a model, it may link to a resource.
         assert modules["Resource"] == ("content" if "InputResponses" in modules else "resources"), revision
 
 
@@ -102,7 +102,7 @@ def _released_modules() -> dict[str, dict[str, str]]:
 
 
 class TestRules:
-    def test_what_one_feature_reaches(self) -> None:
+    def test_a_definition_of_one_feature_is_in_its_module(self) -> None:
         modules = modules_of(
             request("GetMoon", "moons/get", "moon: Moon") + "export interface Moon { radius: Radius }"
             "\n/** @category Common Types */ export interface Radius { km: number }"
@@ -121,7 +121,7 @@ class TestRules:
             ("@category stars/get", "stars"),
         ],
     )
-    def test_what_several_reach(self, tag: str, home: str) -> None:
+    def test_a_shared_definition_is_in_the_module_of_its_category(self, tag: str, home: str) -> None:
         text = request("GetMoon", "moons/get", "size: Size") + request("GetSun", "suns/get", result="size: Size")
         assert modules_of(f"{text}/** {tag} */ export interface Size {{ km: number }}")["Size"] == home
 
@@ -147,8 +147,8 @@ class TestRules:
         modules = modules_of(text + "/** @category suns/get */ export interface Size { unit: { name: string } }")
         assert modules["Size"] == modules["SizeUnit"] == "suns"
 
-    def test_what_would_close_a_cycle_goes_down(self) -> None:
-        """`moons` needs what suns/get is known by, and `suns` what moons/get is: one of them has to give way."""
+    def test_a_definition_that_would_close_a_cycle_moves_down(self) -> None:
+        """`moons` needs `Sun`, and `suns` needs `Moon`, so one of them has to move."""
         text = request("GetMoon", "moons/get", "sun: Sun", "moon: Moon")
         text += request("GetSun", "suns/get", "moon: Moon", "sun: Sun")
         text += "/** @category moons/get */ export interface Moon { km: number }\n"
@@ -156,7 +156,7 @@ class TestRules:
         modules = modules_of(text)
         assert sorted((modules["Moon"], modules["Sun"])) in (["moons", "moons"], ["suns", "suns"])
 
-    def test_what_reaches_itself_stays_together(self) -> None:
+    def test_definitions_that_reach_each_other_stay_together(self) -> None:
         text = request("GetMoon", "moons/get", "orbit: Orbit") + request("GetSun", "suns/get", "orbit: Orbit")
         text += "/** @category moons/get */ export interface Orbit { body: Body }\n"
         text += "/** @category suns/get */ export interface Body { orbit?: Orbit }"
@@ -174,6 +174,6 @@ class TestRules:
             ("x" * 5000, "x" * 200),
         ],
     )
-    def test_categories_that_cannot_be_names(self, tag: str, home: str) -> None:
+    def test_categories_become_valid_module_names(self, tag: str, home: str) -> None:
         text = request("GetMoon", "moons/get", "size: Size") + request("GetSun", "suns/get", "size: Size")
         assert modules_of(f"{text}/** @category {tag} */ export interface Size {{ km: number }}")["Size"] == home

@@ -27,8 +27,8 @@ def test_a_scope_records_what_it_spells() -> None:
     scope = Scope()
     spelled = scope.spell(OPTIONAL)
     assert spelled.endswith("Annotated[Tool | None, 1]")
-    ((found,),) = scope.imports()
-    assert (found.module, [imported.name for imported in found.names]) == ("typing", ["Annotated"])
+    ((line,),) = scope.imports()
+    assert (line.module, [imported.name for imported in line.names]) == ("typing", ["Annotated"])
     assert [(sibling.module, sibling.names) for sibling in scope.siblings()] == [("tools", ("Tool",))]
     assert scope.siblings("tools") == []
 
@@ -48,9 +48,9 @@ def test_a_scope_records_what_it_spells() -> None:
 def test_the_import_of_a_path(path: str, statement: tuple[str, str]) -> None:
     scope = Scope()
     local = scope.use(path)
-    ((found,),) = scope.imports()
-    assert [(found.module, imported.name) for imported in found.names] == [statement]
-    assert found.names[0].local == local
+    ((line,),) = scope.imports()
+    assert [(line.module, imported.name) for imported in line.names] == [statement]
+    assert line.names[0].local == local
 
 
 def test_an_import_keeps_its_name_unless_the_page_binds_it() -> None:
@@ -62,7 +62,7 @@ def test_an_import_keeps_its_name_unless_the_page_binds_it() -> None:
     assert [(name.name, name.local) for name in typing.names] == [("Any", "Any"), ("Literal", "_Literal")]
 
 
-def test_imports_stand_in_sections() -> None:
+def test_imports_are_sorted_into_sections() -> None:
     scope = Scope()
     for path in (".methods", "pydantic.Field", "typing.Any", "mcp_runtime.stub", "collections.abc.Mapping"):
         scope.use(path)
@@ -82,7 +82,7 @@ def test_a_template_imports_only_what_it_prints(tmp_path: Path) -> None:
     assert "import Annotated" not in rendered(template.replace("{{ type }}", "int"), tmp_path, type=OPTIONAL)
 
 
-def test_filters_know_expressions(tmp_path: Path) -> None:
+def test_filters_accept_expressions(tmp_path: Path) -> None:
     template = "x = {{ type | repr }}\ny = ({{ types | join(', ') }})\n{% include 'imports.py.j2' %}"
     text = rendered(template, tmp_path, type=OPTIONAL, types=[expression(Symbol("typing.Any")), expression("1")])
     assert 'Annotated[Tool | None, 1]"' in text

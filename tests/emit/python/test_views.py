@@ -1,4 +1,4 @@
-"""The views of a small protocol: what the templates get to see of it."""
+"""The views of a small protocol, as the templates see them."""
 
 import pytest
 
