@@ -36,7 +36,7 @@ async def bounded(operation: Coroutine[Any, Any, T], seconds: float) -> T:
 def check_cancelled() -> None:
     """Propagate a cancellation of the current task that other people's code has dropped, or replaced by an error.
 
-    For iterations, which have no time limit: called after each step, and where an error of theirs is handled.
+    For iterations, which have no timeout: called after each step, and where an error of theirs is handled.
 
     Raises:
         asyncio.CancelledError: the current task was cancelled.

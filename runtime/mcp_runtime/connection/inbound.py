@@ -160,7 +160,7 @@ class Inbound:
             queued[2].release()
         self._link.drop(key)
         if self._kept is not None and (kept := self._kept.pop(key, None)) is not None:
-            kept.cancel(reason)
+            kept.mark_cancelled(reason)
         found = self._tasks.get(key)
         if found is not None:
             task, work = found
@@ -169,7 +169,7 @@ class Inbound:
             self._cancel(key, task, work, reason)
 
     def _cancel(self, key: Key, task: "asyncio.Task[None]", work: Work, reason: str | None) -> None:
-        work.cancel(reason)
+        work.mark_cancelled(reason)
         task.cancel(reason)
         # A task that is cancelled before its first step runs none of its code, not even its `finally`.
         if never_ran(task):
@@ -198,7 +198,7 @@ class Inbound:
         link, key = self._link, work.key
         if not work.is_open or key is None or self._kept is None or self._kept.pop(key, None) is None:
             return
-        work.close()
+        work.mark_closed()
         line = link.answer(key, result)
         if line is link.main:
             params = jsonrpc.dump({"requestId": work.id, "reason": reason})
@@ -246,13 +246,13 @@ class Inbound:
         if self._turns is not None:
             self._turns.clear()
         for work in (self._kept or {}).values():
-            work.cancel(reason)
+            work.mark_cancelled(reason)
         self._kept = None
         for key, (task, work) in tuple(self._tasks.items()):
             if task is not current:
                 self._cancel(key, task, work, reason)
             else:
-                work.cancel(reason)
+                work.mark_cancelled(reason)
         for _, streams in self._streams.values():
             for stream in tuple(streams):
                 stream.close()
@@ -326,7 +326,7 @@ class Inbound:
             home, key = work.home(self), work.key
             link = home._link
             if key is not None and link.is_open(key) and link.closed_because is None:
-                work.close()
+                work.mark_closed()
                 link.complain(logging.ERROR, "the handler of %s was cancelled from within", work.method.name)
                 link.refuse(key, jsonrpc.INTERNAL_ERROR, "internal error")
         except _ENDS:
@@ -337,7 +337,7 @@ class Inbound:
             link, key = home._link, work.key
             if key is not None and link.is_open(key):
                 home._reports.finish(key)
-                work.close()
+                work.mark_closed()
                 refused = refusal(error, work.method.name, work.requester, link.complain)
                 link.refuse(key, refused.code, refused.message, refused.data)
         else:

@@ -92,17 +92,17 @@ class Work:
         self.keeper: Keeper | None = None
         self._raw = raw
 
-    def close(self) -> None:
+    def mark_closed(self) -> None:
         """Note that the request was answered or refused, or that its answer is no longer wanted."""
         self.is_open = False
         keeper, self.keeper = self.keeper, None
         if keeper is not None:
             keeper.ended()
 
-    def cancel(self, reason: str | None) -> None:
-        """Note that the answer is no longer wanted, and the reason."""
+    def mark_cancelled(self, reason: str | None) -> None:
+        """Note that the answer is no longer wanted, and the `reason`; None if there is none."""
         self.is_cancelled, self.cancel_reason = True, reason
-        self.close()
+        self.mark_closed()
 
     @property
     def is_suspended(self) -> bool:
