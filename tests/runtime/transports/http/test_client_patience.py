@@ -53,6 +53,28 @@ async def test_a_server_that_is_away_for_a_moment_is_come_back_to(status: int, m
         await changes.next(10)
 
 
+async def test_a_stream_that_is_cut_after_its_answer_is_not_resumed() -> None:
+    endpoint, resumed = asgi_app(chatty("2025-11-25"), limits=QUICK), list[bytes]()
+
+    async def front(scope: Any, receive: Any, send: Any) -> None:
+        async def send_all_but_the_end(message: Any) -> None:
+            await send({**message, "more_body": True} if is_call else message)
+
+        headers = dict(scope.get("headers", ()))
+        is_call = is_open and scope["method"] == "POST"
+        resumed.extend(value for name, value in headers.items() if name == b"last-event-id")
+        await endpoint(scope, receive, send_all_but_the_end)
+
+    is_open = False
+    async with served(front) as url, connect_http(url, close_timeout=0.1) as peer:
+        client = await v2025_11_25.Client.open(peer, options=ClientOptions(timeout=20))
+        is_open = True
+        await client.call_tool(name="log", arguments={"count": 2})
+        await asyncio.sleep(0.3)
+        is_open = False
+    assert resumed == []
+
+
 async def test_a_server_that_never_begins_another_session_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamable, "RENEW_TIMEOUT", 0.3)
     endpoint = asgi_app(chatty("2025-11-25"))

@@ -19,7 +19,7 @@ from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http import mirrored
 from mcp_runtime.transports.http.client.sent import request_of
-from mcp_runtime.transports.http.client.wire import EVENTS, READ_REST, Endpoint, Refused, type_of
+from mcp_runtime.transports.http.client.wire import EVENTS, Endpoint, Refused, read_rest, type_of
 
 MAX_INTEGER: Final = (1 << 53) - 1
 """The largest integer that every program reads exactly."""
@@ -102,11 +102,7 @@ class StandaloneRequests:
                     return text
                 is_list = request.method == TOOLS_LIST
                 if await self._deliver(self._valid_tools(text) if is_list else text):
-                    # The stream ends right after it, and then the connection can be reused.
-                    with suppress(TimeoutError, TransportError):
-                        async with asyncio.timeout(READ_REST):
-                            async for _ in messages:
-                                pass
+                    await read_rest(messages)
                     return None
         raise Refused(f"{self._endpoint.shown} did not answer {request.method}")
 

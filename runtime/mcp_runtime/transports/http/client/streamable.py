@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from typing import Final, Unpack
@@ -22,11 +21,11 @@ from mcp_runtime.transports.http.client.standalone import Standalone, Standalone
 from mcp_runtime.transports.http.client.taken import is_answer_to, revision_of
 from mcp_runtime.transports.http.client.wire import (
     EVENTS,
-    READ_REST,
     Endpoint,
     HttpClientOptions,
     Refused,
     SessionGone,
+    read_rest,
     reason_for,
     type_of,
 )
@@ -212,11 +211,7 @@ class HttpClientTransport(PostingTransport):
         async for event in events:
             position.note(event)
             if event.data.strip() and await self._deliver(event.data.encode()):
-                # The stream ends right after it, and then the connection can be reused.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(READ_REST):
-                        async for _ in events:
-                            pass
+                await read_rest(events)
                 return True
         return False
 

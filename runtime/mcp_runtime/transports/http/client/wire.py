@@ -319,6 +319,14 @@ def reason_for(error: Exception) -> TransportError:
     return TransportError(clipped(f"the request could not be sent: {type(error).__name__}: {error}"))
 
 
+async def read_rest(stream: AsyncIterator[object]) -> None:
+    """Read a stream that has no more meaning, so that its connection can be reused: normally it ends at once."""
+    with suppress(TimeoutError, TransportError, httpx2.HTTPError, httpx2.StreamError):
+        async with asyncio.timeout(READ_REST):
+            async for _ in stream:
+                pass
+
+
 def type_of(response: httpx2.Response) -> str:
     """Return the media type of a response, without its parameters."""
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
