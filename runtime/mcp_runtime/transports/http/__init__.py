@@ -1,4 +1,4 @@
-"""Streamable HTTP: an MCP endpoint as an ASGI application, and a client transport (specification: basic/transports)."""
+"""MCP over HTTP: endpoints as ASGI applications, and client transports (specification: basic/transports)."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager

@@ -10,8 +10,8 @@ from typing import Final
 
 from mcp_runtime.connection.transport import LosesRequests, Receiver, TransportError
 from mcp_runtime.protocol.text import clipped
+from mcp_runtime.transports.http.client.received import error_of, is_answer_to
 from mcp_runtime.transports.http.client.sent import request_of
-from mcp_runtime.transports.http.client.taken import error_of, is_answer_to
 from mcp_runtime.transports.http.client.wire import Endpoint, Refused, reason_for
 
 MAX_QUEUED: Final = 1 << 20

@@ -9,7 +9,6 @@ from collections import OrderedDict
 from typing import Final
 
 LEGACY: Final = "legacy"
-MODERN: Final = "modern"
 MAX_SERVERS: Final = 256
 """How many servers are remembered."""
 SECONDS: Final = 3600.0

@@ -14,10 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from mcp_runtime.connection.transport import TransportError
 from mcp_runtime.protocol import modern
-from mcp_runtime.protocol.jsonrpc import MalformedMessage, dump, is_array, is_object, parse, write_request
+from mcp_runtime.protocol.jsonrpc import dump, is_array, is_object, parse, write_request
 from mcp_runtime.protocol.names import TOOLS_CALL, TOOLS_LIST
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http import mirrored
+from mcp_runtime.transports.http.client.received import object_in
 from mcp_runtime.transports.http.client.sent import request_of
 from mcp_runtime.transports.http.client.wire import EVENTS, Endpoint, Refused, read_rest, type_of
 
@@ -142,7 +143,7 @@ class StandaloneRequests:
         """Learn from a list of tools which arguments become headers; return it without invalid tools."""
         if not self._tools and not any(mark in text for mark in _HIDING):
             return text
-        value = _object(text)
+        value = object_in(text)
         result: Any = value.get("result")
         listed: Any = result.get("tools") if is_object(result) else None
         if not is_array(listed):
@@ -197,7 +198,7 @@ class StandaloneRequests:
         asked = Standalone(write_request(id_, TOOLS_LIST, dump(params)), id_, TOOLS_LIST, params)
         async with aclosing(self._messages(asked, self._headers(asked))) as messages:
             async for text in messages:
-                value = _object(self._valid_tools(text))
+                value = object_in(self._valid_tools(text))
                 if value.get("id") == id_:
                     result: Any = value.get("result")
                     return result if is_object(result) else {}
@@ -208,7 +209,7 @@ def _is_mismatch(text: bytes) -> bool:
     """Whether a message is the error that headers do not match the body."""
     if str(modern.HEADER_MISMATCH).encode() not in text:
         return False
-    error: Any = _object(text).get("error")
+    error: Any = object_in(text).get("error")
     return is_object(error) and error.get("code") == modern.HEADER_MISMATCH
 
 
@@ -218,15 +219,7 @@ def _error_in(refused: Refused, id_: int | str) -> bytes | None:
     Whatever id the error has, it belongs to the one request that this answers. If a proxy may have refused it, or a
     server that requires authorization, the error must have the right id.
     """
-    value = _object(refused.body)
+    value = object_in(refused.body)
     if not is_object(value.get("error")) or (value.get("id") != id_ and refused.says_nothing_of_the_era):
         return None
     return refused.body if value.get("id") == id_ else dump({**value, "id": id_})
-
-
-def _object(text: bytes) -> dict[str, Any]:
-    try:
-        value: Any = parse(text)
-    except MalformedMessage:
-        return {}
-    return value if is_object(value) else {}

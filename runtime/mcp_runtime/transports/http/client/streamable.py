@@ -15,10 +15,10 @@ from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http.client import probe
 from mcp_runtime.transports.http.client.position import Position
 from mcp_runtime.transports.http.client.posting import PostingTransport
+from mcp_runtime.transports.http.client.received import is_answer_to, revision_of
 from mcp_runtime.transports.http.client.sent import Standing, cancelled_by, is_initialized
 from mcp_runtime.transports.http.client.sse import SseClientTransport
 from mcp_runtime.transports.http.client.standalone import Standalone, StandaloneRequests, standalone
-from mcp_runtime.transports.http.client.taken import is_answer_to, revision_of
 from mcp_runtime.transports.http.client.wire import (
     EVENTS,
     Endpoint,

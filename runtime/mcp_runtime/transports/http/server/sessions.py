@@ -74,17 +74,6 @@ class Sessions:
         if self._sweeper is None:
             self._arm()
 
-    def find(self, id_: bytes, principal: str | None) -> HttpSession:
-        """Return a session.
-
-        Raises:
-            Refusal: there is none with this id, or it belongs to another principal.
-        """
-        session = self._held.get(id_)
-        if session is None or session.principal != principal or session.connection.closed_because is not None:
-            raise Refusal(404, "there is no such session; begin a new one with initialize")
-        return session
-
     def named(self, headers: Headers, principal: str | None) -> HttpSession:
         """Return the session that a request names.
 
@@ -94,7 +83,9 @@ class Sessions:
         id_ = headers.get(SESSION)
         if id_ is None:
             raise no_session()
-        session = self.find(id_, principal)
+        session = self._held.get(id_)
+        if session is None or session.principal != principal or session.connection.closed_because is not None:
+            raise Refusal(404, "there is no such session; begin a new one with initialize")
         self.check_version(headers)
         return session
 
