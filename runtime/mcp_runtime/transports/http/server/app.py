@@ -1,6 +1,6 @@
 """One MCP endpoint as a plain ASGI application (specification: basic/transports, Streamable HTTP)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from mcp_runtime.handshake.server import revisions_of
@@ -10,7 +10,6 @@ from mcp_runtime.transports.http.server.modern import ModernEndpoint
 from mcp_runtime.transports.http.server.posts import Post, Posts
 from mcp_runtime.transports.http.server.requests.application import Application
 from mcp_runtime.transports.http.server.requests.asgi import (
-    EVENTS,
     Headers,
     Receive,
     Refusal,
@@ -18,7 +17,7 @@ from mcp_runtime.transports.http.server.requests.asgi import (
     Send,
     respond,
 )
-from mcp_runtime.transports.http.server.requests.checks import Places, check_accept
+from mcp_runtime.transports.http.server.requests.checks import ONLY_EVENTS, Places, check_accept
 from mcp_runtime.transports.http.server.requests.delays import Delays
 from mcp_runtime.transports.http.server.requests.refusals import stopping, too_many_streams
 from mcp_runtime.transports.http.server.sessions import Sessions
@@ -90,9 +89,9 @@ class HttpApp(Application):
         await self._endpoint.aclose("the server is shutting down")
         self._delays.clear()
 
-    async def _answer(
+    def _answer(
         self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
-    ) -> None:
+    ) -> Awaitable[None]:
         method = scope["method"]
         if self.is_stopping and (method == "GET" or not len(self.sessions)):
             raise stopping()
@@ -100,12 +99,14 @@ class HttpApp(Application):
             allowed = ", ".join(self._methods)
             raise Refusal(405, f"this endpoint takes {allowed}", [(b"allow", allowed.encode())])
         if method == "POST":
-            await self._posts.answer(Post(headers, principal, receive, send))
-        elif method == "GET":
-            await self._get(headers, principal, receive, send)
-        else:
-            await self.sessions.end(self.sessions.named(headers, principal), "the client ended the session")
-            await respond(send, 204)
+            return self._posts.answer(Post(headers, principal, receive, send))
+        if method == "GET":
+            return self._get(headers, principal, receive, send)
+        return self._delete(headers, principal, send)
+
+    async def _delete(self, headers: Headers, principal: str | None, send: Send) -> None:
+        await self.sessions.end(self.sessions.named(headers, principal), "the client ended the session")
+        await respond(send, 204)
 
     async def _get(self, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
         opened = self._posts.open
@@ -118,7 +119,7 @@ class HttpApp(Application):
             opened.streams -= 1
 
     async def _listen(self, headers: Headers, principal: str | None, receive: Receive, send: Send) -> None:
-        check_accept(headers, EVENTS.decode())
+        check_accept(headers, ONLY_EVENTS)
         session = self.sessions.named(headers, principal)
         stream: Stream = session.common
         after: int | None = None

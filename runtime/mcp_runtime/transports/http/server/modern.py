@@ -122,12 +122,15 @@ class ModernEndpoint:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._streams: set[ModernStream] = set()
 
-    async def ready(self) -> None:
-        """Set up the connection, unless that was done in this event loop."""
-        if self._loop is asyncio.get_running_loop():
-            return
+    @property
+    def is_ready(self) -> bool:
+        """Whether the connection was set up, in the running event loop."""
+        return self._loop is asyncio.get_running_loop()
+
+    async def make_ready(self) -> None:
+        """Set up the connection, unless another request does."""
         async with self._starting:
-            if self._loop is not asyncio.get_running_loop():
+            if not self.is_ready:
                 self.connection = await start_modern(
                     self, *self._servers, check=_checked, settings=self._for_all, middleware=[ParameterHeaders()]
                 )
@@ -203,7 +206,7 @@ def _checked(identify: Identify, request: Request, channel: Channel) -> Requeste
     repeated = mirrored.NAMED.get(request.method)
     if repeated is not None and isinstance(named := params.get(repeated), str):
         _check_name(channel.sent(_NAME), repeated, named)
-    return requester._replace(headers=channel.sent_headers)
+    return requester.seen_with(channel.sent_headers)
 
 
 def _check_name(header: str | None, repeated: str, named: str) -> None:

@@ -1,7 +1,7 @@
 """Handles POST requests: the body determines the era, and each era answers in its own way."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any, Final, NamedTuple
 
 from mcp_runtime.handshake.server import Spoken
@@ -12,8 +12,6 @@ from mcp_runtime.protocol.names import INITIALIZE, SUBSCRIPTIONS_LISTEN
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.server.modern import ModernEndpoint, ModernStream
 from mcp_runtime.transports.http.server.requests.asgi import (
-    EVENTS,
-    JSON,
     Headers,
     Receive,
     Refusal,
@@ -22,7 +20,13 @@ from mcp_runtime.transports.http.server.requests.asgi import (
     read_body,
     respond,
 )
-from mcp_runtime.transports.http.server.requests.checks import SESSION, VERSION, check_accept, check_content_type
+from mcp_runtime.transports.http.server.requests.checks import (
+    EITHER,
+    SESSION,
+    VERSION,
+    check_accept,
+    check_content_type,
+)
 from mcp_runtime.transports.http.server.requests.delays import Delays
 from mcp_runtime.transports.http.server.requests.refusals import (
     not_now,
@@ -120,7 +124,7 @@ class Posts:
 
     async def _answer(self, post: Post) -> None:
         check_content_type(post.headers)
-        check_accept(post.headers, JSON.decode(), EVENTS.decode())
+        check_accept(post.headers, EITHER)
         session = None if self._is_stateless else self._session(post.headers, post.principal)
         try:
             max_bytes = self._limits.max_message_bytes
@@ -189,7 +193,8 @@ class Posts:
         if listens and self.open.streams >= self._limits.max_streams:
             raise too_many_streams()
         endpoint = self._endpoint
-        await endpoint.ready()
+        if not endpoint.is_ready:
+            await endpoint.make_ready()
         stream = endpoint.stream(post.headers, post.principal)
         outcome = endpoint.receiver.request_received(value, body, stream)
         if outcome.is_answered:
@@ -239,14 +244,14 @@ class Posts:
             if not stream.is_finished:
                 stream.finish()
 
-    async def _take_in(self, session: HttpSession, body: bytes, post: Post) -> None:
+    def _take_in(self, session: HttpSession, body: bytes, post: Post) -> Awaitable[None]:
         """Process a message of a session."""
         if session.open_streams >= self._limits.max_session_requests:
             raise too_many_of_session()
         # Answers are still accepted: a handler may be waiting for one.
         if self.is_stopping and method_of(body) is not None:
             raise stopping()
-        await self._take(session, body, post)
+        return self._take(session, body, post)
 
     async def _take_outside(self, body: bytes, post: Post) -> None:
         """Process a message of the legacy era that belongs to no session, or begins one."""
@@ -323,13 +328,15 @@ class Posts:
         else:
             await pump(stream, self._delays, self._sessions.unread, post.receive, post.send, headers=headers)
 
-    async def _write(
+    def _write(
         self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]] = (), *, status: int = 200
-    ) -> None:
+    ) -> Awaitable[None]:
         """Answer a POST with JSON."""
         if len(answer) <= HIGH_WATER:
-            await respond(post.send, status, answer, headers=headers)
-            return
+            return respond(post.send, status, answer, headers=headers)
+        return self._write_long(answer, post, headers, status)
+
+    async def _write_long(self, answer: bytes, post: Post, headers: Iterable[tuple[bytes, bytes]], status: int) -> None:
         unread = self._sessions.unread
         if not unread.has_room(len(answer)):
             raise not_now("too many answers are unread; this one was dropped", 5)

@@ -11,7 +11,6 @@ from mcp_runtime.protocol.legacy import State
 from mcp_runtime.transports.http.limits import HttpLimits
 from mcp_runtime.transports.http.server.requests.application import Application
 from mcp_runtime.transports.http.server.requests.asgi import (
-    EVENTS,
     Headers,
     Receive,
     Refusal,
@@ -21,7 +20,7 @@ from mcp_runtime.transports.http.server.requests.asgi import (
     read_body,
     respond,
 )
-from mcp_runtime.transports.http.server.requests.checks import Places, check_accept, check_content_type
+from mcp_runtime.transports.http.server.requests.checks import ONLY_EVENTS, Places, check_accept, check_content_type
 from mcp_runtime.transports.http.server.requests.delays import Delay, Delays
 from mcp_runtime.transports.http.server.requests.refusals import (
     stopping,
@@ -113,7 +112,7 @@ class SseApp(Application):
         """Begin a session, which ends with its stream."""
         limits = self._limits
         if b"accept" in headers:
-            check_accept(headers, EVENTS.decode())
+            check_accept(headers, ONLY_EVENTS)
         if self.is_stopping:
             raise stopping()
         if len(self.sessions) >= min(limits.max_sessions, limits.max_streams):

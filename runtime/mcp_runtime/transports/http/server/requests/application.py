@@ -1,7 +1,7 @@
 """What both HTTP transports have in common as ASGI applications: access checks and lifespan."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -63,9 +63,9 @@ class Application(ABC):
         """End all sessions, and cancel what runs."""
 
     @abstractmethod
-    async def _answer(
+    def _answer(
         self, scope: Scope, headers: Headers, principal: str | None, receive: Receive, send: Send
-    ) -> None:
+    ) -> Awaitable[None]:
         """Answer a request that passed the access checks.
 
         Raises:

@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from mcp_runtime.protocol.envelope import ENDS
@@ -82,7 +81,7 @@ def headers_of(scope: Scope, max_bytes: int) -> Headers:
         Refusal: they are too large.
     """
     raw: tuple[tuple[bytes, bytes], ...] = tuple(scope["headers"])
-    if sum(map(len, chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
+    if sum([len(name) + len(value) + 4 for name, value in raw]) > max_bytes:
         raise Refusal(431, f"the headers have more than {max_bytes:,} bytes")
     # ASGI requires lower-case names.
     found = dict(raw)

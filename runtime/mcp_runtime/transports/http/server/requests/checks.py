@@ -6,13 +6,18 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_runtime.transports.http.server.requests.asgi import JSON, Headers, Refusal
+from mcp_runtime.transports.http.server.requests.asgi import EVENTS, JSON, Headers, Refusal
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 """The hosts of this machine, which are accepted by default."""
 
 SESSION: Final = b"mcp-session-id"
 VERSION: Final = b"mcp-protocol-version"
+
+EITHER: Final = (JSON.decode(), EVENTS.decode())
+"""The media types of the answer to a POST."""
+ONLY_EVENTS: Final = (EVENTS.decode(),)
+"""The media type of the answer to a GET."""
 
 REMEMBERED: Final = 64
 """How many checked headers are cached: clients send the same ones again and again."""
@@ -103,7 +108,7 @@ def check_content_type(headers: Headers) -> None:
         raise Refusal(415, "the Content-Type of a message must be application/json")
 
 
-def check_accept(headers: Headers, *wanted: str) -> None:
+def check_accept(headers: Headers, wanted: tuple[str, ...]) -> None:
     """Check that a client accepts all media types that the answer may have.
 
     Raises:
