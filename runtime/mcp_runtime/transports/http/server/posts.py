@@ -164,10 +164,9 @@ class Posts:
         if not self._modern_versions:
             return None
         if self._has_legacy:
+            is_named = headers.get(VERSION) in self._modern_versions and SESSION not in headers
             # Most legacy-era bodies are recognized without parsing: only escapes could hide the name.
-            may_be = _MARK in body or b"\\u00" in body or b"\\/" in body
-            is_named = SESSION not in headers and headers.get(VERSION) in self._modern_versions
-            if not may_be and not is_named:
+            if not (is_named or _MARK in body or b"\\u00" in body or b"\\/" in body):
                 return None
             try:
                 value = jsonrpc.parse(body)
@@ -175,7 +174,7 @@ class Posts:
                 if is_named:
                     raise
                 return None
-            if not modern.is_modern(value) and not is_named:
+            if not is_named and not modern.is_modern(value):
                 return None
         else:
             value = jsonrpc.parse(body)

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from mcp_runtime.protocol.envelope import ENDS
@@ -81,7 +82,7 @@ def headers_of(scope: Scope, max_bytes: int) -> Headers:
         Refusal: they are too large.
     """
     raw: tuple[tuple[bytes, bytes], ...] = tuple(scope["headers"])
-    if sum([len(name) + len(value) + 4 for name, value in raw]) > max_bytes:
+    if len(b"".join(chain.from_iterable(raw))) + 4 * len(raw) > max_bytes:
         raise Refusal(431, f"the headers have more than {max_bytes:,} bytes")
     # ASGI requires lower-case names.
     found = dict(raw)
@@ -153,18 +154,30 @@ async def read_body(receive: Receive, headers: Headers, *, max_bytes: int, limit
     length = headers.get(b"content-length", b"")
     if length.isdigit() and (len(length) > 18 or int(length) > 2 * max_bytes):
         raise TooLarge(max_bytes)
-    encoding = headers.get(b"content-encoding", b"").strip().lower()
-    if encoding and encoding != b"identity" and encoding not in _DECODERS:
-        raise Refusal(415, f"the content encoding must be one of {b', '.join(sorted(_DECODERS)).decode()}")
+    window = _window(headers[b"content-encoding"]) if b"content-encoding" in headers else None
     try:
         body = await limit.within(_all_parts(receive, max_bytes))
     except TooLarge:
-        if encoding in _DECODERS:
+        if window is not None:
             raise TooLarge(max_bytes) from None
         raise
     except TimeoutError:
         raise Refusal(408, f"the body did not arrive within {limit.seconds:g} s") from None
-    return _decompressed(body, _DECODERS[encoding], max_bytes) if encoding in _DECODERS else body
+    return body if window is None else _decompressed(body, window, max_bytes)
+
+
+def _window(encoding: bytes) -> int | None:
+    """Return the zlib window for a content encoding; None if there is nothing to decompress.
+
+    Raises:
+        Refusal: it is not supported.
+    """
+    encoding = encoding.strip().lower()
+    if encoding in (b"", b"identity"):
+        return None
+    if encoding not in _DECODERS:
+        raise Refusal(415, f"the content encoding must be one of {b', '.join(sorted(_DECODERS)).decode()}")
+    return _DECODERS[encoding]
 
 
 async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
@@ -175,8 +188,10 @@ async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
         if message["type"] == "http.disconnect":
             raise Disconnected
         part: bytes = message.get("body", b"")
-        size += len(part)
         is_last = not message.get("more_body", False)
+        if is_last and not size and len(part) <= max_bytes:
+            return part  # Most bodies arrive whole.
+        size += len(part)
         if size <= max_bytes:
             parts.append(part)
         else:
@@ -187,7 +202,7 @@ async def _all_parts(receive: Receive, max_bytes: int) -> bytes:
                 # As much again was read and discarded: clients that are still sending rarely look for a response.
                 raise TooLarge(max_bytes, start, end if is_last else b"")
         if is_last:
-            return b"".join(parts) if len(parts) > 1 else part
+            return b"".join(parts)
 
 
 def _decompressed(body: bytes, window: int, max_bytes: int) -> bytes:
