@@ -53,6 +53,12 @@ class TestSchemas:
         assert mismatch is not None
         assert "does not match" in mismatch.reason
 
+    @pytest.mark.parametrize("piece", ["[", "[^", "[\\", "{", "{1", "{1,", "("])
+    def test_a_pattern_that_is_cut_off_takes_linear_time(self, piece: str) -> None:
+        for pattern in (piece * 300_000, piece + "1" * 300_000, piece + "1" * 300_000 + "}"):
+            with pytest.raises(UnusableSchema):
+                Check({"pattern": pattern}, is_trusted=False).find("x")
+
     def test_other_patterns_need_a_trusted_schema(self) -> None:
         assert Check({"pattern": "^(?!x)"}).find("xy") is not None
         with pytest.raises(UnusableSchema, match="not supported"):

@@ -17,6 +17,8 @@ _COMPARED: Final = 4
 """How many values are compared in one step."""
 _MATCHED: Final = 1000
 """How many states of a pattern are tracked per character of text in one step."""
+_ENOUGH: Final = 1 << 40
+"""The largest number of states that is counted: nested repetitions multiply it."""
 _CHARACTERS: Final = 32
 """How many characters of a text weigh as much as a value."""
 
@@ -114,7 +116,8 @@ def canonical(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else json.dumps(value)
 
 
-_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(,?)(\d*)\}|.", re.DOTALL)
+# Linear for any pattern: a class that is not closed extends to the end, and a longer number is not a repetition.
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\\?\Z)|\{(\d{1,9}+)(,?)(\d{0,9}+)\}|.", re.DOTALL)
 
 
 def states(pattern: str) -> int:
@@ -129,7 +132,7 @@ def states(pattern: str) -> int:
         elif text == ")" and outer:
             whole, last = outer.pop(), whole + last
         elif token[1] is not None:
-            last *= max(1, int(token[3] or token[1]))
+            last = min(last * max(1, int(token[3] or token[1])), _ENOUGH)
         elif text not in "*+?":
             whole, last = whole + last, 1
     return sum(outer) + whole + last
