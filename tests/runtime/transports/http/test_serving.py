@@ -1,6 +1,7 @@
 """A standalone server: its pages, and how it shuts down."""
 
 import asyncio
+import os
 import socket
 import sys
 import time
@@ -22,10 +23,11 @@ TESTS = Path(__file__).parents[3]
 
 
 @asynccontextmanager
-async def program(*arguments: str) -> AsyncGenerator[tuple[Process, str]]:
-    """Start the server; yields it and its URL."""
+async def program(*arguments: str, path: Path = TESTS) -> AsyncGenerator[tuple[Process, str]]:
+    """Start the server, which finds modules in `path` too; yields it and its URL."""
     command = (sys.executable, "-m", "support.http_program", *arguments)
-    process = await asyncio.create_subprocess_exec(*command, cwd=TESTS, stdout=PIPE, stderr=PIPE)
+    env = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    process = await asyncio.create_subprocess_exec(*command, cwd=TESTS, env=env, stdout=PIPE, stderr=PIPE)
     assert process.stdout is not None
     url = (await asyncio.wait_for(process.stdout.readline(), 30)).decode().strip()
     try:
@@ -142,6 +144,24 @@ async def test_connections_that_say_nothing_are_closed(monkeypatch: pytest.Monke
         assert (await http.get("/health")).status_code == 200
     server.should_exit = True
     await running
+
+
+async def test_malformed_requests_write_nothing_to_the_log() -> None:
+    upgrade = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+    async with program() as (process, url):
+        for request, status in ((b"nonsense\r\n\r\n", b"400"), (upgrade, b"200")):
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rsplit(":", 1)[1]))
+            writer.write(request)
+            assert status in await reader.readline()
+            writer.close()
+        process.terminate()
+        assert (await process.communicate())[1] == b""
+
+
+async def test_a_parser_that_does_not_limit_headers_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "httptools.py").write_text("raise SystemExit('imported')", "utf-8")
+    async with program(path=tmp_path) as (_, url), connect_http(f"{url}/mcp") as peer:
+        await mcp.Client.open(peer)
 
 
 def test_responses_are_sent_at_once() -> None:

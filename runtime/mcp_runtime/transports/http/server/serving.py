@@ -167,7 +167,10 @@ def run(site: Site, *, host: str, port: int, grace: float, started: Callable[[st
         site,
         host=host,
         port=port,
-        log_level="warning",
+        # Its warnings are one line for each malformed request, from anybody.
+        log_level="error",
+        # The other parser, httptools, keeps any amount of headers and trailers.
+        http="h11",
         timeout_graceful_shutdown=1,
         # `trusted_proxies` determines which forwarded headers are trusted.
         proxy_headers=False,
