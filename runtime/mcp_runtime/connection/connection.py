@@ -55,7 +55,6 @@ class Exchange(Work):
         connection: "Connection",
         method: AnyMethod,
         params: Any,
-        *,
         way: Way,
         received: Received | None = None,
     ) -> None:
@@ -250,7 +249,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
     ) -> Coroutine[Any, Any, T]:
         if not self.middleware:
             return self._outbound.ask(method, params, type_, options)
-        sent = Exchange(self, method, params, way=Way.SENT)
+        sent = Exchange(self, method, params, Way.SENT)
         return self._outbound.ask_through(self.middleware, sent, type_, options)
 
     async def notify(
@@ -270,7 +269,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
             LocalProtocolError: it is not allowed now.
         """
         if self.middleware:
-            sent = Exchange(self, method, params, way=Way.SENT)
+            sent = Exchange(self, method, params, Way.SENT)
             await through(self.middleware, sent, lambda: self._outbound.tell(method, sent.params, exchange))
         else:
             await self._outbound.tell(method, params, exchange)
@@ -339,7 +338,7 @@ class Connection(KnowsPeer, LastingRequests, VendorMethods, Hooks):
         registered = requester.answers.handlers.get(method.name)
         if registered is None:
             return None
-        exchange = Exchange(self, method, params, way=_RECEIVED)
+        exchange = Exchange(self, method, params, _RECEIVED)
         exchange.requester = requester
         found: R = await registered[1](params, self._exchanges.context_of(exchange))
         return found
@@ -386,7 +385,7 @@ class _Exchanges:
         return bool(self._connection.middleware)
 
     def open(self, method: AnyMethod, params: Any, received: Received) -> Exchange:
-        return Exchange(self._connection, method, params, way=_RECEIVED, received=received)
+        return Exchange(self._connection, method, params, _RECEIVED, received)
 
     def context_of(self, exchange: Work) -> Any:
         answers = exchange.requester.answers

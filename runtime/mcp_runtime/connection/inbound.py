@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from mcp_runtime.connection.answers import GoOn, Handler, ignore
 from mcp_runtime.connection.background import never_ran
@@ -312,13 +312,14 @@ class Inbound:
             return True
 
     async def _answer(self, work: Work, handler: Handler) -> None:
-        home, line = self, cast("Line", work.line)
+        home, line = self, work.line
+        method: Any = work.method
+        assert line is not None
         CURRENT.set(work)
         try:
             if line.owed > MAX_UNREAD:
                 await line.wait_for_room()
             result = await self._handling.run(work, handler)
-            method = cast("RequestMethod[Any, Any]", work.method)
             answer = self._outbound.encode_result(method, result, work.requester)
             if work.resumed is not None:
                 home = await work.resumed
@@ -349,7 +350,7 @@ class Inbound:
             elif key is not None and home._link.is_open(key):
                 home._reports.finish(key)
                 work.is_open = False
-                await home._hand_in(key, answer, cast("Line", work.line))
+                await home._hand_in(key, answer, work.line or line)
         finally:
             home._finished(work.key)
 

@@ -77,8 +77,8 @@ class Requester(NamedTuple):
     @property
     def result_tag(self) -> str:
         """The property that distinguishes the results of a request in the revision in use; empty if there is none."""
-        spoken = self.spoken
-        return spoken.result_tag if spoken is not None else ""
+        binding = self.binding if self.wire is None else self.wire.binding
+        return binding.result_tag if binding is not None else ""
 
     def seen_with(self, headers: Mapping[str, str]) -> "Requester":
         """Return the same requester with the headers of one of its requests; twice as fast as `_replace`."""

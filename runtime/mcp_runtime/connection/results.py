@@ -100,7 +100,7 @@ class Results:
         """
         if not method.results:
             return (method.result, *method.alternatives)
-        value = result.get(_tag(requester))
+        value = result.get(requester.result_tag)
         type_ = self._types(method).get(value, None if value is not None else method.result)
         if type_ is None:
             raise LocalProtocolError(**self._unknown(method, value, requester))
@@ -115,7 +115,7 @@ class Results:
             RemoteProtocolError: its result type is unknown, nothing continues from it, or what it asks for must not
                 reach a handler.
         """
-        value = found.get(_tag(requester))
+        value = found.get(requester.result_tag)
         # To a lenient reader, a result without a type is the usual one; a strict reader reports it as missing.
         if value is None or (isinstance(value, str) and method.results.get(value) is method.result):
             return method.result, None
@@ -166,12 +166,8 @@ class Results:
         return {**found, **missing}
 
 
-def _tag(requester: Requester) -> str:
-    return requester.result_tag
-
-
 def _place(method: RequestMethod[Any, Any], requester: Requester) -> dict[str, str]:
-    return {"revision": requester.revision, "method": method.name, "pointer": f"/{_tag(requester)}"}
+    return {"revision": requester.revision, "method": method.name, "pointer": f"/{requester.result_tag}"}
 
 
 def _is_absent(value: object) -> bool:

@@ -76,19 +76,16 @@ class Requesters:
             PeerError: the revision is not supported, or the sender information is not valid.
         """
         meta: Any = (request.params or {}).get("_meta")
-        if not is_object(meta) or modern.VERSION not in meta:
+        if meta.__class__ is not dict or modern.VERSION not in meta:
             raise self._stray(request)
-        revision: Any = meta[modern.VERSION]
-        if not isinstance(revision, str):
-            raise _invalid(modern.VERSION, "must be a string")
-        if revision not in self._servers:
-            raise self._unsupported(revision)
-        said = (
-            revision,
+        principal, headers = identity(channel)
+        said: _Said = (
+            meta[modern.VERSION],
             meta.get(modern.CLIENT_CAPABILITIES),
             meta.get(modern.CLIENT_INFO),
             meta.get(modern.LOG_LEVEL),
-            *identity(channel),
+            principal,
+            headers,
         )
         # Most requests come from the same sender as the one before.
         if self._last is None or self._last[0] != said:
@@ -96,6 +93,11 @@ class Requesters:
         return self._last[1]
 
     def _find(self, said: _Said) -> Requester:
+        revision: Any = said[0]
+        if not isinstance(revision, str):
+            raise _invalid(modern.VERSION, "must be a string")
+        if revision not in self._servers:
+            raise self._unsupported(revision)
         key = json.dumps([*said[:-1], sorted(said[-1].items())], sort_keys=True)
         if len(key) > MAX_SHARED_LENGTH:
             return self._make(said)

@@ -99,7 +99,8 @@ class Session:
         incoming = self._close(key)
         if incoming.method == INITIALIZE:
             self._step(Step.ACCEPT)
-        return self._answered(incoming, jsonrpc.write_result(incoming.id, result))
+        answer = jsonrpc.write_result(incoming.id, result)
+        return answer if incoming.batch is None else self._join(incoming.batch, incoming.id, answer)
 
     def refuse(self, key: Key, code: int, message: str, data: Any = None) -> bytes:
         """Return the bytes of an error response to an open request; empty while its batch is not answered.
@@ -110,7 +111,8 @@ class Session:
         incoming = self._close(key)
         if incoming.method == INITIALIZE:
             self._step(Step.REFUSE)
-        return self._answered(incoming, jsonrpc.write_error(incoming.id, code, message, data))
+        answer = jsonrpc.write_error(incoming.id, code, message, data)
+        return answer if incoming.batch is None else self._join(incoming.batch, incoming.id, answer)
 
     def cancel(self, id_: Id, reason: str | None = None) -> bytes:
         """Cancel a request of ours; return the bytes that notify the peer, empty if it must not be notified.
@@ -360,11 +362,9 @@ class Session:
             self._forbid(None, f"no request {key!r} is open")
         return incoming
 
-    def _answered(self, incoming: Incoming, answer: bytes) -> bytes:
-        if incoming.batch is None:
-            return answer
-        incoming.batch.add(incoming.id, answer)
-        return self._release(incoming.batch)
+    def _join(self, batch: Batch, id_: Id, answer: bytes) -> bytes:
+        batch.add(id_, answer)
+        return self._release(batch)
 
     @staticmethod
     def _release(batch: Batch) -> bytes:
@@ -396,4 +396,4 @@ def progress_token(params: Mapping[str, Any] | None) -> Id | None:
         return None
     meta: Any = params["_meta"]
     token: Any = meta.get("progressToken") if meta.__class__ is dict else None
-    return token if jsonrpc.is_id(token) else None
+    return token if token is None or jsonrpc.is_id(token) else None
