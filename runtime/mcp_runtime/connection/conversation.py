@@ -27,6 +27,8 @@ from mcp_runtime.protocol.modern import is_modern
 from mcp_runtime.protocol.names import INITIALIZE, PING
 from mcp_runtime.protocol.outcome import ACCEPTED, ANSWER, ANSWERED, Outcome, Verdict, of_batch
 
+_CLIENT, _NEW = Side.CLIENT, State.NEW  # once, since Python 3.11 runs code to find a member of an enumeration
+
 CloseHook: TypeAlias = Callable[[str], None]
 """Called with the reason when a connection has ended."""
 
@@ -115,7 +117,7 @@ class Conversation:
                 return of_batch([self._take(event, message, line, len(events)) for event in events])
             event = link.session.receive_message(value, line)
         except MalformedMessage as error:
-            if link.side is Side.CLIENT and Chatter.is_text(message):
+            if link.side is _CLIENT and Chatter.is_text(message):
                 return self._take_text(message, error)
             return self._take_malformed(error, line)
         if self._chatter is not None:
@@ -258,7 +260,7 @@ class Conversation:
 
     def _take_request(self, request: Request, text: bytes, line: Line, parts: int) -> None:
         link = self.link
-        if link.side is Side.CLIENT and link.requester.is_modern:
+        if link.side is _CLIENT and link.requester.is_modern:
             # In the modern era a server sends no requests, and a client no answers (basic/transports/stdio).
             link.session.drop(request.id)
             link.report(link.violation("a server must not send requests in this revision", request.method))
@@ -316,7 +318,7 @@ class Conversation:
 
     def _is_stray(self, value: dict[str, Any]) -> bool:
         """Whether a call is a request before any session has begun, and does not begin one either."""
-        if self.link.session.state is not State.NEW or "id" not in value:
+        if self.link.session.state is not _NEW or "id" not in value:
             return False
         opening = (INITIALIZE, PING) if self.on_initialize is not None else ()
         return value["method"] not in opening

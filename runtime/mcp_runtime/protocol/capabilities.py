@@ -64,9 +64,10 @@ def sendable(methods: MethodTable, sender: Side, declared: Mapping[Side, Mapping
         table = _TABLES[id(methods)] = _Table(methods)
     granted = [
         path
-        for side, name, paths in table.needed[sender]
-        if name in declared[side]
-        for path, steps in paths
+        for side, by_name in table.needed[sender].items()
+        for name in declared[side]
+        if name in by_name
+        for path, steps in by_name[name]
         if _leads(declared[side], steps)
     ]
     return table.names(frozenset(granted))
@@ -95,13 +96,13 @@ class _Table:
         return found
 
 
-def _grouped(paths: Iterable[str], sender: Side) -> list[tuple[Side, str, list[tuple[str, Steps]]]]:
+def _grouped(paths: Iterable[str], sender: Side) -> Mapping[Side, Mapping[str, list[tuple[str, Steps]]]]:
     """Return paths by who must declare them and by their first name, since most names are not declared at all."""
-    groups: dict[tuple[Side, str], list[tuple[str, Steps]]] = {}
+    groups: dict[Side, dict[str, list[tuple[str, Steps]]]] = {side: {} for side in Side}
     for path in paths:
         side, steps = _located(path, sender)
-        groups.setdefault((side, steps[0]), []).append((path, steps))
-    return [(side, name, found) for (side, name), found in groups.items()]
+        groups[side].setdefault(steps[0], []).append((path, steps))
+    return groups
 
 
 _TABLES: Final[dict[int, _Table]] = {}

@@ -26,7 +26,10 @@ class Side(StrEnum):
     @property
     def other(self) -> "Side":
         """The other end."""
-        return Side.SERVER if self is Side.CLIENT else Side.CLIENT
+        return _OTHERS[self]
+
+
+_OTHERS: Final = {Side.CLIENT: Side.SERVER, Side.SERVER: Side.CLIENT}
 
 
 class State(StrEnum):

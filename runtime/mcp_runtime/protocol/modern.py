@@ -79,14 +79,17 @@ def merged(required: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
     return {**required, **given}
 
 
+_SERVER, _READY = Side.SERVER, State.READY  # once, since Python 3.11 runs code to find a member of an enumeration
+
+
 class ModernSession(Session):
     """The open requests of the modern era at a server, by channel and id."""
 
     outlives_channels = False
 
     def __init__(self) -> None:
-        super().__init__(Side.SERVER)
-        self.state = State.READY
+        super().__init__(_SERVER)
+        self.state = _READY
         self.ids_may_be_absent = True
 
     def _step(self, step: Step) -> None:

@@ -47,7 +47,7 @@ class Session:
     def __init__(self, side: Side) -> None:
         self.side = side
         self._other = side.other
-        self.state = State.NEW
+        self.state = _NEW
         self.revision = ""
         self.accepts_batches = False
         self.ids_may_be_absent = False
@@ -385,7 +385,7 @@ class Session:
         raise LocalProtocolError(revision=self.revision or "MCP", method=method, pointer="", reason=reason)
 
 
-_READY: Final = State.READY  # a constant, since Python 3.11 runs code to find a member of an enumeration
+_NEW, _READY = State.NEW, State.READY  # once, since Python 3.11 runs code to find a member of an enumeration
 _NEVER: Final = float("-inf")
 """The progress of a request without a report yet."""
 
