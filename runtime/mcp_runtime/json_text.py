@@ -40,23 +40,22 @@ class NotIJson(ValueError):
     """A text is not I-JSON; the message says why."""
 
 
-def read(text: str | bytes | bytearray) -> Any:
-    """Read JSON text; bytes are decoded as UTF-8.
+def read(text: bytes | bytearray) -> Any:
+    """Read JSON text in UTF-8.
 
     Raises:
         NotIJson: the text is not I-JSON.
     """
-    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    size = len(data)
+    size = len(text)
     if size <= _MAX_WRITTEN:
         try:
-            value = loads(data)
-            written = dumps(value) if size <= _MAX_SHALLOW else _write_unless_deep(value, data)
-            if written == data or written.translate(None, _BLANKS) == data.translate(None, _BLANKS):
+            value = loads(text)
+            written = dumps(value) if size <= _MAX_SHALLOW else _write_unless_deep(value, text)
+            if written == text or written.translate(None, _BLANKS) == text.translate(None, _BLANKS):
                 return value
         except (ValueError, TypeError):
             pass  # I-JSON has integers that `orjson` cannot read, and others that it cannot write.
-    return _read_and_search(bytes(data))
+    return _read_and_search(bytes(text))
 
 
 def read_as(title: str, text: str | bytes | bytearray) -> Any:
@@ -66,7 +65,7 @@ def read_as(title: str, text: str | bytes | bytearray) -> Any:
         pydantic.ValidationError: the text is not I-JSON; the error's title is `title`.
     """
     try:
-        return read(text)
+        return read(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
     except NotIJson as error:
         details = InitErrorDetails(type="json_invalid", loc=(), input=text, ctx={"error": str(error)})
         raise ValidationError.from_exception_data(title, [details], input_type="json") from None
@@ -127,7 +126,9 @@ def _write_unless_deep(value: Any, text: bytes | bytearray) -> bytes:
     Raises:
         TypeError: it cannot be written, or may be nested too deeply.
     """
-    if len(text) <= _MAX_COUNTED and text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
+    size, lists = len(text), text.count(b"[")
+    # A level takes at least five bytes if it is an object, `{"":}`, and two if it is a list.
+    if size + 3 * lists < 5 * MAX_DEPTH or (size <= _MAX_COUNTED and lists + text.count(b"{") <= MAX_DEPTH):
         return dumps(value)
     if not _WRITTEN_DEPTH:
         raise TypeError

@@ -89,8 +89,13 @@ class WireType(Generic[T]):
         validator, serializer = _compiled(loaded)
         assumed: Mapping[str, tuple[str, Any]] = getattr(loaded, "__assumed__", {})
         self.assumed = tuple(assumed.values())
-        # In strict mode, null is rejected where a property may only be absent; see `WireModel`.
-        self.validate = validate = partial(validator.validate_python, strict=True)
+        validate_python = validator.validate_python
+
+        def validate(value: object) -> T:
+            # In strict mode, null is rejected where a property may only be absent; see `WireModel`.
+            return cast(T, validate_python(value, strict=True))
+
+        self.validate = validate
         self.decode = lambda text: validate(read_as(self.name, text))
         self.build = partial(validator.validate_python, by_alias=True, by_name=True)
         self.encode = strict_writer(serializer.to_json)

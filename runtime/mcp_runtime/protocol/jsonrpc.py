@@ -154,42 +154,47 @@ def classify(value: Any) -> Message:
         is_answer = "method" not in message and ("result" in message or "error" in message)
         raise MalformedMessage(INVALID_REQUEST, '"jsonrpc" must be "2.0"', id_, is_answer=is_answer)
     method: Any = message.get("method")
-    return _answer(message, id_) if method is None else _call(message, method, id_)
-
-
-def _call(message: dict[str, Any], method: Any, id_: Any) -> Request | Notification:
-    if method.__class__ is not str:
-        raise MalformedMessage(INVALID_REQUEST, '"method" must be a string', id_)
-    if "result" in message or "error" in message:
-        raise MalformedMessage(INVALID_REQUEST, "a message must be a call or an answer, not both", id_)
+    if method is None:
+        result: Any = message.get("result")
+        if result.__class__ is dict and id_ is not None and "error" not in message:
+            return Result(id_, result)
+        return _failure(message, id_)
     params: Any = message.get("params")
     # Many peers send null for absent params; validation reports it if params are required.
-    if params.__class__ is not dict and params is not None:
-        raise MalformedMessage(INVALID_REQUEST, '"params" must be an object', id_)
-    if id_ is not None:
-        return Request(id_, method, params)
-    if "id" in message:
-        raise MalformedMessage(INVALID_REQUEST, '"id" must be a string or an integer')
-    return Notification(method, params)
+    has_valid_params = params.__class__ is dict or params is None
+    if has_valid_params and method.__class__ is str and "result" not in message and "error" not in message:
+        if id_ is not None:
+            return Request(id_, method, params)
+        if "id" not in message:
+            return Notification(method, params)
+    raise MalformedMessage(INVALID_REQUEST, _why_no_call(message, has_valid_params), id_)
 
 
-def _answer(message: dict[str, Any], id_: Any) -> Result | Failure:
+def _why_no_call(message: dict[str, Any], has_valid_params: bool) -> str:
+    """Return why a message with a method is neither a request nor a notification."""
+    if message["method"].__class__ is not str:
+        return '"method" must be a string'
+    if "result" in message or "error" in message:
+        return "a message must be a call or an answer, not both"
+    if not has_valid_params:
+        return '"params" must be an object'
+    return '"id" must be a string or an integer'
+
+
+def _failure(message: dict[str, Any], id_: Any) -> Failure:
+    """Return the error in an answer that has no valid result.
+
+    Raises:
+        MalformedMessage: it has no valid error either.
+    """
     has_result, has_error = "result" in message, "error" in message
     if has_result == has_error:
         reason = 'a message has "method", or one of "result" and "error"'
         raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=has_result, is_unclear=not has_result)
-    if has_error:
-        return _failure(message["error"], id_)
-    if id_ is None:
-        raise MalformedMessage(INVALID_REQUEST, '"id" must be a string or an integer', is_answer=True)
-    result: Any = message["result"]
-    if result.__class__ is not dict:
-        raise MalformedMessage(INVALID_REQUEST, '"result" must be an object', id_, is_answer=True)
-    return Result(id_, result)
-
-
-def _failure(error: Any, id_: Any) -> Failure:
-    details = error if is_object(error) else {}
+    if has_result:
+        reason = '"id" must be a string or an integer' if id_ is None else '"result" must be an object'
+        raise MalformedMessage(INVALID_REQUEST, reason, id_, is_answer=True)
+    details = message["error"] if is_object(message["error"]) else {}
     code, text = details.get("code"), details.get("message")
     if type(code) is not int or not isinstance(text, str):
         reason = '"error" must be an object with an integer "code" and a string "message"'
