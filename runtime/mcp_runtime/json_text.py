@@ -126,10 +126,12 @@ def _write_unless_deep(value: Any, text: bytes | bytearray) -> bytes:
     Raises:
         TypeError: it cannot be written, or may be nested too deeply.
     """
-    size, lists = len(text), text.count(b"[")
-    # A level takes at least five bytes if it is an object, `{"":}`, and two if it is a list.
-    if size + 3 * lists < 5 * MAX_DEPTH or (size <= _MAX_COUNTED and lists + text.count(b"{") <= MAX_DEPTH):
-        return dumps(value)
+    size = len(text)
+    if size <= _MAX_COUNTED:
+        lists = text.count(b"[")
+        # A level takes at least five bytes if it is an object, `{"":}`, and two if it is a list.
+        if size + 3 * lists < 5 * MAX_DEPTH or lists + text.count(b"{") <= MAX_DEPTH:
+            return dumps(value)
     if not _WRITTEN_DEPTH:
         raise TypeError
     for _ in range(_SPARE):
