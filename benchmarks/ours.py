@@ -8,7 +8,7 @@ import receiving
 
 from mcp_bindings import v2025_11_25 as bindings
 from mcp_runtime.method import RequestMethod, WireType
-from mcp_runtime.protocol.jsonrpc import Failure, Result, classify, parse, write_request, write_result
+from mcp_runtime.protocol.jsonrpc import classify, parse, write_request, write_result
 from mcp_runtime.protocol.validation import Reader
 
 
@@ -25,19 +25,31 @@ def params_type(method: str) -> WireType[Any]:
 
 
 def decode(name: str, text: bytes) -> Callable[[], object]:
-    """Read a message with only the calls that a conversation makes for it."""
+    """Read a message with only the calls that a conversation makes for it.
+
+    Like the peer's cases, it knows whether the message is a result.
+    """
     reader = Reader(bindings.BINDING.revision, lenient=True, report=print)
-    asked = messages.RESULTS[name][0] if name in messages.RESULTS else ""
+    read, methods = reader.read, bindings.METHODS
 
-    def decode_one() -> object:
-        message = classify(parse(text))
-        if isinstance(message, Result):
-            return reader.read(result_type(asked), message.result, asked)
-        assert not isinstance(message, Failure)
-        type_ = bindings.METHODS[message.method].params
-        return None if type_ is None else reader.read(type_, message.params or {}, message.method)
+    def decode_call() -> object:
+        message: Any = classify(parse(text))
+        method, params = methods[message.method], message.params
+        # As in `connection/params.py`: absent params, as those of a ping, need no model.
+        if method.params is None or (params is None and not method.params_required):
+            return None
+        return read(method.params, params or {}, method.name)
 
-    return decode_one
+    if name not in messages.RESULTS:
+        return decode_call
+    asked = messages.RESULTS[name][0]
+    type_ = result_type(asked)
+
+    def decode_result() -> object:
+        message: Any = classify(parse(text))
+        return read(type_, message.result, asked)
+
+    return decode_result
 
 
 def encode_request(name: str) -> Callable[[], object]:
