@@ -24,7 +24,21 @@ def main() -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     shutil.copytree(HERE / "_static", source / "_static")
-    command = ["sphinx", "-b", "html", "-c", str(HERE), "-j", "auto", "-E", "-q", "-W", "--keep-going"]
+    command = [
+        "sphinx",
+        "-b",
+        "html",
+        "-c",
+        str(HERE),
+        "-d",
+        str(BUILD / "doctrees"),
+        "-j",
+        "auto",
+        "-E",
+        "-q",
+        "-W",
+        "--keep-going",
+    ]
     done = subprocess.run([sys.executable, "-m", *command, str(source), str(html)], check=False)
     if done.returncode:
         return 1

@@ -1,7 +1,11 @@
 """Settings of Sphinx for the site."""
 
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from scripts.site.navigation import beside
 
 from support.public_api import runtime_modules
 
@@ -45,6 +49,30 @@ def setup(app: Any) -> None:
     # Napoleon looks at every attribute of a class here, for options that are off; pydantic then builds validators.
     app.events.listeners["autodoc-skip-member"].clear()
     app.connect("builder-inited", _find_public_names)
+    # The theme's own tree comes between the two; it makes none where it finds no table of contents.
+    app.connect("html-page-context", _without_contents, priority=400)
+    app.connect("html-page-context", _with_navigation, priority=600)
+
+
+def _without_contents(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    context.pop("toctree", None)
+
+
+def _with_navigation(app: Any, name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    parents = {below: page for page, pages in app.env.toctree_includes.items() for below in pages}
+    context["furo_navigation_tree"] = beside(name, _navigation_tree(app), parents)
+
+
+@cache
+def _navigation_tree(app: Any) -> str:
+    """Return the tree of all pages as the theme makes it for the root page."""
+    # Found by name, because type checkers run where neither Sphinx nor the theme is installed.
+    contents_of = import_module("sphinx.environment.adapters.toctree").global_toctree_for_doc
+    with_switches = import_module("furo.navigation").get_navigation_tree
+    whole = {"includehidden": True, "maxdepth": -1, "titles_only": True}
+    contents = contents_of(app.env, app.config.root_doc, app.builder, tags=app.tags, **whole)
+    tree: str = with_switches(app.builder.render_partial(contents)["fragment"])
+    return tree
 
 
 def _find_public_names(app: Any) -> None:

@@ -2,6 +2,7 @@
 
 from html.parser import HTMLParser
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
@@ -33,17 +34,17 @@ class _Page(HTMLParser):
 
 def broken_links(root: Path) -> list[str]:
     """Return a line for each broken link between the pages below a folder, and for each request to another host."""
-    pages = {path: _Page(path.read_text("utf-8")) for path in sorted(root.rglob("*.html"))}
+    files = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    pages = {name: _Page((root / name).read_text("utf-8")) for name in sorted(files) if name.endswith(".html")}
     found: list[str] = []
-    for path, page in pages.items():
-        name = path.relative_to(root)
+    for name, page in pages.items():
         found += [f"{name}: fetches {url} from another host" for url in sorted(page.fetched) if _is_elsewhere(url)]
         for link in sorted(page.links | page.fetched):
             parts = urlsplit(link)
             if _is_elsewhere(link) or parts.scheme:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            if not target.is_file():
+            target = normpath(join(dirname(name), unquote(parts.path))) if parts.path else name
+            if target not in files:
                 found.append(f"{name}: there is no {link}")
             elif target in pages and unquote(parts.fragment) not in pages[target].anchors:
                 found.append(f"{name}: {link} leads to no anchor of that page")

@@ -6,6 +6,7 @@ import pytest
 from scripts.site import pages, reference
 from scripts.site.accessible import mend
 from scripts.site.links import broken_links
+from scripts.site.navigation import beside
 
 from support.documents import ROOT
 from support.public_api import runtime_modules
@@ -45,6 +46,19 @@ def test_unused_repairs_are_reported(tmp_path: Path) -> None:
     stale = mend([page])
     assert page.read_text() == '<pre tabindex="0">code</pre>'
     assert any("<aside" in line for line in stale) and not any("<pre>" in line for line in stale)
+
+
+def test_navigation_starts_at_the_page_and_is_open_there() -> None:
+    def entry(address: str, classes: str = "toctree-l1", switch: str = "") -> str:
+        return f'<li class="{classes}"><a class="reference internal" href="{address}">Title</a>{switch}'
+
+    tree = (entry("a.html"), entry("b.html", switch="<input id=1/>"), entry("c/d.html"), entry("e.html"))
+    assert beside("c/d", "\n".join(tree), {"c/d": "b", "b": "index", "a": "index"}).splitlines() == [
+        entry("../a.html"),
+        entry("../b.html", "toctree-l1 current", '<input checked="" id=1/>'),
+        entry("#", "toctree-l1 current current-page"),
+        entry("../e.html"),
+    ]
 
 
 class TestPages:
