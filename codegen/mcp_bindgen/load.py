@@ -168,7 +168,7 @@ def _with_shipped_half(revision: str, halves: Halves, diagnostics: Diagnostics) 
 def _merge(halves: Halves, diagnostics: Diagnostics) -> Reconciled:
     diagnostics.raise_errors()
     if halves.typescript and halves.schema:
-        return reconcile(halves.typescript, halves.schema, diagnostics)
+        return reconcile(halves.typescript, halves.schema)
     declarations: Mapping[str, Declaration] = {}
     if halves.typescript:
         declarations = lower(halves.typescript, {})

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_bindgen.diagnostics import Diagnostics, InputError, Location
-from mcp_bindgen.ingest.json_schema import SchemaDocument
 from mcp_bindgen.ingest.revisions import released, shipped_source
 from mcp_bindgen.ingest.shapes import Declaration, Object
 from mcp_bindgen.ingest.sources import SourceKind, SourceText
@@ -52,8 +51,7 @@ def verify(revision: str, official: SourceText, diagnostics: Diagnostics) -> Ver
     diagnostics.raise_errors()
     pins = released()[revision]
     is_json = official.kind is SourceKind.JSON_SCHEMA
-    differences = _differences(shipped, given, diagnostics)
-    diagnostics.raise_errors()
+    differences = _differences(shipped, given)
     return Verdict(
         revision=revision,
         source=official,
@@ -62,23 +60,17 @@ def verify(revision: str, official: SourceText, diagnostics: Diagnostics) -> Ver
     )
 
 
-def _differences(shipped: Halves, given: Halves, diagnostics: Diagnostics) -> list[Difference]:
+def _differences(shipped: Halves, given: Halves) -> list[Difference]:
     assert shipped.schema is not None and shipped.typescript is not None, "both halves are shipped"
     if given.schema is not None:
         return list(_compared(shipped.schema.declarations, given.schema.declarations))
     assert given.typescript is not None, "a source is one of the two"
-    ours, theirs = (_lowered(half, shipped.schema, diagnostics) for half in (shipped.typescript, given.typescript))
+    ours, theirs = (lower(half, shipped.schema.declarations) for half in (shipped.typescript, given.typescript))
     return [
         *_constants(shipped.typescript, given.typescript),
         *_compared(ours, theirs),
         *_bases(ours, theirs),
     ]
-
-
-def _lowered(
-    typescript: TypeScriptDocument, schema: SchemaDocument, diagnostics: Diagnostics
-) -> Mapping[str, Declaration]:
-    return lower(typescript, schema.declarations)
 
 
 def _compared(ours: Mapping[str, Declaration], theirs: Mapping[str, Declaration]) -> Iterator[Difference]:

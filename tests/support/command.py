@@ -43,7 +43,9 @@ class Cli:
 
 def start(*arguments: object, program: str = "", cwd: Path) -> "subprocess.Popen[str]":
     """Start mcp-bindgen in a new process; `program` is Python code that runs in it first."""
-    code = f"import sys\n{program}\nfrom mcp_bindgen.cli.run import run\nsys.exit(run(sys.argv[1:]))\n"
+    # Shells start background jobs with SIGINT ignored, and a process inherits that.
+    interruptible = "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{interruptible}\n{program}\nfrom mcp_bindgen.cli.run import run\nsys.exit(run(sys.argv[1:]))\n"
     return subprocess.Popen(
         [sys.executable, "-c", code, *(str(argument) for argument in arguments)],
         cwd=cwd,

@@ -170,7 +170,7 @@ class _Derivation:
             return node
         pairs = [usual, *self._sides.likeness.pairs(*sides)]
         return table.Choice(
-            pairs=tuple(self._pair(a, b, node if (a, b) == usual else None, before.result) for a, b in pairs),
+            pairs=tuple(self._pair(a, b, node if (a, b) == usual else None) for a, b in pairs),
             gone=tuple(
                 self._alone("result-alternative-removed", ref, before.result, is_new=False)
                 for ref in sides[0]
@@ -195,7 +195,7 @@ class _Derivation:
         pairs = self._sides.likeness.pairs(before, after)
         if not pairs:
             return self._fit(old, new, place)
-        known = tuple(self._pair(a, b, self._single(a, b, place), place) for a, b in pairs)
+        known = tuple(self._pair(a, b, self._single(a, b, place)) for a, b in pairs)
         gone = [leaf for leaf in before if leaf not in [a for a, _ in pairs]]
         come = [leaf for leaf in after if leaf not in [b for _, b in pairs]]
         node = table.Choice(
@@ -234,7 +234,7 @@ class _Derivation:
                     return table.Array(item=item, split=member.wire_name, kind=row.kind)
         return table.Array(item=item)
 
-    def _pair(self, old: TypeRef, new: TypeRef, node: table.Node | None, place: str) -> table.Pair:
+    def _pair(self, old: TypeRef, new: TypeRef, node: table.Node | None) -> table.Pair:
         return table.Pair(old=self._shapes[0].shape(old), new=self._shapes[1].shape(new), node=node)
 
     def _alone(self, rule: str, leaf: TypeRef, place: str, *, is_new: bool) -> table.Alone:

@@ -257,7 +257,7 @@ def _declared(frame: Frame, cls: str, name: str) -> Attribute | None:
     return frame.project.surface.attributes.get(cls, {}).get(name)
 
 
-def entered(frame: Frame, type_: Type, node: ast.AST) -> Type:
+def entered(frame: Frame, type_: Type) -> Type:
     """Return what a `with` statement binds."""
     found: list[Type] = []
     for member in members(type_):

@@ -89,7 +89,7 @@ class Statements:
                 self.block(node.orelse)
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
                 for item in items:
-                    type_ = entered(self.frame, self.expressions.type_of(item.context_expr), item.context_expr)
+                    type_ = entered(self.frame, self.expressions.type_of(item.context_expr))
                     if item.optional_vars is not None:
                         self._bind(item.optional_vars, type_)
                 self.block(body)
@@ -228,7 +228,7 @@ class Statements:
         name = self.frame.module.absolute(node.module, node.level)
         for alias in node.names:
             if alias.name == "*":
-                self._import_all(name, node)
+                self._import_all(name)
             else:
                 value = self._from(name, alias, node.level)
                 self.frame.env.bind(alias.asname or alias.name, value)
@@ -246,7 +246,7 @@ class Statements:
             return UNKNOWN  # a part of the user's own code that is not scanned, or does not exist
         return imported(self.frame, f"{name}.{alias.name}", alias)
 
-    def _import_all(self, name: str, node: ast.ImportFrom) -> None:
+    def _import_all(self, name: str) -> None:
         project = self.frame.project
         if project.is_bindings(name):
             for exported_name, type_ in project.surface.exported.items():

@@ -180,7 +180,7 @@ class _Derivation:
         if is_request and result is None:
             return None
         result_fields = self._fields(Ref(name=result)) if result else {}
-        alternatives = self._alternatives(message, result, fields) if result else ()
+        alternatives = self._alternatives(result, fields) if result else ()
         stated = self._stated_direction(name, message, is_request)
         return Method(
             name=name,
@@ -266,7 +266,7 @@ class _Derivation:
         self._diagnostics.loose(where, f"neither {own} nor EmptyResult is defined, so it has no result: skipped")
         return None
 
-    def _alternatives(self, message: Struct, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
+    def _alternatives(self, result: str, params: Mapping[str, Field]) -> tuple[str, ...]:
         response = self._definitions.get(f"{result}Response")
         stated = response.field("result") if isinstance(response, Struct) else None
         type_ = stated.type if stated else None

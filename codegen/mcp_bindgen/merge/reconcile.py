@@ -7,7 +7,6 @@ differ becomes an erratum with both readings and the rule that settled it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_bindgen.diagnostics import Diagnostics
 from mcp_bindgen.ingest.json_schema import SchemaDocument
 from mcp_bindgen.ingest.shapes import Declaration
 from mcp_bindgen.ingest.typescript_types import TypeScriptDocument
@@ -41,7 +40,7 @@ class Reconciled:
     unexpected: tuple[Difference, ...]
 
 
-def reconcile(typescript: TypeScriptDocument, schema: SchemaDocument, diagnostics: Diagnostics) -> Reconciled:
+def reconcile(typescript: TypeScriptDocument, schema: SchemaDocument) -> Reconciled:
     """Merge the two readings of one revision."""
     declarations = lower(typescript, schema.declarations)
     ours, theirs = join(declarations, typescript.source), join(schema.declarations, schema.source)

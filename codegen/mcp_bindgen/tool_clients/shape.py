@@ -129,7 +129,7 @@ class _Shaper:
         schema = node
         self._note_unread(schema)
         if "$ref" in schema:
-            return self._reference(schema, depth)
+            return self._reference(schema)
         if "allOf" in schema:
             return self._every(schema, depth)
         if "enum" in schema or "const" in schema:
@@ -159,7 +159,7 @@ class _Shaper:
         self._because(keyword)
         return self._any({name: value for name, value in schema.items() if name != keyword}, depth + 1)
 
-    def _reference(self, schema: Schema, depth: int) -> Schema:
+    def _reference(self, schema: Schema) -> Schema:
         reference = schema["$ref"]
         if self._target(reference) is None:
             self._because("$ref")
