@@ -28,7 +28,7 @@ from mcp_bindings.v2025_11_25 import (
 from mcp_bindings.v2025_11_25.errors import PeerUrlElicitationRequiredError
 from mcp_runtime.forms import choices, defaults, problems
 from mcp_runtime.transports.stdio import connect_stdio
-from mcp_runtime.url_elicitation import Visits, look_at_url, required_elicitations
+from mcp_runtime.url_elicitation import Visits, inspect_url, required_elicitations
 
 SERVER = Path(__file__).with_name("elicitation_server.py")
 
@@ -51,7 +51,7 @@ class Person(ClientHandlers):
 
     async def visit(self, who: str, message: str, url: str, id_: str) -> bool:
         """Open a page if the user agrees, after showing the whole URL; it is neither fetched nor inspected."""
-        view = look_at_url(url)
+        view = inspect_url(url)
         warnings = "".join(f"\n  careful: {warning}" for warning in view.warnings)
         text = f"{who} wants you to visit a page at {view.host}:\n  {view.url}{warnings}\n  {message}"
         if await ask(text, "Open it? [y]es, [n]o:") not in ("y", "yes"):

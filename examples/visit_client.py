@@ -22,7 +22,7 @@ from mcp_bindings.v2025_11_25 import (
 )
 from mcp_runtime.client import ClientOptions
 from mcp_runtime.transports.stdio import connect_stdio
-from mcp_runtime.url_elicitation import look_at_url
+from mcp_runtime.url_elicitation import inspect_url
 
 SERVER = Path(__file__).with_name("visit_server.py")
 
@@ -31,7 +31,7 @@ class Person(ClientHandlers):
     async def elicit(self, params: ElicitRequestParams, ctx: ClientContext) -> ElicitResult:
         if not isinstance(params, ElicitRequestURLParams):
             return ElicitResult(action="decline")
-        view = look_at_url(params.url)
+        view = inspect_url(params.url)
         warnings = "".join(f"\n  careful: {warning}" for warning in view.warnings)
         who = ctx.connection.peer_info.get("name")
         text = f"{who} wants you to visit a page at {view.host}:\n  {view.url}{warnings}\n  {params.message}"

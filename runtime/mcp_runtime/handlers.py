@@ -138,7 +138,7 @@ class Context(Generic[PeerT]):
         Raises:
             LocalProtocolError: the client cannot reconnect. It can only over HTTP, from revision 2025-11-25 on.
         """
-        self.exchange.close_stream_early()
+        self.exchange.close_stream()
 
 
 class Handlers:

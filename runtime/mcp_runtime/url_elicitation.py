@@ -6,6 +6,6 @@ from mcp_runtime.features.elicitation.url import (
     Visits,
     required_elicitations,
 )
-from mcp_runtime.protocol.urls import UrlView, look_at_url
+from mcp_runtime.protocol.urls import UrlView, inspect_url
 
-__all__ = ["UrlElicitation", "UrlElicitations", "UrlView", "Visits", "look_at_url", "required_elicitations"]
+__all__ = ["UrlElicitation", "UrlElicitations", "UrlView", "Visits", "inspect_url", "required_elicitations"]

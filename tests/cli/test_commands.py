@@ -42,10 +42,10 @@ class TestShow:
     def test_a_struct(self, cli: Cli) -> None:
         found = cli("show", "Tool", "--format", "json").json
         assert (found["kind"], found["revision"]) == ("struct", REVISIONS[-1])
-        members = {member["name"]: member for member in found["members"]}
-        assert (members["name"]["type"], members["name"]["required"]) == ("string", True)
-        assert members["name"]["inherited"] is True
-        assert members["inputSchema"]["doc"]
+        properties = {each["name"]: each for each in found["properties"]}
+        assert (properties["name"]["type"], properties["name"]["required"]) == ("string", True)
+        assert properties["name"]["inherited"] is True
+        assert properties["inputSchema"]["doc"]
         assert "inputSchema" in cli("show", "Tool").out
 
     def test_an_alias(self, cli: Cli) -> None:

@@ -67,11 +67,11 @@ def test_verbose_lists_every_unresolved_use(cli: Cli, app: Path) -> None:
 def test_json_has_every_use(cli: Cli) -> None:
     answer = cli("impact", "src", *REVISIONS, "--format", "json", expect=1).json
     assert (answer["old"], answer["new"], answer["files"]) == ("2025-11-25", "2026-07-28", 1)
-    assert [(t["file"], t["line"], t["column"], t["name"]) for t in answer["touched"]] == [
+    assert [(t["file"], t["line"], t["column"], t["name"]) for t in answer["affected"]] == [
         ("src/app.py", 5, 11, "Client.ping"),
         ("src/app.py", 9, 11, "Tool.execution"),
     ]
-    first = answer["touched"][0]
+    first = answer["affected"][0]
     assert (first["rule"], first["use"], first["code"]) == ("request-method-removed", "calls it", "await client.ping()")
     assert first["severity"] == "error" and first["advice"] and first["purpose"] and first["fingerprint"]
     assert [(u["line"], u["name"]) for u in answer["unresolved"]] == [(13, "execution")]
@@ -136,7 +136,7 @@ def test_a_custom_schema_is_compared(cli: Cli, app: Path) -> None:
     answer = cli(
         "impact", "src", "--from", "2025-11-25", "--to", "2025-11-25/schema.json", "--format", "json", expect=1
     )
-    assert [(t["line"], t["rule"]) for t in answer.json["touched"]] == [(2, "property-now-required")]
+    assert [(t["line"], t["rule"]) for t in answer.json["affected"]] == [(2, "property-now-required")]
 
 
 def test_calls_without_a_newly_required_argument_are_listed(cli: Cli, app: Path) -> None:
@@ -153,7 +153,7 @@ def test_calls_without_a_newly_required_argument_are_listed(cli: Cli, app: Path)
         "    await client.list_tools()\n"
     )
     answer = cli("impact", "src", "--from", "2025-11-25", "--to", "schema.json", "--format", "json", expect=1).json
-    assert [(t["line"], t["rule"], t["name"]) for t in answer["touched"]] == [
+    assert [(t["line"], t["rule"], t["name"]) for t in answer["affected"]] == [
         (3, "property-added-required", "Client.call_tool")
     ]
 
@@ -192,9 +192,9 @@ def test_a_file_that_cannot_be_read_fails_the_gate(cli: Cli, app: Path) -> None:
     (app / "src" / "app.py").write_text("from mcp_bindings.v2025_11_25 import Tool\n")
     (app / "src" / "broken.py").write_text("def f(:\n")
     outcome = cli("impact", "src", *REVISIONS, "--format", "json", expect=1)
-    assert outcome.json["unread"] == ["src/broken.py"]
+    assert outcome.json["unreadable"] == ["src/broken.py"]
     assert "src/broken.py:1: skipped: " in outcome.err
-    cli("impact", "src", *REVISIONS, "--skip-unread")
+    cli("impact", "src", *REVISIONS, "--skip-unreadable")
     cli("impact", "src", *REVISIONS, "--fail-on", "never")
 
 

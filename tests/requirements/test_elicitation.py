@@ -10,7 +10,7 @@ from mcp_runtime.elicitation import Action, ask_form
 from mcp_runtime.errors import LocalProtocolError, MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.forms import defaults, problems
 from mcp_runtime.middleware.rate_limit import RATE_LIMITED, RateLimit
-from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url
+from mcp_runtime.url_elicitation import UrlElicitations, Visits, inspect_url
 from support.asked import asked_in_a_call
 from support.roles import answering, is_refused, made, make_handlers, make_server, returns
 from support.talk import MODERN, bindings, raw
@@ -262,10 +262,10 @@ async def test_a_user_can_decline_and_cancel(revision: str, action: str) -> None
 def test_a_user_sees_the_whole_url_its_host_and_warnings(revision: str) -> None:
     """The runtime only parses a URL, and never opens it."""
     url = "https://xn--pypal-4ve.com/paypal.com?x=1"
-    view = look_at_url(url)
+    view = inspect_url(url)
     assert (view.url, view.host) == (url, "xn--pypal-4ve.com")
     assert any("look like" in warning for warning in view.warnings)
-    assert not look_at_url("https://x.org/").warnings
+    assert not inspect_url("https://x.org/").warnings
     assert revision == "2025-11-25"
 
 

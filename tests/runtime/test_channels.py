@@ -319,14 +319,14 @@ class Kept(Stream):
 
     is_closed = False
 
-    def close_early(self) -> None:
+    def close_stream(self) -> None:
         self.is_closed = True
 
 
 async def test_a_stream_that_can_be_resumed_is_closed_early_and_work_goes_on() -> None:
     class Patient(v.Server):
         async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
-            ctx.exchange.close_stream_early()
+            ctx.exchange.close_stream()
             await asyncio.sleep(0)
             return v.CallToolResult(content=[])
 
@@ -343,7 +343,7 @@ async def test_closing_early_needs_a_resumable_channel() -> None:
     class Hasty(v.Server):
         async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
             with pytest.raises(LocalProtocolError, match="cannot resume streams") as error:
-                ctx.exchange.close_stream_early()
+                ctx.exchange.close_stream()
             raised.append(error.value)
             return v.CallToolResult(content=[])
 

@@ -13,7 +13,7 @@ from mcp_runtime.errors import MissingCapability, PeerError, RemoteProtocolError
 from mcp_runtime.protocol.legacy import Side
 from mcp_runtime.server import ServerOptions
 from mcp_runtime.stub import CallOptions
-from mcp_runtime.url_elicitation import UrlElicitations, Visits, look_at_url, required_elicitations
+from mcp_runtime.url_elicitation import UrlElicitations, Visits, inspect_url, required_elicitations
 from support.asked import asked_in_a_call
 from support.talk import talk
 
@@ -288,7 +288,7 @@ class TestLookingAtAUrl:
     """2025-11-25, client/elicitation, "Safe URL Handling"."""
 
     def test_the_host_stands_out(self) -> None:
-        view = look_at_url("https://paypal.com.evil.org/paypal.com?x=1")
+        view = inspect_url("https://paypal.com.evil.org/paypal.com?x=1")
         assert (view.host, view.warnings) == ("paypal.com.evil.org", ())
 
     @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ class TestLookingAtAUrl:
         ],
     )
     def test_suspicious_urls_have_warnings(self, url: str, warning: str) -> None:
-        assert any(warning in each for each in look_at_url(url).warnings)
+        assert any(warning in each for each in inspect_url(url).warnings)
 
     @pytest.mark.parametrize(
         "url",
@@ -330,4 +330,4 @@ class TestLookingAtAUrl:
     )
     def test_disguised_urls_are_refused(self, url: str) -> None:
         with pytest.raises(ValueError, match="URL"):
-            look_at_url(url)
+            inspect_url(url)

@@ -21,7 +21,7 @@ from mcp_runtime.protocol.binary import BINARY, is_base64, wrong_binary
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.rules import URL_REQUIRED, judge_of
 from mcp_runtime.server import ServerOptions
-from mcp_runtime.url_elicitation import look_at_url
+from mcp_runtime.url_elicitation import inspect_url
 from support.roles import make_handlers, make_server
 from support.talk import talk
 from support.together import together
@@ -70,12 +70,12 @@ def client_options(**more: Any) -> ClientOptions:
 @pytest.mark.parametrize("url", HIDDEN)
 def test_disguised_urls_are_invalid(url: str) -> None:
     with pytest.raises(ValueError, match="URL"):
-        look_at_url(url)
+        inspect_url(url)
 
 
 @pytest.mark.parametrize("host", NUMBERS)
 def test_numeric_hosts_have_a_warning(host: str) -> None:
-    assert "its host is a number, not a name" in look_at_url(f"https://{host}/").warnings
+    assert "its host is a number, not a name" in inspect_url(f"https://{host}/").warnings
 
 
 class Raw(BaseModel):

@@ -48,7 +48,9 @@ def impact(
     fail_on: Annotated[
         FailOn, typer.Option(help="Exit with status 1 for changes at this severity or worse.")
     ] = FailOn.INFO,
-    skip_unread: Annotated[bool, typer.Option("--skip-unread", help="Do not fail if files cannot be read.")] = False,
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Do not fail if files cannot be read.")
+    ] = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     format_: FormatOption = Format.TEXT,
@@ -81,7 +83,7 @@ def impact(
         report(diagnostics, verbose=verbose or not found.imports or bool(found.unread))
     levels = [level.value for level in FailOn]
     failing = levels[: levels.index(fail_on.value) + 1] if fail_on is not FailOn.NEVER else []
-    unread = bool(found.unread) and not skip_unread and fail_on is not FailOn.NEVER
+    unread = bool(found.unread) and not skip_unreadable and fail_on is not FailOn.NEVER
     raise typer.Exit(int(unread or worst(found.touched) in failing))
 
 

@@ -110,11 +110,11 @@ def _definition_facts(definition: Definition) -> dict[str, Any]:
         case Alias(type=type_):
             return {"kind": "alias", **facts, "type": spell(type_), "bounds": spell_bounds(type_)}
         case Struct(bases=bases, fields=fields, own=own):
-            members = [_member_facts(field) | {"inherited": field.wire_name not in own} for field in fields]
-            return {"kind": "struct", **facts, "bases": [base.name for base in bases], "members": members}
+            properties = [_property_facts(field) | {"inherited": field.wire_name not in own} for field in fields]
+            return {"kind": "struct", **facts, "bases": [base.name for base in bases], "properties": properties}
 
 
-def _member_facts(field: Field) -> dict[str, Any]:
+def _property_facts(field: Field) -> dict[str, Any]:
     return {
         "name": field.wire_name,
         "type": spell(field.type),
@@ -130,13 +130,13 @@ def _definition_text(definition: Definition) -> str:
     if isinstance(definition, Alias):
         bounds = spell_bounds(definition.type)
         return f"{heading}\n\n{definition.name} = {spell(definition.type)}{f'  ({bounds})' if bounds else ''}"
-    rows = [_member_row(field) for field in definition.fields]
+    rows = [_property_row(field) for field in definition.fields]
     bases = ", ".join(base.name for base in definition.bases)
     extends = f"\n\nextends {bases}" if bases else ""
     return f"{heading}{extends}\n\n{table(('member', 'type', 'required', 'meaning'), rows) if rows else 'no members'}"
 
 
-def _member_row(field: Field) -> tuple[str, str, str, str]:
+def _property_row(field: Field) -> tuple[str, str, str, str]:
     bounds = spell_bounds(field.type)
     words = [field.doc, f"({bounds})" if bounds else "", "Deprecated." if field.deprecated else ""]
     return (

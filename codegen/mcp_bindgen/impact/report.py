@@ -90,7 +90,7 @@ def what(finding: Finding) -> str:
 
 
 def as_json(impact: Impact) -> dict[str, Any]:
-    """Return the report as JSON: ``old``, ``new``, ``files``, ``touched``, ``unresolved``, ``unread`` (files).
+    """Return the report as JSON: ``old``, ``new``, ``files``, ``affected``, ``unresolved``, ``unreadable`` (files).
 
     Each affected use has ``file``, ``line``, ``column``, ``code``, ``use``, ``name``, and of the finding ``rule``,
     ``severity``, ``fingerprint``, ``place``, ``old``, ``new``, ``purpose``, ``advice``.
@@ -100,7 +100,7 @@ def as_json(impact: Impact) -> dict[str, Any]:
         "new": impact.new,
         "packages": list(impact.packages),
         "files": impact.files,
-        "touched": [_touched(touched, impact.sources) for touched in impact.touched],
+        "affected": [_touched(touched, impact.sources) for touched in impact.touched],
         "unresolved": [
             {
                 "file": unresolved.spot.path.as_posix(),
@@ -111,7 +111,7 @@ def as_json(impact: Impact) -> dict[str, Any]:
             }
             for unresolved in impact.unresolved
         ],
-        "unread": [path.as_posix() for path in impact.unread],
+        "unreadable": [path.as_posix() for path in impact.unread],
     }
 
 

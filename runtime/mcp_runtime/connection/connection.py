@@ -101,7 +101,7 @@ class Exchange(Work):
         """
         await self.connection.log(level, data, logger, exchange=self)
 
-    def close_stream_early(self) -> None:
+    def close_stream(self) -> None:
         """Close the stream that the answer would be sent on; the peer resumes it later, and the handler keeps running.
 
         Raises:
@@ -111,7 +111,7 @@ class Exchange(Work):
         if line is None or not isinstance(line.channel, Resumable):
             revision, reason = self.requester.revision, "this transport cannot resume streams"
             raise LocalProtocolError(revision=revision, method=self.method.name, pointer="", reason=reason)
-        line.channel.close_early()
+        line.channel.close_stream()
 
 
 Middleware: TypeAlias = Callable[[Exchange, Proceed], Awaitable[Any]]

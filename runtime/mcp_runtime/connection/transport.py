@@ -85,7 +85,7 @@ class Receiver(Protocol):
 
 
 @runtime_checkable
-class LosesRequests(Protocol):
+class LostRequestReceiver(Protocol):
     """A receiver that can lose one request and continue, for transports with an exchange per request."""
 
     def request_lost(self, id_: int | str, reason: TransportError) -> None:
@@ -173,6 +173,6 @@ class Finite(Protocol):
 class Resumable(Protocol):
     """A channel that the peer can resume: what is sent after it was closed is kept until then."""
 
-    def close_early(self) -> None:
+    def close_stream(self) -> None:
         """Close the stream to the peer now; work on the request continues, and `send` keeps what it is given."""
         ...

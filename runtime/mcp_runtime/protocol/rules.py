@@ -31,10 +31,10 @@ def _url(params: Any) -> Broken | None:
     """Check a URL that the user is to open, in the params of an elicitation keyed by wire names."""
     if not is_object(params) or params.get("mode") != "url" or not isinstance(params.get("url"), str):
         return None
-    from mcp_runtime.protocol.urls import look_at_url  # Few programs send users to web pages.
+    from mcp_runtime.protocol.urls import inspect_url  # Few programs send users to web pages.
 
     try:
-        look_at_url(params["url"])
+        inspect_url(params["url"])
     except ValueError as error:
         return Broken("/url", str(error))
     return None

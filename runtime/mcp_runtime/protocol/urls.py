@@ -26,7 +26,7 @@ class UrlView:
     warnings: tuple[str, ...]
 
 
-def look_at_url(url: str) -> UrlView:
+def inspect_url(url: str) -> UrlView:
     """Return what a user should know of a URL; it is neither opened nor fetched ("Safe URL Handling").
 
     Args:

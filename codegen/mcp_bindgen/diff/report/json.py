@@ -112,7 +112,7 @@ def _finding(judged: Judged, cause: int) -> dict[str, Any]:
 
 
 def _subject(subject: Subject | None) -> dict[str, str] | None:
-    return {"definition": subject.definition, "member": subject.member} if subject else None
+    return {"definition": subject.definition, "property": subject.member} if subject else None
 
 
 def _carriers(finding: Finding) -> list[dict[str, str]]:
@@ -120,8 +120,8 @@ def _carriers(finding: Finding) -> list[dict[str, str]]:
         {
             "method": carrier.method,
             "part": carrier.part,
-            "travel": carrier.travel.value,
-            "way": "".join(str(step) for step in way),
+            "direction": carrier.travel.value,
+            "path": "".join(str(step) for step in way),
         }
         for carrier, way in sorted(finding.carriers.items())
     ]

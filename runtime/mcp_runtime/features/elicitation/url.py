@@ -14,7 +14,7 @@ from mcp_runtime.method import NotificationMethod
 from mcp_runtime.protocol.jsonrpc import is_array, is_object
 from mcp_runtime.protocol.names import NOTIFICATIONS_ELICITATION_COMPLETE
 from mcp_runtime.protocol.rules import URL_REQUIRED
-from mcp_runtime.protocol.urls import look_at_url
+from mcp_runtime.protocol.urls import inspect_url
 from mcp_runtime.remote import Stub
 
 URL_MODE: Final = "client.elicitation.url"
@@ -83,7 +83,7 @@ class UrlElicitations:
         if id_ in self._open:
             raise ValueError("this id belongs to another elicitation")
         made = UrlElicitation(id=id_, url=url.replace("{id}", id_), message=message)
-        look_at_url(made.url)
+        inspect_url(made.url)
         if connection not in self._watched:
             self._watched.add(connection)
             connection.on_close(lambda _: self._forget(connection))
@@ -188,7 +188,7 @@ def required_elicitations(error: PeerError) -> tuple[UrlElicitation, ...]:
         ):
             raise _wrong(f"/elicitations/{number}", "not an elicitation in URL mode with an id")
         try:
-            look_at_url(url)
+            inspect_url(url)
         except ValueError as reason:
             raise _wrong(f"/elicitations/{number}/url", str(reason)) from reason
         found.append(UrlElicitation(id=id_, url=url, message=message))

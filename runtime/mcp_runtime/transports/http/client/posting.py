@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
-from mcp_runtime.connection.transport import LosesRequests, Receiver, TransportError
+from mcp_runtime.connection.transport import LostRequestReceiver, Receiver, TransportError
 from mcp_runtime.protocol.text import clipped
 from mcp_runtime.transports.http.client.received import error_of, is_answer_to
 from mcp_runtime.transports.http.client.sent import request_of
@@ -45,7 +45,7 @@ class PostingTransport(ABC):
 
     async def start(self, receiver: Receiver) -> None:
         """Start carrying messages; the connection is opened with the first one."""
-        if not isinstance(receiver, LosesRequests):
+        if not isinstance(receiver, LostRequestReceiver):
             raise TypeError(
                 f"{type(receiver).__name__} needs request_lost(id, reason): over HTTP a request can be lost"
             )

@@ -222,7 +222,7 @@ class ResumableStream(Stream):
         super().__init__(owner, number, headers, principal)
         self._is_closing = False
 
-    def close_early(self) -> None:
+    def close_stream(self) -> None:
         """End the response; messages sent from now on are stored until the client reconnects."""
         if self._early is not None:
             # It has not begun yet: it will, with the event that lets the client resume it.
