@@ -8,12 +8,12 @@ from mcp_bindgen.load import capability_book, load_released
 from support.samples import REVISIONS, load, typescript_source
 
 UNGATED = {"initialize", "notifications/cancelled", "notifications/initialized", "notifications/progress", "ping"} | {
-    # No capability of its own: each member of its filter has one (2026-07-28, basic/patterns/subscriptions).
+    # No capability of its own: each property of its filter has one (2026-07-28, basic/patterns/subscriptions).
     "subscriptions/listen",
     "notifications/subscriptions/acknowledged",
     # Every server of the modern era answers it.
     "server/discover",
-    # Whoever made a task may tell how it is doing.
+    # The side that runs a task may report its status.
     "notifications/tasks/status",
 }
 """Messages that need no capability in any revision."""
@@ -30,13 +30,13 @@ def needed(revision: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_every_method_needs_one_or_is_known_to_need_none(revision: str) -> None:
+def test_every_method_has_a_capability_or_is_listed_without_one(revision: str) -> None:
     free = {name for name, capability in needed(revision).items() if not capability}
     assert free == (UNGATED | LATER.get(revision, set())) & needed(revision).keys()
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_what_is_needed_can_be_declared(revision: str) -> None:
+def test_every_required_capability_can_be_declared(revision: str) -> None:
     protocol = load_released(revision)
     paths = {*needed(revision).values(), *protocol.capabilities.values()} - {""}
     assert all(is_declarable(path, protocol) for path in paths)
@@ -50,7 +50,7 @@ def test_no_row_is_stale() -> None:
     assert {member for protocol in protocols for member in protocol.capabilities} == book.members.keys()
 
 
-def test_some_rows() -> None:
+def test_rows_apply_to_revisions_that_have_the_capability() -> None:
     assert needed("2024-11-05")["tools/list"] == "server.tools"
     assert needed("2025-03-26")["completion/complete"] == "server.completions"
     assert needed("2025-11-25")["tasks/list"] == "receiver.tasks.list"
@@ -59,7 +59,7 @@ def test_some_rows() -> None:
 
 
 def capabilities(members: str) -> Protocol:
-    """A protocol whose servers may declare this."""
+    """Return a protocol whose servers may declare these properties."""
     return load(
         typescript_source(f"""
             export interface InitializeRequest {{ method: "initialize"; params: ServerCapabilities; }}
@@ -81,11 +81,11 @@ def capabilities(members: str) -> Protocol:
         ("", False),
     ],
 )
-def test_a_path_leads_through_declared_members(members: str, expected: bool) -> None:
+def test_a_path_leads_through_declared_properties(members: str, expected: bool) -> None:
     assert is_declarable("server.tools.listChanged", capabilities(members)) is expected
 
 
-def test_both_sides_must_have_a_place_for_what_a_receiver_declares() -> None:
+def test_both_sides_can_declare_a_capability_of_the_receiver() -> None:
     protocol = load_released("2025-11-25")
     assert is_declarable("receiver.tasks.list", protocol)
     assert not is_declarable("receiver.tools", protocol)

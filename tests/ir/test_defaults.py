@@ -1,4 +1,4 @@
-"""What the specification assumes where a required property of a result is absent: the rows of schema/defaults.toml."""
+"""The rows of schema/defaults.toml: what the specification assumes if a required property of a result is absent."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_the_legacy_era_has_none(revision: str) -> None:
     assert not any(result_tags(protocol, method) for method in protocol.methods)
 
 
-def test_every_result_of_the_modern_era_says_what_it_is() -> None:
+def test_every_result_of_the_modern_era_has_a_tag() -> None:
     protocol = load_released(MODERN)
     assert result_tag(protocol) == "resultType"
     assert {method.name: result_tags(protocol, method) for method in protocol.methods if method.alternatives} == (
@@ -36,7 +36,7 @@ def test_every_result_of_the_modern_era_says_what_it_is() -> None:
     assert "ElicitResult.resultType" not in protocol.defaults
 
 
-def test_the_json_alone_tells_the_same() -> None:
+def test_the_schema_json_alone_has_the_same_defaults() -> None:
     protocol, _ = load(shipped_source(MODERN, SourceKind.JSON_SCHEMA))
     assert protocol.defaults == load_released(MODERN).defaults
 

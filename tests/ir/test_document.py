@@ -1,4 +1,4 @@
-"""Where the documentation of a definition comes from: the input file, else docs.toml, else nowhere."""
+"""The documentation of a definition comes from the input file, or from docs.toml if the file has none."""
 
 from mcp_bindgen.ingest.docs import read_docs
 from mcp_bindgen.ir.docs import DocBook
@@ -71,7 +71,7 @@ def test_a_line_of_another_revision_is_not_used() -> None:
     assert words(protocol, "Base")[""] == ""
 
 
-def test_an_inline_object_is_described_by_its_member() -> None:
+def test_an_inline_object_is_described_by_its_property() -> None:
     assert words(documented()[0], "AX") == {"": "The file on x.", "y": ""}
 
 
@@ -83,13 +83,13 @@ def test_inline_params_share_the_lines_of_the_base_params() -> None:
     assert owners(struct, protocol) == ("OneRequestParams", "RequestParams")
 
 
-def test_what_nobody_describes_is_listed() -> None:
+def test_missing_descriptions_are_listed() -> None:
     _, missing = documented()
     assert {"Base.said", "A.said", "AX.y", "B.b", "OneRequest"} <= set(missing)
     assert not {"A", "A.own", "B", "LIMIT", "MORE", "AX"} & set(missing)
 
 
-def test_the_keys_that_are_used() -> None:
+def test_used_lines_are_reported() -> None:
     protocol, _ = documented()
     assert {key for key in used_keys(protocol, BOOK) if key[0] != "definitions"} == {
         ("properties", "*", "everywhere"),

@@ -1,4 +1,4 @@
-"""Whatever is done to a schema, loading it gives a protocol or diagnostics, and never anything else."""
+"""Loading a mutated schema gives a protocol or diagnostics, and never any other error."""
 
 import json
 import random
@@ -18,7 +18,7 @@ from support.official import official_schema
 from support.samples import REVISIONS, typescript_source
 
 Place: TypeAlias = tuple[Any, Any]
-"""A container of a JSON document, and the key or index of one of its members."""
+"""A container in a JSON document, and the key or index of one of its values."""
 
 pytestmark = pytest.mark.differential
 
@@ -45,7 +45,7 @@ def outcome(*sources: SourceText, revision: str) -> Protocol | None:
 
 
 def places(root: object) -> list[Place]:
-    """Return the place of every value in a document but the root."""
+    """Return the place of every value in a document except the root."""
     found: list[Place] = []
     pending = [root]
     while pending:
@@ -88,7 +88,7 @@ def mutate(root: object, rng: random.Random) -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("both", [False, True], ids=["alone", "with-typescript"])
-def test_mutated_json(revision: str, both: bool, cases: int) -> None:
+def test_mutated_json_is_loaded_or_refused(revision: str, both: bool, cases: int) -> None:
     """300 documents per revision unless `--cases` says otherwise, and 30 that are merged with the schema.ts."""
     rng = random.Random(f"{revision} {both}")
     text = official_schema(revision).read_text("utf-8")
@@ -133,7 +133,7 @@ def scramble(parts: list[str], rng: random.Random) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_mutated_typescript(revision: str, cases: int) -> None:
+def test_mutated_typescript_is_loaded_or_refused(revision: str, cases: int) -> None:
     rng = random.Random(revision)
     facts = json.loads(shipped_source(revision, SourceKind.TYPESCRIPT).data)
     parts = tokens(render_typescript(facts))

@@ -1,4 +1,4 @@
-"""Loading a revision: which file is merged with which half, what is said about it, and what is refused."""
+"""Loading a revision: which files are merged, which diagnostics there are, and what is refused."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def edited(revision: str, *path: str, value: object) -> SourceText:
 
 
 def structure(protocol: Protocol) -> object:
-    """Return a protocol without its words and sources."""
+    """Return a protocol without its descriptions and sources."""
     bare = re.sub(
         r"doc=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", "doc=''", repr((protocol.definitions, protocol.methods))
     )
@@ -76,31 +76,31 @@ class TestOfficialFile:
         assert structure(protocol) == structure(load_released(revision))
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_its_words_go_before_those_of_the_book(self, revision: str) -> None:
+    def test_its_descriptions_take_precedence(self, revision: str) -> None:
         definitions = json.loads(official(revision).data)
         definitions = definitions.get("$defs") or definitions["definitions"]
         protocol, _ = load(official(revision), revision=revision)
         shipped = load_released(revision)
-        told = 0
+        described = 0
         for name, schema in definitions.items():
             words = schema.get("description", "")
             assert protocol.definitions[name].doc == (words or shipped.definitions[name].doc)
-            told += words != ""
+            described += words != ""
             struct = protocol.definitions[name]
             for field in struct.fields if isinstance(struct, Struct) else ():
-                said = schema.get("properties", {}).get(field.wire_name, {}).get("description", "")
-                assert not said or field.doc == said
-        assert told > 50
+                stated = schema.get("properties", {}).get(field.wire_name, {}).get("description", "")
+                assert not stated or field.doc == stated
+        assert described > 50
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_under_another_name_it_stands_alone(self, revision: str) -> None:
+    def test_under_another_name_it_is_used_alone(self, revision: str) -> None:
         protocol, found = load(official(revision), revision="2031-01-01")
         assert found == []
         assert (protocol.revision, len(protocol.sources), protocol.constants) == ("2031-01-01", 1, ())
         assert protocol.era is load_released(revision).era
         assert len(protocol.methods) == len(load_released(revision).methods)
 
-    def test_an_edited_file_is_used_alone_and_says_so(self) -> None:
+    def test_an_edited_file_is_used_alone_with_a_warning(self) -> None:
         source = edited("2025-06-18", "definitions", "Tool", "properties", "extra", value={"type": "string"})
         protocol, found = load(source, revision="2025-06-18")
         assert found == [
@@ -130,7 +130,7 @@ class TestOfficialFile:
 
 
 class TestTypeScript:
-    def test_a_released_one_says_its_revision(self) -> None:
+    def test_a_released_one_states_its_revision(self) -> None:
         diagnostics = Diagnostics()
         protocol = load_sources([read_source(str(seed_typescript()))], None, diagnostics)
         assert (protocol.revision, protocol.era) == ("2024-11-05", Era.LEGACY)
@@ -143,12 +143,12 @@ class TestTypeScript:
         assert found == []
         assert (protocol.revision, protocol.constants[0].value) == ("2031-05-05", "2031-05-05")
 
-    def test_both_halves(self) -> None:
+    def test_both_files_are_merged(self) -> None:
         protocol, found = load(typescript_source(HANDSHAKE_TS), json_source(HANDSHAKE))
         assert [line for line in found if not line.startswith("warning")] == []
         assert len(protocol.sources) == 2
 
-    def test_halves_that_disagree_are_told_and_the_typescript_is_followed(self) -> None:
+    def test_where_the_files_disagree_the_typescript_is_followed_with_a_warning(self) -> None:
         text = HANDSHAKE_TS.replace("protocolVersion: string; }", "protocolVersion: boolean; }", 1)
         protocol, found = load(json_source(HANDSHAKE), typescript_source(text))
         assert found == [
@@ -160,12 +160,12 @@ class TestTypeScript:
 
 
 class TestRevisionNames:
-    def test_the_argument_goes_before_the_file(self) -> None:
+    def test_the_argument_takes_precedence_over_the_file(self) -> None:
         text = HANDSHAKE_TS + 'export const LATEST_PROTOCOL_VERSION = "DRAFT-2025-v3";'
         assert load(typescript_source(text), revision="mine")[0].revision == "mine"
         assert load(typescript_source(text), revision=None)[0].revision == "DRAFT-2025-v3"
 
-    def test_nothing_says_the_revision(self) -> None:
+    def test_a_schema_without_a_revision_is_refused(self) -> None:
         expected = ["error: : the revision of this schema is unknown: name it before --schema, or give its schema.ts"]
         assert refusal(json_source(HANDSHAKE), revision=None) == expected
         assert refusal(typescript_source(HANDSHAKE_TS), revision=None) == expected
@@ -173,7 +173,7 @@ class TestRevisionNames:
         assert refusal(typescript_source(number), revision=None) == expected
 
     @pytest.mark.parametrize("name", ["../x", "a/b", "", " ", "-x", ".x", "a b", "é", "x" * 65, "a\n", "a'", "${x}"])
-    def test_a_name_that_cannot_be_a_folder(self, name: str) -> None:
+    def test_a_name_that_cannot_be_a_folder_is_refused(self, name: str) -> None:
         if name:
             assert "cannot name a revision" in refusal(json_source(HANDSHAKE), revision=name)[0]
         text = f"{HANDSHAKE_TS} const LATEST_PROTOCOL_VERSION = {json.dumps(name, ensure_ascii=False)};"
@@ -195,7 +195,7 @@ class TestRefusals:
             "error: : one schema.json is enough; two were given"
         ]
 
-    def test_all_files_are_read_before_giving_up(self) -> None:
+    def test_errors_of_all_files_are_reported(self) -> None:
         found = refusal(json_source({"A": {"type": "strnig"}}), typescript_source("type A = Missing;"))
         assert len(found) == 2
 
@@ -220,7 +220,7 @@ def words_of(found: Diagnostics) -> str:
 
 
 def sources_of(folder: Path) -> list[SourceText]:
-    """Read the files of a case: a schema.json, a schema.ts or both; diagnostics.txt holds what is said about them."""
+    """Read the files of a case: a schema.json, a schema.ts or both; diagnostics.txt contains the diagnostics."""
     kinds = {kind.value: kind for kind in SourceKind} | {"typescript.json": SourceKind.TYPESCRIPT}
     paths = [path for path in sorted(folder.iterdir()) if path.name != "diagnostics.txt"]
     return [SourceText(name=path.name, kind=kinds[path.name], data=path.read_bytes()) for path in paths]
@@ -231,12 +231,12 @@ def stated_revision(sources: list[SourceText]) -> str | None:
 
 
 @pytest.mark.parametrize("case", sorted(path.name for path in MALFORMED.iterdir()))
-def test_malformed_input(case: str) -> None:
+def test_malformed_input_is_refused_with_its_diagnostics(case: str) -> None:
     sources = sources_of(MALFORMED / case)
     with pytest.raises(InputError) as raised:
         load_sources(sources, stated_revision(sources), Diagnostics())
-    said = "".join(f"{diagnostic}\n" for diagnostic in raised.value.diagnostics)
-    assert said == (MALFORMED / case / "diagnostics.txt").read_text("utf-8")
+    stated = "".join(f"{diagnostic}\n" for diagnostic in raised.value.diagnostics)
+    assert stated == (MALFORMED / case / "diagnostics.txt").read_text("utf-8")
 
 
 @pytest.mark.parametrize("case", sorted(path.name for path in OPAQUE.iterdir()))
@@ -249,7 +249,7 @@ def test_what_no_type_expresses_is_accepted_with_a_warning(case: str) -> None:
     )
 
 
-class TestMissingWords:
+class TestMissingDescriptions:
     def test_a_few_are_named_and_the_rest_counted(self) -> None:
         names = [f"Undescribed{n}" for n in range(9)]
         text = HANDSHAKE_TS + "".join(f"type {name} = string;" for name in names)

@@ -1,4 +1,4 @@
-"""The method tables of all revisions against protocol.md 1.1, and the rules that derive them."""
+"""The method tables of all revisions against tables transcribed by hand, and the rules that derive them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from support.samples import (
     typescript_source,
 )
 
-# Transcribed from protocol.md 1.1: method, message, who sends it (in: embedded in a result), params (? may be left
+# Transcribed from the specification: method, message, who sends it (in: embedded in a result), params (? may be left
 # out, {} inline in the schema), result and its alternatives. ~ is a name that follows from that of the message.
 _EARLY = """
 ping                                     PingRequest                           both {RequestParams}? EmptyResult
@@ -130,7 +130,7 @@ _DIRECTIONS: Mapping[str, Direction] = {
 }
 _LISTS = {"prompts/list", "resources/list", "resources/templates/list", "tools/list"}
 _CALLS_WITH_TASK = {"tools/call", "sampling/createMessage", "elicitation/create"}
-# protocol.md 1.2 and 2.2: flag -> revision -> methods; no other method has the flag.
+# Flag -> revision -> methods, from the specification; no other method has the flag.
 _FLAGS: Mapping[str, Mapping[str, set[str]]] = {
     "paginated": {
         **dict.fromkeys(REVISIONS, _LISTS),
@@ -215,10 +215,10 @@ class TestReleased:
             for row in rows(revision)
         ],
     )
-    def test_a_row(self, revision: str, row: Row) -> None:
+    def test_a_method_is_as_transcribed(self, revision: str, row: Row) -> None:
         method = methods(revision)[row.name]
         flags: dict[str, Any] = {flag: row.name in where.get(revision, ()) for flag, where in _FLAGS.items()}
-        # What it needs to be declared has a table of its own: tests/ir/test_capabilities.py.
+        # Required capabilities are tested in tests/ir/test_capabilities.py.
         assert replace(method, capability="") == Method(
             name=row.name,
             message=row.message,
@@ -240,7 +240,7 @@ class TestReleased:
         assert names == sorted(names)
 
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_the_methods_without_a_result_of_their_own(self, revision: str) -> None:
+    def test_four_legacy_methods_have_an_empty_result(self, revision: str) -> None:
         empty = {name for name, method in methods(revision).items() if method.result == "EmptyResult"}
         four = {"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
         assert empty == (four if revision in LEGACY else set())
@@ -252,7 +252,7 @@ class TestReleased:
         assert len(messages) == len(set(messages))
         assert not {"ClientNotification", "ServerNotification", "ClientRequest", "ServerRequest"} & set(messages)
 
-    def test_the_json_alone_tells_the_same_methods(self) -> None:
+    def test_the_schema_json_alone_gives_the_same_methods(self) -> None:
         """What schema.ts alone states is lost: deprecation, and that a result is that of another request."""
         for revision in REVISIONS:
             protocol, found = load(shipped_source(revision, SourceKind.JSON_SCHEMA))
@@ -269,7 +269,7 @@ class TestReleased:
 
     @pytest.mark.parametrize("pairing", PAIRINGS, ids=lambda pairing: pairing.result)
     def test_every_exception_applies_somewhere(self, pairing: object) -> None:
-        """A row whose result, or whose member of params, no released revision has any more is stale."""
+        """A row is stale if no released revision has its result any longer."""
         used = [
             revision
             for revision in REVISIONS
@@ -279,7 +279,7 @@ class TestReleased:
         assert used
         assert all(row.reason.strip() for row in PAIRINGS)
 
-    def test_what_the_exception_adds_is_said_nowhere_else(self) -> None:
+    def test_an_exception_states_what_no_schema_states(self) -> None:
         """Once a schema states the pairing itself, the row has to go."""
         protocol = load_released("2025-11-25")
         for struct in protocol.structs():
@@ -309,7 +309,7 @@ class TestSeed:
 
 
 class TestRules:
-    def test_the_least_protocol(self) -> None:
+    def test_the_smallest_protocol_has_one_method(self) -> None:
         for source in (typescript_source(HANDSHAKE_TS), json_source(HANDSHAKE)):
             protocol, found = load(source)
             assert found == []
@@ -338,7 +338,7 @@ class TestRules:
         assert found == []
         assert (only(protocol, "ask").message, only(protocol, "ask").result) == ("Ask", "AskResult")
 
-    def test_what_may_be_a_message_of_either_kind_is_left_out_with_a_warning(self) -> None:
+    def test_a_message_of_unknown_kind_is_left_out_with_a_warning(self) -> None:
         protocol, found = load(typescript_source(HANDSHAKE_TS + message("Event", "events/one")))
         assert [method.name for method in protocol.methods] == ["initialize"]
         assert found == [
@@ -363,7 +363,7 @@ class TestRules:
         assert (method.message, method.direction) == ("GoneNotification", Direction.CLIENT_TO_SERVER)
         assert (method.params, method.params_required, method.result) == (None, False, None)
 
-    def test_a_request_that_nothing_answers_is_left_out_with_a_warning(self) -> None:
+    def test_a_request_without_a_result_is_left_out_with_a_warning(self) -> None:
         text = HANDSHAKE_TS + message("PingRequest", "ping") + "type ServerRequest = PingRequest;"
         protocol, found = load(typescript_source(text))
         assert [method.name for method in protocol.methods] == ["initialize"]
@@ -380,20 +380,20 @@ class TestRules:
         protocol, _ = load(typescript_source(text))
         assert only(protocol, "ping").direction is Direction.BOTH
 
-    def test_unions_in_unions_say_who_sends(self) -> None:
+    def test_nested_unions_state_the_direction(self) -> None:
         text = HANDSHAKE_TS.replace("ClientRequest =", "ClientRequest = More |") + message("PingRequest", "ping")
         text += "type More = PingRequest | InitializeRequest; interface PingResult {}"
         protocol, found = load(typescript_source(text))
         assert found == []
         assert only(protocol, "ping").direction is Direction.CLIENT_TO_SERVER
 
-    def test_a_union_that_leads_back_to_itself_is_walked_once(self) -> None:
+    def test_a_recursive_union_is_walked_once(self) -> None:
         text = HANDSHAKE_TS.replace("ClientRequest =", "ClientRequest = Tree |") + "type Tree = string | Tree[];"
         protocol, found = load(typescript_source(text))
         assert found == []
         assert len(protocol.methods) == 1
 
-    def test_nobody_says_who_sends_it(self) -> None:
+    def test_a_message_in_no_union_may_be_sent_by_both_sides(self) -> None:
         text = HANDSHAKE_TS + message("AskRequest", "ask") + "interface AskResult {}"
         protocol, found = load(typescript_source(text))
         assert (only(protocol, "ask").direction, only(protocol, "ask").is_directed) == (Direction.BOTH, False)
@@ -402,14 +402,14 @@ class TestRules:
             " ServerNotification, so the sender of ask is unknown: both may send it"
         ]
 
-    def test_another_revision_says_who_sends_it(self) -> None:
+    def test_another_revision_may_state_the_direction(self) -> None:
         text = HANDSHAKE_TS + message("ListRootsRequest", "roots/list") + "interface ListRootsResult {}"
         protocol, found = load(typescript_source(text))
         assert only(protocol, "roots/list").direction in (Direction.SERVER_TO_CLIENT, Direction.EMBEDDED)
         assert len(found) == 1 and found[0].startswith("note: #/ListRootsRequest: ")
         assert found[0].endswith("as in another revision")
 
-    def test_a_row_says_who_sends_it(self) -> None:
+    def test_a_row_states_the_direction(self) -> None:
         rows = read_directions('["ask"]\ndirection = "server_to_client"\nreason = "the page on questions"')
         definitions = load(typescript_source(HANDSHAKE_TS + message("AskRequest", "ask") + "interface AskResult {}"))[0]
         senders = Senders(rows={"ask": Direction(rows["ask"])}, elsewhere=lambda _: Direction.BOTH)
@@ -449,12 +449,12 @@ class TestRules:
         method = only(protocol, "initialize")
         assert (method.result, method.alternatives, method.multi_round_trip) == ("InitializeResult", ("Asking",), True)
 
-    def test_a_task_has_its_result(self) -> None:
+    def test_a_request_with_a_task_may_return_one(self) -> None:
         text = HANDSHAKE_TS.replace("protocolVersion: string", "task?: object", 1) + "interface CreateTaskResult {}"
         method = only(load(typescript_source(text))[0], "initialize")
         assert (method.alternatives, method.task_augmentable) == (("CreateTaskResult",), True)
 
-    def test_the_members_of_params_that_are_a_union(self) -> None:
+    def test_params_may_be_a_union(self) -> None:
         text = HANDSHAKE_TS.replace("params: InitializeRequestParams", "params: Either")
         text += "type Either = InitializeRequestParams | Paged; interface Paged { cursor?: string }"
         text = text.replace("interface InitializeResult {", "interface InitializeResult { nextCursor?: string;")
@@ -473,7 +473,7 @@ class TestRules:
             "warning: #/InitializeRequest: its params are not a named object or union of objects; they are not typed"
         ]
 
-    def test_a_union_that_stands_inline_as_params_gets_a_name(self) -> None:
+    def test_an_inline_union_of_params_gets_a_name(self) -> None:
         union = "InitializeRequestParams | { cursor: string }"
         text = HANDSHAKE_TS.replace("params: InitializeRequestParams", f"params: {union}").replace(
             "interface InitializeRequestParams", "interface Initial { x: string } interface InitializeRequestParams"
@@ -488,11 +488,11 @@ class TestRules:
         assert found == ["warning: #/InitializeRequest: a result is an object; InitializeResult is not used"]
 
     @pytest.mark.parametrize("params", ["object", "{ [key: string]: unknown }"])
-    def test_params_without_declared_members(self, params: str) -> None:
+    def test_params_without_declared_properties(self, params: str) -> None:
         text = HANDSHAKE_TS.replace("params: InitializeRequestParams", f"params?: {params}")
         method = only(load(typescript_source(text))[0], "initialize")
         assert (method.params, method.params_required) == (None, False)
 
     @pytest.mark.parametrize("method", RUNTIME_REQUESTS)
-    def test_every_request_of_the_runtime_is_one_somewhere(self, method: str) -> None:
+    def test_every_request_of_the_runtime_exists_in_a_revision(self, method: str) -> None:
         assert any(method in methods(revision) for revision in REVISIONS)

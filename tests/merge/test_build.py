@@ -1,4 +1,4 @@
-"""Building the IR: names of inline objects, inheritance, intersections, circles; and what holds for all revisions."""
+"""Building the IR: names of inline objects, inheritance, intersections, cycles; and what holds for all revisions."""
 
 import json
 from collections.abc import Iterator
@@ -46,10 +46,10 @@ class TestInlineNames:
             ("2x", "Tool2x"),
         ],
     )
-    def test_a_name_is_made_of_the_holder_and_the_member(self, wire_name: str, name: str) -> None:
+    def test_a_name_is_made_of_the_holder_and_the_property(self, wire_name: str, name: str) -> None:
         assert inline_name("Tool", wire_name) == name
 
-    def test_every_place_of_an_inline_object(self) -> None:
+    def test_inline_objects_get_names_wherever_they_are(self) -> None:
         definitions = good(
             """interface A { one: { x: string }; list: { x: string }[]; map: { [key: string]: { x: string } };
                  either: string | { x: string }; deep: { deeper: { x: string } } }
@@ -87,7 +87,7 @@ class TestInlineNames:
         assert shape(struct(definitions, "A"))["B"] == (Ref(name="AB3"), True)
         assert found == ["warning: #/A: an inline object is named AB3, because AB is taken"]
 
-    def test_a_definition_keeps_its_name_wherever_it_stands(self) -> None:
+    def test_a_definition_keeps_its_name_wherever_it_is(self) -> None:
         definitions, found = built("interface A { b: { x: string } } interface AB { z: string }")
         assert list(definitions) == ["A", "AB2", "AB"]
         assert list(shape(struct(definitions, "AB"))) == ["z"]
@@ -100,7 +100,7 @@ class TestInlineNames:
 
 
 class TestInheritance:
-    def test_members_of_the_bases_come_first(self) -> None:
+    def test_properties_of_the_bases_come_first(self) -> None:
         definitions = good(
             "interface C extends B { c: string } interface B extends A { b?: string } interface A { a: string }"
         )
@@ -109,14 +109,14 @@ class TestInheritance:
         assert c.own == ("c",)
         assert lineage("C", definitions) == ("B", "A")
 
-    def test_an_override_replaces_the_member_in_its_place(self) -> None:
+    def test_an_override_replaces_the_property_in_its_place(self) -> None:
         definitions = good('interface B extends A { a: "x" } interface A { a?: string; b: string }')
         assert list(shape(struct(definitions, "B")).items()) == [
             ("a", (Literal(values=("x",)), True)),
             ("b", (STRING, True)),
         ]
 
-    def test_omit_leaves_members_out(self) -> None:
+    def test_omit_leaves_properties_out(self) -> None:
         definitions = good(
             """interface B extends Omit<A, "a" | "nothing"> { c: string } interface A { a: string; b: string }
                interface C extends Omit<A, "a"> { a: boolean }"""
@@ -137,7 +137,7 @@ class TestInheritance:
         definitions = good("interface C extends B { c: string } type B = A; interface A { a: string }")
         assert list(shape(struct(definitions, "C"))) == ["a", "c"]
 
-    def test_the_type_of_other_members_is_inherited(self) -> None:
+    def test_the_type_of_undeclared_properties_is_inherited(self) -> None:
         definitions = good("""interface B extends A { b: string } interface A { a: string; [key: string]: string }
                interface D extends M { d: string } interface M { [key: string]: string }""")
         assert struct(definitions, "B").extra == STRING
@@ -157,7 +157,7 @@ class TestInheritance:
         assert len(struct(definitions, "A0").fields) == 60
 
 
-class TestCircles:
+class TestCycles:
     @pytest.mark.parametrize(
         ("text", "names"),
         [
@@ -223,7 +223,7 @@ class TestKinds:
             "Same": "Alias",
         }
 
-    def test_words_are_carried_over(self) -> None:
+    def test_descriptions_and_tags_are_kept(self) -> None:
         definitions = good("""/** Doc. @not
                 * @deprecated
                 * @internal
@@ -281,7 +281,7 @@ class TestEveryRevision:
                 assert len(type_.members) == len(set(type_.members)) > 1
                 assert not any(isinstance(member, Union) for member in type_.members)
 
-    def test_structs_are_whole(self, revision: str) -> None:
+    def test_structs_have_their_own_and_inherited_fields(self, revision: str) -> None:
         protocol = load_released(revision)
         for struct_ in protocol.structs():
             names = [field.wire_name for field in struct_.fields]
@@ -303,7 +303,7 @@ class TestEveryRevision:
             assert {name for name in used if name} <= protocol.definitions.keys()
             assert method.params
 
-    def test_inline_objects_point_to_the_member_that_holds_them(self, revision: str) -> None:
+    def test_inline_objects_point_to_the_definition_that_contains_them(self, revision: str) -> None:
         protocol = load_released(revision)
         holders = [struct_.holder for struct_ in protocol.structs() if struct_.holder]
         assert holders
@@ -317,7 +317,7 @@ class TestEveryRevision:
         counts = {"2024-11-05": 79, "2025-03-26": 83, "2025-06-18": 91, "2025-11-25": 145, "2026-07-28": 155}
         assert len(own) == counts.get(revision, len(own))
 
-    def test_no_name_collides_and_nothing_is_said(self, revision: str) -> None:
+    def test_every_definition_is_listed_under_its_name(self, revision: str) -> None:
         assert all(name == d.name for name, d in load_released(revision).definitions.items())
 
 

@@ -1,4 +1,4 @@
-"""Comparing two readings by what they mean, and how types are spelt for people."""
+"""Comparing two readings by what they mean, and how types are shown to people."""
 
 import pytest
 
@@ -50,7 +50,7 @@ class TestSame:
             ("interface A { a: A; l: A[] }", "interface A { a: A; l: A[] }"),
         ],
     )
-    def test_what_means_the_same_does_not_differ(self, left: str, right: str) -> None:
+    def test_equivalent_declarations_do_not_differ(self, left: str, right: str) -> None:
         assert compared(left, right) == []
         assert compared(right, left) == []
 
@@ -89,7 +89,7 @@ class TestDifferences:
             ("type A = string;", "", "definition", "", True),
         ],
     )
-    def test_is_found(self, left: str, right: str, rule: str, pointer: str, contradiction: bool) -> None:
+    def test_a_difference_is_found(self, left: str, right: str, rule: str, pointer: str, contradiction: bool) -> None:
         first = compared(left, right)[0]
         assert (first.rule, first.pointer, first.contradiction) == (rule, f"/A{pointer}", contradiction)
 
@@ -132,7 +132,7 @@ class TestDifferences:
 
 
 class TestFlatten:
-    def test_circles_end(self) -> None:
+    def test_cycles_end(self) -> None:
         declarations = declared("interface A extends A { x: string } type B = B; type C = D; type D = C;")
         flat = flatten(Ref(name="A"), declarations)
         assert flat
@@ -145,7 +145,7 @@ class TestFlatten:
 class TestOfficialFiles:
     @pytest.mark.parametrize("revision", REVISIONS)
     def test_the_shipped_structure_is_that_of_the_official_file(self, revision: str) -> None:
-        """Not only in meaning: the declarations are equal, and in the same order, once the docs are taken away."""
+        """Not only in meaning: the declarations are equal, and in the same order, without the docs."""
 
         def read(data: bytes) -> SchemaDocument:
             diagnostics = Diagnostics()
@@ -237,7 +237,7 @@ class TestSpelling:
         large = Primitive(kind=Kind.INTEGER, bounds=Bounds(maximum=9007199254740993))
         assert spell_bounds(large) == "maximum 9007199254740993"
 
-    def test_any(self) -> None:
+    def test_any_is_recognized(self) -> None:
         assert is_any(ANY)
         assert not is_any(STRING)
         assert not is_any(Ref(name="A"))

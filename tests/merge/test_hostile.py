@@ -1,7 +1,6 @@
-"""Hostile forms of what is computed from other types: deep, huge, in circles, or named like code."""
+"""Hostile types that are computed from other types: deep, huge, cyclic, or named like code."""
 
 import ast
-import time
 from typing import Any
 
 import pytest
@@ -105,8 +104,8 @@ SOURCES = {f"typescript: {name}": typescript_source(HANDSHAKE_TS + text) for nam
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
-def test_gives_bindings_or_a_diagnostic_in_time(source: SourceText) -> None:
-    before = time.process_time()
+def test_a_hostile_type_gives_bindings_or_a_diagnostic(source: SourceText) -> None:
+    """Exponential work would exceed the timeout of the test."""
     try:
         protocol, _ = load(source)
     except InputError as error:
@@ -117,4 +116,3 @@ def test_gives_bindings_or_a_diagnostic_in_time(source: SourceText) -> None:
             assert "hacked" not in named
         base, _ = load(typescript_source(HANDSHAKE_TS))
         assert compare(base, protocol) and compare(protocol, base)
-    assert time.process_time() - before < 30

@@ -1,4 +1,4 @@
-"""Joining intersections: objects, unions, scalars, and what no type says."""
+"""Joining intersections: objects, unions, scalars, and what no type expresses."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from support.definitions import alias, build_json, built, good, shape, struct
 
 
 class TestIntersections:
-    def test_named_members_become_bases_and_the_others_members(self) -> None:
+    def test_named_parts_become_bases_and_the_others_fields(self) -> None:
         definitions = good("""type C = A & B & { c: string }; interface A { a: string } interface B { b: string }
                interface D { d: A & { e: string } }""")
         assert shape(struct(definitions, "C")) == {"a": (STRING, True), "b": (STRING, True), "c": (STRING, True)}
@@ -22,7 +22,7 @@ class TestIntersections:
         assert found == []
         assert shape(struct(definitions, "B")) == {"a": (STRING, False), "c": (STRING, True)}
 
-    def test_a_member_is_required_if_one_part_requires_it(self) -> None:
+    def test_a_property_is_required_if_one_part_requires_it(self) -> None:
         definitions = good("type C = A & B; interface A { x: string } interface B { x?: string }")
         assert shape(struct(definitions, "C"))["x"] == (STRING, True)
 
@@ -42,7 +42,7 @@ class TestIntersections:
             ('("a" | 1) & string', Literal(values=("a",))),
         ],
     )
-    def test_scalars(self, text: str, type_: TypeRef) -> None:
+    def test_scalars_are_narrowed(self, text: str, type_: TypeRef) -> None:
         found, _ = built(f"type A = {text};")
         assert alias(found, "A") == type_
 
@@ -66,7 +66,7 @@ class TestIntersections:
             ("string[] & { a: string }", Kind.ANY, "string[] & { a: string }"),
         ],
     )
-    def test_what_no_type_says_is_kept_as_text(self, text: str, kind: Kind, opaque: str) -> None:
+    def test_what_no_type_expresses_is_kept_as_text(self, text: str, kind: Kind, opaque: str) -> None:
         found = alias(good(f"type A = {text};"), "A")
         assert found == Primitive(kind=kind)
         assert found.opaque and found.opaque.text == opaque

@@ -21,8 +21,8 @@ def members(protocol: Protocol, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("revision", LEGACY)
-def test_the_messages_that_override_their_params(revision: str) -> None:
-    """protocol.md 2.2 lists 17 or 18 messages; the four lists share the params of PaginatedRequest."""
+def test_messages_that_override_their_params_get_meta(revision: str) -> None:
+    """These are 17 or 18 messages of the specification; the four lists share the params of PaginatedRequest."""
     early = "CallTool Complete CreateMessage GetPrompt Initialize Paginated ReadResource SetLevel Subscribe Unsubscribe"
     expected = {f"{name}Request" for name in early.split()}
     expected |= {f"{name}Notification" for name in ("Cancelled", "LoggingMessage", "Progress", "ResourceUpdated")}
@@ -37,7 +37,7 @@ def test_the_messages_that_override_their_params(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_all_params_take_meta(revision: str) -> None:
+def test_all_params_have_meta(revision: str) -> None:
     protocol = load_released(revision)
     for method in protocol.methods:
         struct = protocol.definitions[method.params or ""]
@@ -57,7 +57,7 @@ type ServerRequest = PingRequest;
 """
 
 
-def test_the_meta_of_the_base_is_taken() -> None:
+def test_the_meta_of_the_base_is_used() -> None:
     protocol, found = load(typescript_source(HANDSHAKE_TS + BASE))
     assert found == []
     assert members(protocol, "PingRequestParams") == ["_meta", "a"]
@@ -68,7 +68,7 @@ def test_the_meta_of_the_base_is_taken() -> None:
     assert (erratum.pointer, erratum.typescript) == ("/PingRequest/properties/params", "_meta?: RequestParamsMeta")
 
 
-def test_the_meta_that_all_other_params_share_is_taken() -> None:
+def test_the_meta_that_all_other_params_share_is_used() -> None:
     text = """
     interface RequestParams { _meta?: { token?: string } }
     interface GetRequest { method: "get"; params: GetRequestParams }
@@ -97,14 +97,14 @@ def test_the_meta_that_all_other_params_share_is_taken() -> None:
         "type Other = { params: { x: string } }[];",
     ],
 )
-def test_a_member_called_params_elsewhere_is_left_alone(other: str) -> None:
+def test_a_property_named_params_elsewhere_is_left_alone(other: str) -> None:
     protocol, found = load(typescript_source(HANDSHAKE_TS + BASE + other))
     assert found == []
     assert len(params_meta(protocol)) == 1
 
 
 def test_without_the_typescript_nothing_is_added() -> None:
-    """The JSON alone does not say what a message overrides; the table of losses in the docs says so."""
+    """The JSON alone does not say what a message overrides; docs/decisions/0001 has a table of such losses."""
     params = {"type": "object", "properties": {"a": {"type": "string"}}}
     request = {
         "type": "object",

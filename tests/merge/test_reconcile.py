@@ -150,7 +150,7 @@ class TestReleased:
             assert erratum.typescript
             assert erratum.json != erratum.typescript or erratum.rule in ("reference-inlined", "union-flattened")
 
-    def test_every_rule_is_used_or_has_a_pair_of_its_own(self) -> None:
+    def test_every_rule_is_used_or_has_its_own_pair(self) -> None:
         used = {rule for counts in LEDGER.values() for rule in counts}
         assert RULES.keys() - used == {"number"}  # see TestNumbers.test_a_tag_wins
 
@@ -184,7 +184,7 @@ class TestReleased:
             assert alias(load_released(revision), name) == Union(members=(STRING, INTEGER))
 
     def test_numbers_of_all_revisions(self) -> None:
-        """The complete list of members that take fractions, from protocol.md 2.1."""
+        """The complete list of properties that accept fractions, transcribed from the specification."""
         expected = {
             "Annotations.priority",
             "CreateMessageRequestParams.temperature",
@@ -290,7 +290,7 @@ class TestNumbers:
         assert merged.declarations["A"].type == INTEGER
         assert merged.declarations["B"].type == AnyOf(members=(BOOLEAN, NUMBER))
 
-    def test_bounds_come_from_tags_and_else_from_the_json(self) -> None:
+    def test_bounds_come_from_tags_or_from_the_json(self) -> None:
         node = {
             "type": "object",
             "properties": {
@@ -436,8 +436,8 @@ class TestUnions:
         assert rules(errata) == [("union-flattened", "")]
 
 
-class TestWords:
-    """What schema.json does not say at all."""
+class TestDescriptions:
+    """What only schema.ts states."""
 
     TYPESCRIPT = """
         /** One. @not a tag
@@ -472,7 +472,7 @@ class TestWords:
         assert isinstance(type_, Object)
         assert [field.deprecated for field in type_.properties] == [True, False]
 
-    def test_the_text_of_the_typescript_goes_first(self) -> None:
+    def test_the_text_of_the_typescript_takes_precedence(self) -> None:
         found = self.merged()
         assert (found["A"].doc, found["B"].doc) == ("One. @not a tag", "B.")
         type_ = found["A"].type

@@ -1,6 +1,6 @@
-"""Conversations with one fault each: what a client and a server say, what breaks the protocol, and where.
+"""Conversations with one fault each: the lines of a client and a server, and where and why they break the protocol.
 
-`python -m observe.faults LINES` plays the server of one, so that a program can stand between it and a client.
+`python -m observe.faults LINES` plays the server of one, so that a program can be tested between it and a client.
 """
 
 import json
@@ -23,16 +23,16 @@ class Fault:
     Attributes:
         name: what the fault is.
         requirement: the id of the requirement that it breaks (tests/requirements/rows).
-        said: all that is said, in order; the fault is in the last line.
-        at: where in the message it is, as a JSON pointer.
-        why: words of what is told.
+        lines: all lines in order; the fault is in the last one.
+        pointer: where in the message it is, as a JSON pointer.
+        reason: a part of the reported reason.
     """
 
     name: str
     requirement: str
-    said: tuple[Said, ...]
-    at: str
-    why: str
+    lines: tuple[Said, ...]
+    pointer: str
+    reason: str
 
 
 def call(id_: Any, method: str, params: dict[str, Any] | None = None) -> bytes:
@@ -57,18 +57,18 @@ def hello(revision: str = "2025-11-25", *, rich: bool = False, bare: bool = Fals
     if rich:
         client |= {"sampling": {}, "elicitation": {}}
         server |= {"completions": {}, "tasks": {"requests": {"tools": {"call": {}}}}, "tools": {"listChanged": True}}
-    return _hands_shaken(revision, client, server)
+    return _handshake(revision, client, server)
 
 
-def _hands_shaken(revision: str, client: dict[str, Any], server: dict[str, Any]) -> tuple[Said, ...]:
+def _handshake(revision: str, client: dict[str, Any], server: dict[str, Any]) -> tuple[Said, ...]:
     """Return the handshake in which both declare these capabilities."""
     info = {"name": "x", "version": "1"}
     common = {"protocolVersion": revision}
     asked = {**common, "capabilities": client, "clientInfo": info}
-    told: dict[str, Any] = {**common, "capabilities": server, "serverInfo": info}
+    welcome: dict[str, Any] = {**common, "capabilities": server, "serverInfo": info}
     return (
         (CLIENT, call("hello", "initialize", asked)),
-        (SERVER, result("hello", told)),
+        (SERVER, result("hello", welcome)),
         (CLIENT, note("notifications/initialized")),
     )
 
@@ -81,11 +81,11 @@ OPENINGS: Final = {
     "2025-11-25": hello(),
     "rich": hello(rich=True),
     "bare": hello(bare=True),
-    "pages": _hands_shaken(
+    "pages": _handshake(
         "2025-11-25", {"sampling": {"tools": {}}, "elicitation": {"url": {}}}, {"resources": {}, "prompts": {}}
     ),
     "2025-03-26": hello("2025-03-26"),
-    "tasks": _hands_shaken(
+    "tasks": _handshake(
         "2025-11-25", {}, {"tools": {}, "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}
     ),
     "unconfirmed": hello()[:2],
@@ -95,16 +95,16 @@ OPENINGS: Final = {
 
 
 def _fault(row: dict[str, Any]) -> Fault:
-    lines = [(line[0], line[2:].encode()) for line in row["said"].splitlines() if line]
-    said = (*OPENINGS[row["after"]], *lines)
-    return Fault(name=row["name"], requirement=row["requirement"], said=said, at=row["at"], why=row["why"])
+    own = [(line[0], line[2:].encode()) for line in row["said"].splitlines() if line]
+    lines = (*OPENINGS[row["after"]], *own)
+    return Fault(name=row["name"], requirement=row["requirement"], lines=lines, pointer=row["at"], reason=row["why"])
 
 
 FAULTS: Final = tuple(map(_fault, tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))["fault"]))
 
 
 def play(said: list[list[str]]) -> None:
-    """Play the server of a conversation: wait for each thing that the client says, and say the rest."""
+    """Play the server of a conversation: wait for each line of the client, and write the others."""
     for who, line in said:
         if who == SERVER:
             sys.stdout.buffer.write(line.encode() + b"\n")

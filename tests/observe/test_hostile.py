@@ -1,4 +1,4 @@
-"""Whatever passes, an observer tells what is wrong with it, and goes on."""
+"""An observer reports what is wrong with any message, and continues."""
 
 import json
 import random
@@ -16,7 +16,7 @@ from observe.faults import CLIENT, FAULTS, Said
 
 ODD: tuple[Any, ...] = (None, True, False, 0, -1, 1.5, 2**70, "", "x", "\x1b[2J", "x" * 2000, [], {}, [[]], {"": None})
 NAMES = ("id", "method", "result", "error", "params", "_meta", "task")
-TALKS = [fault.said for fault in FAULTS]
+TALKS = [fault.lines for fault in FAULTS]
 CASES = 800
 
 
@@ -38,7 +38,7 @@ def changed(value: Any, chance: random.Random) -> Any:
 
 
 def odd_talk(chance: random.Random) -> list[Said]:
-    """Return a conversation of which parts were changed, said twice, or said by the other side."""
+    """Return a conversation in which lines were changed, repeated, or sent by the other side."""
     said: list[Said] = []
     for who, line in (*chance.choice(TALKS), *chance.choice(TALKS)):
         try:
@@ -59,8 +59,8 @@ def test_odd_conversations_are_checked_to_their_end(seed: int) -> None:
         watching = Observer(bindings)
         for who, line in odd_talk(chance):
             for finding in watching.take(Side.CLIENT if who == CLIENT else Side.SERVER, line):
-                told = f"{finding.pointer}{finding.reason}{finding.method}{finding.id}"
-                assert told.isprintable() and len(told) < 3000, finding
+                text_of_finding = f"{finding.pointer}{finding.reason}{finding.method}{finding.id}"
+                assert text_of_finding.isprintable() and len(text_of_finding) < 3000, finding
 
 
 def test_odd_logs_are_read_to_their_end() -> None:

@@ -1,4 +1,4 @@
-"""A conversation that is watched from between its two sides."""
+"""A conversation, as observed between its two sides."""
 
 import asyncio
 import json
@@ -21,8 +21,8 @@ from observe.faults import CLIENT, FAULTS, SERVER, Fault, Said, call, hello, not
 from support.requirement_table import rows
 
 SIDES = {CLIENT: Side.CLIENT, SERVER: Side.SERVER}
-ASKED = (CLIENT, call(1, "tools/list"))
-CALLED = (CLIENT, call(1, "tools/call", {"name": "x", "_meta": {"progressToken": "t"}}))
+LIST = (CLIENT, call(1, "tools/list"))
+CALL = (CLIENT, call(1, "tools/call", {"name": "x", "_meta": {"progressToken": "t"}}))
 PROGRESS = (SERVER, note("notifications/progress", {"progressToken": "t", "progress": 2}))
 UNSEEN: list[str] = [
     name
@@ -43,11 +43,11 @@ def watch(*said: Said, by: Observer | None = None) -> list[list[Finding]]:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_it_finds_a_fault_and_nothing_before_it(fault: Fault) -> None:
-    *before, last = watch(*fault.said)
+    *before, last = watch(*fault.lines)
     assert not any(before), before
-    (found,) = [finding for finding in last if finding.pointer == fault.at]
-    assert found.sender is SIDES[fault.said[-1][0]]
-    assert fault.why in found.reason
+    (found,) = [finding for finding in last if finding.pointer == fault.pointer]
+    assert found.sender is SIDES[fault.lines[-1][0]]
+    assert fault.reason in found.reason
 
 
 def test_each_fault_breaks_an_existing_requirement() -> None:
@@ -56,7 +56,7 @@ def test_each_fault_breaks_an_existing_requirement() -> None:
 
 
 def test_each_requirement_is_broken_by_a_fault_or_cannot_be_checked() -> None:
-    """What is demanded (MUST) has a fault, or exactly one reason; each reason is about something that has no fault."""
+    """Each MUST has a fault or exactly one reason; each reason is about a requirement without a fault."""
     broken = {fault.requirement for fault in FAULTS}
     reasons = {row.id: [name for name in UNSEEN if fnmatchcase(row.id, name)] for row in rows().values() if row.must}
     assert not {id_: names for id_, names in reasons.items() if len(names) != (id_ not in broken)}
@@ -69,7 +69,7 @@ def test_a_line_that_is_not_utf_8() -> None:
 
 
 @pytest.mark.parametrize("revision", released())
-async def test_our_own_client_and_server_violate_nothing(revision: str) -> None:
+async def test_the_client_and_server_of_the_runtime_have_no_faults(revision: str) -> None:
     package = package_of(revision)
 
     async def list_tools(self: Any, params: Any, ctx: Any) -> Any:
@@ -108,40 +108,40 @@ async def test_our_own_client_and_server_violate_nothing(revision: str) -> None:
 
 
 class TestCrossing:
-    """What crosses on its way is not held against its sender."""
+    """Messages that cross on their way are not faults of their senders."""
 
     def test_an_answer_to_a_request_that_was_cancelled(self) -> None:
         cancelled = (CLIENT, note("notifications/cancelled", {"requestId": 1}))
-        told = watch(*hello(), CALLED, cancelled, PROGRESS, (SERVER, result(1, {"content": []})))
-        assert not any(told)
+        findings = watch(*hello(), CALL, cancelled, PROGRESS, (SERVER, result(1, {"content": []})))
+        assert not any(findings)
 
     def test_a_cancellation_of_what_was_answered(self) -> None:
         cancelled = (CLIENT, note("notifications/cancelled", {"requestId": 1}))
-        assert not any(watch(*hello(), ASKED, (SERVER, result(1, {"tools": []})), cancelled))
+        assert not any(watch(*hello(), LIST, (SERVER, result(1, {"tools": []})), cancelled))
 
     def test_both_sides_use_the_same_ids(self) -> None:
         asks = (SERVER, call(1, "roots/list"))
-        told = watch(*hello(), ASKED, asks, (CLIENT, result(1, {"roots": []})), (SERVER, result(1, {"tools": []})))
-        assert not any(told)
+        findings = watch(*hello(), LIST, asks, (CLIENT, result(1, {"roots": []})), (SERVER, result(1, {"tools": []})))
+        assert not any(findings)
 
 
 class TestAfterAFault:
-    """One fault is told once: what follows from it is not."""
+    """A fault is reported once; its consequences are not."""
 
     def test_the_answer_to_a_request_that_came_too_early(self) -> None:
-        assert [len(found) for found in watch(ASKED, (SERVER, result(1, {"tools": []})))] == [1, 0]
+        assert [len(found) for found in watch(LIST, (SERVER, result(1, {"tools": []})))] == [1, 0]
 
     def test_the_rest_of_a_request_whose_answer_could_not_be_read(self) -> None:
-        told = watch(*hello(), ASKED, (SERVER, b'{"id": 1, "result": {}, oops'), (SERVER, result(1, {"tools": []})))
-        assert [len(found) for found in told[-2:]] == [1, 1]
-        assert told[-2][0].method == "tools/list"
-        assert "not an open request" in told[-1][0].reason
+        findings = watch(*hello(), LIST, (SERVER, b'{"id": 1, "result": {}, oops'), (SERVER, result(1, {"tools": []})))
+        assert [len(found) for found in findings[-2:]] == [1, 1]
+        assert findings[-2][0].method == "tools/list"
+        assert "not an open request" in findings[-1][0].reason
 
 
 class TestLimits:
     def test_a_message_that_is_too_long_is_not_checked_but_counts(self) -> None:
         watching = observer()
-        watch(*hello(), ASKED, by=watching)
+        watch(*hello(), LIST, by=watching)
         long: dict[str, Any] = {"tools": [], "more": "x" * MAX_JUDGED}
         assert watch((SERVER, result(1, long)), (SERVER, result(1, {"tools": []})), by=watching)[0] == []
         assert watching.unjudged == 1

@@ -1,4 +1,4 @@
-"""The release as its users meet it: built from the sdist, installed where nothing of this tree is known."""
+"""The release as users get it: built from the sdist, and installed outside this tree."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ PLACES = {
 
 
 def module_of(revision: str) -> str:
-    """Return the package that holds the bindings of a revision."""
+    """Return the package with the bindings of a revision."""
     return f"mcp_bindings.v{revision.replace('-', '_')}"
 
 
@@ -43,7 +43,7 @@ def files_below(folder: Path) -> set[str]:
 
 
 def typed_program(environment: Environment) -> Path:
-    """Write a program that uses every revision and says of each value which type a checker must see."""
+    """Write a program that uses every revision and asserts the type that a checker must see for each value."""
     lines = ["from typing import assert_type"]
     for number, revision in enumerate(REVISIONS):
         lines += [
@@ -59,12 +59,12 @@ def typed_program(environment: Environment) -> Path:
     return program
 
 
-def test_the_wheel_holds_the_three_packages_and_nothing_else(distribution: Distribution) -> None:
+def test_the_wheel_contains_the_three_packages_and_nothing_else(distribution: Distribution) -> None:
     expected = {f"{target}/{path}" for source, target in PLACES.items() for path in files_below(REPOSITORY / source)}
     with zipfile.ZipFile(distribution.wheel) as archive:
-        held = {name for name in archive.namelist() if not PurePosixPath(name).parts[0].endswith(".dist-info")}
-    assert held == expected
-    assert {f"{package}/py.typed" for package in PACKAGES} <= held
+        names = {name for name in archive.namelist() if not PurePosixPath(name).parts[0].endswith(".dist-info")}
+    assert names == expected
+    assert {f"{package}/py.typed" for package in PACKAGES} <= names
 
 
 def test_the_wheel_carries_the_licence_and_the_readme(distribution: Distribution) -> None:
@@ -76,17 +76,17 @@ def test_the_wheel_carries_the_licence_and_the_readme(distribution: Distribution
     assert licences == [(REPOSITORY / "LICENSE").read_bytes()]
 
 
-def test_the_metadata_are_those_of_the_project(distribution: Distribution) -> None:
+def test_the_metadata_is_that_of_the_project(distribution: Distribution) -> None:
     release = script("release")
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
     assert release.problems_of_metadata(release.metadata_of(distribution.wheel), project) == []
 
 
-def test_the_sdist_holds_what_a_build_and_a_test_run_need(distribution: Distribution) -> None:
+def test_the_sdist_contains_what_builds_and_tests_need(distribution: Distribution) -> None:
     with tarfile.open(distribution.sdist) as archive:
-        held = {PurePosixPath(name).parts[1] for name in archive.getnames()}
-    assert {"codegen", "runtime", "generated", "templates", "schema", "tests", "Makefile", "requirements"} <= held
-    assert not {name for name in held if name.startswith(".venv")}
+        names = {PurePosixPath(name).parts[1] for name in archive.getnames()}
+    assert {"codegen", "runtime", "generated", "templates", "schema", "tests", "Makefile", "requirements"} <= names
+    assert not {name for name in names if name.startswith(".venv")}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

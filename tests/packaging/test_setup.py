@@ -1,4 +1,4 @@
-"""What `make setup` says on a machine that lacks something; nothing is installed here."""
+"""What `make setup` prints on a machine that lacks something; nothing is installed here."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ WITHOUT_VENV = 'case "$2" in *ensurepip*) exit 1 ;; *version_info*) exit 0 ;; *)
 
 
 @pytest.mark.parametrize(
-    ("python", "environment", "said"),
+    ("python", "environment", "expected"),
     [
         (OLD, {}, "Python 3.11 or newer is needed, python3 is Python 3.9.2"),
         (OLD, {"PYTHON": "python3"}, "PYTHON=python3 is not a Python 3.11 or newer"),
@@ -47,12 +47,12 @@ WITHOUT_VENV = 'case "$2" in *ensurepip*) exit 1 ;; *version_info*) exit 0 ;; *)
         (WITHOUT_VENV, {}, "python3 has no venv module or no ensurepip"),
     ],
 )
-def test_what_is_missing_is_said_in_one_line(
-    tmp_path: Path, python: str, environment: dict[str, str], said: str
+def test_a_missing_prerequisite_is_reported_on_one_line(
+    tmp_path: Path, python: str, environment: dict[str, str], expected: str
 ) -> None:
     done = _setup(tmp_path, python, **environment)
     (line,) = done.stderr.splitlines()
     assert line.startswith("setup: ")
-    assert said in line
+    assert expected in line
     assert done.returncode != 0
     assert not (tmp_path / "venv").exists()

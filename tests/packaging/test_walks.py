@@ -18,8 +18,8 @@ from support.sessions import SETS_UP, play
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
 
-MOST_COMMANDS = 5
-"""Commands until the first success that somebody sees."""
+MAX_COMMANDS = 5
+"""The most commands until the first success that a user sees."""
 
 
 def commands(page: str) -> list[Command]:
@@ -46,14 +46,14 @@ def test_a_page_that_installs_works_from_nothing(page: str, distribution: Distri
 @pytest.mark.parametrize("page", WALKS)
 def test_the_first_success_takes_few_commands(page: str) -> None:
     first = next(number for number, command in enumerate(commands(page), 1) if command.output)
-    assert first <= MOST_COMMANDS
+    assert first <= MAX_COMMANDS
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_of_a_page_runs_with_the_wheel(program: Program, complete: Environment, tmp_path: Path) -> None:
     program.write(tmp_path)
     command = [str(complete.python), program.entry]
-    # Nothing of the tests' own environment gets in.
+    # Nothing from the tests' environment is visible to it.
     variables = {"PATH": os.defpath, "HOME": str(tmp_path)}
     done = subprocess.run(
         command, cwd=tmp_path, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

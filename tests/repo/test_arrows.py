@@ -1,6 +1,6 @@
 """Imports inside the generator point one way: between its folders, and between the files of its front half.
 
-Every import counts, also one that is made late or for type checkers only.
+Every import counts, including lazy imports and those for type checkers.
 """
 
 import ast
@@ -16,7 +16,7 @@ FRONT: Mapping[str, frozenset[str]] = {
     "ir": frozenset(),
     "merge": frozenset({"ingest", "ir"}),
 }
-"""The front half of the pipeline: which folders each one may import. Nothing in it knows what comes after it."""
+"""The front half of the pipeline: which folders each one may import. None of them imports a later stage."""
 
 
 def files() -> list[Path]:
@@ -41,7 +41,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def folder(name: str) -> str:
-    """Return the folder that a module is in; a module beside the folders stands for itself."""
+    """Return the folder that a module is in; a module beside the folders is its own folder."""
     return name.split(".")[1] if "." in name else name
 
 
@@ -57,11 +57,11 @@ def folders() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("name", FRONT)
-def test_no_two_files_of_a_folder_need_each_other(name: str) -> None:
+def test_the_files_of_a_folder_form_no_import_cycle(name: str) -> None:
     TopologicalSorter({file: targets for file, targets in graph().items() if folder(file) == name}).prepare()
 
 
-def test_no_two_folders_need_each_other() -> None:
+def test_folders_form_no_import_cycle() -> None:
     found = folders()
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} <= found.keys()
     TopologicalSorter(found).prepare()

@@ -128,7 +128,7 @@ def test_the_page_on_limits_has_the_defaults_of_all_settings() -> None:
 
 def test_the_page_on_errors_has_all_that_a_conversation_raises() -> None:
     page = (ROOT / "docs" / "errors.md").read_text("utf-8")
-    # The bases are raised by nobody; that bindings do not fit the runtime is found out before any conversation.
+    # Nothing raises the bases, and bindings of another format are refused before any conversation.
     left_out = {errors.McpError, errors.ProtocolViolation, errors.BindingFormatError}
     found = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.McpError)}
     raised = {error.__name__ for error in found - left_out}

@@ -8,17 +8,17 @@ from support.imports import cycles, folder_graph, import_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (("runtime", "mcp_runtime"),)
-"""Source root and package; files of these import each other in one direction only."""
+"""Source root and package; their files import each other in one direction only."""
 
 
 @pytest.mark.parametrize(("root", "package"), PACKAGES)
 class TestPackages:
-    def test_no_file_imports_itself_by_way_of_others(self, root: str, package: str) -> None:
+    def test_files_form_no_import_cycle(self, root: str, package: str) -> None:
         graph = import_graph(ROOT / root, package)
         assert len(graph) > 50
         assert cycles(graph) == []
 
-    def test_no_folder_does_either(self, root: str, package: str) -> None:
+    def test_folders_form_no_import_cycle(self, root: str, package: str) -> None:
         graph = import_graph(ROOT / root, package)
         deepest = max(name.count(".") for name in graph)
         assert deepest > 2
@@ -37,7 +37,7 @@ FILES = {
 
 
 @pytest.mark.parametrize(
-    ("path", "more", "expected"),
+    ("path", "line", "expected"),
     [
         ("low.py", "", []),
         ("low.py", "import lib.high", [["lib.high", "lib.low"]]),
@@ -49,11 +49,11 @@ FILES = {
     ],
     ids=["none", "import", "lazy", "types", "inside", "package"],
 )
-def test_a_planted_cycle_is_found(tmp_path: Path, path: str, more: str, expected: list[list[str]]) -> None:
+def test_a_planted_cycle_is_found(tmp_path: Path, path: str, line: str, expected: list[list[str]]) -> None:
     for name, text in FILES.items():
         file = tmp_path / "lib" / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{text}\n{more if name == path else ''}\n")
+        file.write_text(f"{text}\n{line if name == path else ''}\n")
     found = cycles(import_graph(tmp_path, "lib"))
-    wanted = [[name for name in group if name != "lib.parts"] for group in found]
-    assert wanted == expected
+    without_package = [[name for name in group if name != "lib.parts"] for group in found]
+    assert without_package == expected

@@ -76,11 +76,13 @@ def handwritten() -> Iterator[Path]:
 
 
 def committed() -> Iterator[Path]:
-    """Iterate over the files of the repository, as far as they are not made by tools."""
+    """Iterate over the files of the repository, except those made by tools."""
     for path in sorted(ROOT.rglob("*")):
         inner = path.relative_to(ROOT)
-        made = any((part.startswith(".") and part != ".ci") or part in ("__pycache__", "dist") for part in inner.parts)
-        if path.is_file() and not made:
+        is_built = any(
+            (part.startswith(".") and part != ".ci") or part in ("__pycache__", "dist") for part in inner.parts
+        )
+        if path.is_file() and not is_built:
             yield path
 
 
@@ -108,7 +110,7 @@ def shown(path: Path) -> str:
 
 class TestTemplates:
     @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
-    def test_they_decide_nothing(self, path: Path) -> None:
+    def test_they_contain_no_logic(self, path: Path) -> None:
         tree = Environment().parse(path.read_text("utf-8"))
         found = {type(node) for node in [tree, *tree.find_all(nodes.Node)]}
         assert found <= NODES, f"logic: {found - NODES}"
@@ -136,7 +138,7 @@ class TestTemplates:
             )
             assert not parses or shown(path) in PARSERS, shown(path)
         for name in PARSERS:
-            assert "ast." in (ROOT / name).read_text("utf-8"), f"{name} parses nothing any more"
+            assert "ast." in (ROOT / name).read_text("utf-8"), f"{name} no longer parses anything"
 
     def test_every_template_is_used(self) -> None:
         sources = "".join(path.read_text("utf-8") for path in [*TEMPLATES, *python_files("codegen")])
@@ -154,7 +156,7 @@ def _strings(tree: ast.AST) -> Iterator[str]:
 
 
 class TestImports:
-    def test_the_generator_stands_alone(self) -> None:
+    def test_only_live_commands_of_the_generator_need_the_runtime(self) -> None:
         package = ROOT / "codegen" / "mcp_bindgen"
         leaning = {
             parts[0]
@@ -163,7 +165,7 @@ class TestImports:
         }
         assert leaning == LEANING.keys()
 
-    def test_what_talks_to_a_server_loads_the_rest_when_it_is_used(self) -> None:
+    def test_live_commands_load_the_runtime_when_it_is_used(self) -> None:
         files = python_files("codegen/mcp_bindgen/live")
         assert any(imported(path) & {"mcp_runtime", "mcp_bindings"} for path in files)
         for path in files:
@@ -175,14 +177,14 @@ class TestImports:
         for path in python_files("runtime"):
             assert not imported(path) & {"mcp_bindgen", "mcp_bindings"}, shown(path)
 
-    def test_generated_code_needs_little(self) -> None:
+    def test_generated_code_imports_little(self) -> None:
         allowed = {"mcp_runtime", "pydantic", "typing_extensions"} | set(sys.stdlib_module_names)
         files = python_files("generated")
         assert len(files) > 80
         for path in files:
             assert imported(path) <= allowed, shown(path)
 
-    def test_nobody_imports_a_source_root(self) -> None:
+    def test_no_file_imports_a_source_root(self) -> None:
         for path in [*handwritten(), *python_files("generated")]:
             assert not imported(path) & {"codegen", "runtime", "generated"}, shown(path)
 
@@ -191,7 +193,7 @@ class TestFiles:
     def test_they_stay_small(self) -> None:
         lengths = {shown(path): len(path.read_text("utf-8").splitlines()) for path in handwritten()}
         longer = {name: length for name, length in lengths.items() if length > MAX_LINES}
-        assert set(longer) == set(LONGER), "split what is new, and take back the exceptions that nothing needs"
+        assert set(longer) == set(LONGER), "split the new files, and remove the exceptions that nothing needs"
         assert all(LONGER.values())
 
     @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile"])
@@ -204,11 +206,11 @@ class TestFiles:
             parts = re.findall(r"^(?:#+ +|\*\*)(Context|Choice|Cost)\b", path.read_text("utf-8"), re.MULTILINE)
             assert parts == ["Context", "Choice", "Cost"], path.name
 
-    def test_decision_records_have_numbers_of_their_own(self) -> None:
+    def test_decision_records_have_distinct_numbers(self) -> None:
         numbers = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")]
         assert sorted(numbers) == sorted(set(numbers))
 
-    def test_no_official_file_is_among_them(self) -> None:
+    def test_no_official_file_is_committed(self) -> None:
         official = {pins.schema_json_sha256 for pins in released().values()}
         official |= {pins.schema_ts_sha256 for pins in released().values()}
         assert len(official) == 2 * len(released())
@@ -229,7 +231,7 @@ class TestGenerated:
         drift = compare(Tree(folder=ROOT / "generated" / "mcp_bindings", files=files))
         assert drift.paths == (), "run `make generate`"
 
-    def test_every_file_says_so(self) -> None:
+    def test_every_file_has_the_header(self) -> None:
         for path in python_files("generated"):
             assert path.read_text("utf-8").startswith(HEADER_MARK), shown(path)
 

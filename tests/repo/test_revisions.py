@@ -1,4 +1,4 @@
-"""A new revision needs no code: the product names none, but in rows that say why."""
+"""A new revision needs no code: product code names no revision, except in rows with a reason."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ LISTED = {
         "basic/transports, Sending Messages to the Server: no schema says how streams begin"
     ),
     ("runtime/mcp_runtime/transports/http/server/stateless.py", "ASSUMED"): (
-        "basic/transports, Protocol Version Header: the revision of clients from before there was the header"
+        "basic/transports, Protocol Version Header: the revision of clients that are older than the header"
     ),
 }
 """Constants that are a revision, by file and name, and why."""
@@ -36,7 +36,7 @@ def is_revision(text: str) -> bool:
 
 
 def named(source: str) -> Iterator[tuple[int, str]]:
-    """Iterate over the places at which code names a revision outside of rows: line, and the constant it is given to."""
+    """Iterate over the places where code names a revision outside rows: line, and the constant assigned to."""
     tree = ast.parse(source)
     excused: set[int] = set()
     owners: dict[int, str] = {}
@@ -63,7 +63,7 @@ def test_no_code_names_a_revision() -> None:
         for line, owner in named(path.read_text("utf-8")):
             assert (name, owner) in LISTED, f"{name}:{line} names a revision: derive it, or give it a row with a reason"
             found.add((name, owner))
-    assert found == LISTED.keys(), "a listed constant names no revision any more"
+    assert found == LISTED.keys(), "a listed constant no longer names a revision"
 
 
 def test_no_template_names_a_revision() -> None:

@@ -63,10 +63,10 @@ def test_the_tables_are_up_to_date(block: str, table: Callable[[], Iterator[str]
     pattern = re.compile(rf"(<!-- {block}: [^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
     assert len(pattern.findall(text)) == 1
     body = "\n".join(table()).strip()
-    wanted = pattern.sub(lambda found: f"{found[1]}\n{body}\n\n{found[3]}", text)
+    expected = pattern.sub(lambda found: f"{found[1]}\n{body}\n\n{found[3]}", text)
     if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text(wanted, "utf-8")
-    assert PAGE.read_text("utf-8") == wanted, "UPDATE_GOLDEN=1 pytest tests/repo/test_templates.py"
+        PAGE.write_text(expected, "utf-8")
+    assert PAGE.read_text("utf-8") == expected, "UPDATE_GOLDEN=1 pytest tests/repo/test_templates.py"
 
 
 def blocks(recipe: str, language: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The shipped structure is what scripts/add_revision.py makes of the official files."""
+"""The shipped structure is what scripts/add_revision.py writes for the official files."""
 
 import json
 import os
@@ -19,9 +19,9 @@ from support.official import official_schema, seed_typescript
 from support.official import upstream as official
 
 ROOT = Path(__file__).resolve().parents[2]
-MADE = ("__pycache__", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv*", "dist")
-"""What tools made, which a copy of the repository does without."""
-IN_THE_REAL_ONE = ("tests/scripts/test_add_revision.py::test_a_new_revision_needs_no_code",)
+LEFT_OUT = ("__pycache__", ".git", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv*", "dist")
+"""Files made by tools, which a copy of the repository does not need."""
+NOT_IN_THE_COPY = ("tests/scripts/test_add_revision.py::test_a_new_revision_needs_no_code",)
 """Tests that add the new revision themselves."""
 LISTING = (
     "tests/cli/test_commands.py",
@@ -33,27 +33,27 @@ LISTING = (
     "tests/merge/test_reconcile.py",
     "tests/repo",
 )
-"""Tests that hold what is derived from the list of revisions, beside those of each revision."""
+"""Tests of what is derived from the list of revisions, in addition to the tests of each revision."""
 
 
 def run(*arguments: object) -> int:
-    """Run the script in a process of its own; returns its exit status."""
+    """Run the script in its own process; return its exit status."""
     script = ROOT / "scripts" / "add_revision.py"
-    return asked(script, *arguments).returncode
+    return run_script(script, *arguments).returncode
 
 
-def asked(script: Path, *arguments: object) -> "subprocess.CompletedProcess[str]":
+def run_script(script: Path, *arguments: object) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, script, *map(str, arguments)], check=False, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("revision", released())
-def test_structure_of_the_official_file_is_the_shipped_one(revision: str) -> None:
+def test_the_shipped_structure_is_that_of_the_official_file(revision: str) -> None:
     official = json.loads(official_schema(revision).read_bytes())
     shipped = json.loads((ROOT / "schema" / revision / "schema.json").read_bytes())
     assert without_prose(official) == shipped
 
 
-def test_a_property_called_like_prose_stays() -> None:
+def test_a_property_named_description_is_kept() -> None:
     node: dict[str, Any] = {"description": "gone", "properties": {"description": {"title": "gone", "type": "string"}}}
     assert without_prose(node) == {"properties": {"description": {"type": "string"}}}
 
@@ -69,9 +69,9 @@ def test_add_writes_both_halves_and_the_row(tmp_path: Path) -> None:
 
 
 def copied(folder: Path) -> tuple[Path, dict[str, str]]:
-    """Copy the repository, and put the official files of the new revision beside it; returns the environment for it."""
+    """Copy the repository, and put the official files of the new revision beside it; return it with its environment."""
     repository, upstream = folder / "repository", folder / "upstream"
-    shutil.copytree(ROOT, repository, ignore=shutil.ignore_patterns(*MADE))
+    shutil.copytree(ROOT, repository, ignore=shutil.ignore_patterns(*LEFT_OUT))
     (upstream / NEW).mkdir(parents=True)
     (upstream / NEW / "schema.json").write_text(json.dumps(new_schema()), "utf-8")
     (upstream / NEW / "schema.ts").write_text(new_typescript(), "utf-8")
@@ -87,7 +87,7 @@ def ran(folder: Path, environment: dict[str, str], *arguments: object) -> str:
 
 
 def add_new(folder: Path, environment: dict[str, str]) -> list[str]:
-    """Add the new revision; returns what is left to do."""
+    """Add the new revision; return what is left to do."""
     files = (f"../upstream/{NEW}/{name}" for name in ("schema.json", "schema.ts"))
     return ran(folder, environment, "scripts/add_revision.py", NEW, *files).splitlines()
 
@@ -95,10 +95,10 @@ def add_new(folder: Path, environment: dict[str, str]) -> list[str]:
 def test_a_new_revision_needs_no_code(tmp_path: Path) -> None:
     """In a copy of the repository: add it, generate, and use what is new in it."""
     repository, environment = copied(tmp_path)
-    said = add_new(repository, environment)
-    assert "schema/docs.toml: nothing describes Tree.children" in said
-    assert "schema/capabilities.toml: no row for things/list; it needs one unless every peer may use it" in said
-    assert not any("tools/list" in line or "server/discover" in line for line in said)
+    output = add_new(repository, environment)
+    assert "schema/docs.toml: nothing describes Tree.children" in output
+    assert "schema/capabilities.toml: no row for things/list; it needs one unless every peer may use it" in output
+    assert not any("tools/list" in line or "server/discover" in line for line in output)
     rows = json.loads((repository / "schema" / "revisions.json").read_text("utf-8"))
     assert [(row["revision"], row["era"]) for row in rows][-1] == (NEW, "modern")
     assert f"({NEW}, " in ran(repository, environment, "-m", "mcp_bindgen", "generate")
@@ -125,7 +125,7 @@ print(type(new.CallToolResult.model_validate({{"resultType": "complete", "conten
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_the_suite_holds_for_a_new_revision(tmp_path: Path) -> None:
+def test_the_suite_passes_with_a_new_revision(tmp_path: Path) -> None:
     """The tests of every revision, and of what is derived from the list of them; LONG=1 runs the whole suite."""
     repository, environment = copied(tmp_path)
     if official().is_dir():
@@ -146,12 +146,12 @@ def test_the_suite_holds_for_a_new_revision(tmp_path: Path) -> None:
     capabilities.write_text(text, "utf-8")
     ran(repository, environment, "-m", "mcp_bindgen", "generate")
     quick = "not slow and not packaging and not interop and not soak"
-    pytest_ = ("-m", "pytest", "-q", "-n", "2", "-m", quick, *(f"--deselect={test}" for test in IN_THE_REAL_ONE))
+    pytest_ = ("-m", "pytest", "-q", "-n", "2", "-m", quick, *(f"--deselect={test}" for test in NOT_IN_THE_COPY))
     if os.environ.get("LONG"):
         ran(repository, environment, *pytest_)
         return
-    said = ran(repository, environment, *pytest_, "-k", NEW)
-    passed = re.search(r"(\d+) passed", said)
+    output = ran(repository, environment, *pytest_, "-k", NEW)
+    passed = re.search(r"(\d+) passed", output)
     assert passed and int(passed[1]) > 150
     ran(repository, environment, *pytest_, "-k", f"not {NEW}", *LISTING)
 

@@ -68,7 +68,7 @@ def refusal(release: ModuleType, repository: Path, capsys: pytest.CaptureFixture
     return capsys.readouterr().err
 
 
-def test_the_section_of_a_version_are_its_notes(release: ModuleType, repository: Path) -> None:
+def test_the_section_of_a_version_is_its_notes(release: ModuleType, repository: Path) -> None:
     assert release.check_repository(repository, "1.2.0") == "## 1.2.0 (2030-01-02)\n\n- New."
 
 

@@ -120,7 +120,7 @@ class TestArguments:
             ({"city": "Oslo", "unit": "K"}, "/unit"),
         ],
     )
-    async def test_wrong_ones_are_not_sent(self, arguments: Any, where: str, module: Any) -> None:
+    async def test_invalid_arguments_are_not_sent(self, arguments: Any, where: str, module: Any) -> None:
         weather = Weather()
         async with connected(weather) as talking:
             with pytest.raises(ToolArgumentError, match=rf"^forecast: arguments at {where}: ") as caught:
@@ -139,7 +139,7 @@ class TestArguments:
             await tools.say_it(text="quiet")
             assert weather.calls == [{"text": "quiet"}]
 
-    async def test_untyped_ones_are_passed_on(self, module: Any) -> None:
+    async def test_untyped_arguments_are_passed_on(self, module: Any) -> None:
         weather = Weather()
         weather.answer |= {"structuredContent": {"temperature": 1}}
         async with connected(weather) as talking:
@@ -188,7 +188,7 @@ class TestAnswers:
 
 
 class TestHints:
-    def test_they_are_there_at_run_time(self, module: Any) -> None:
+    def test_hints_are_available_at_run_time(self, module: Any) -> None:
         tools = module.WeatherTools.__tools__
         assert tools["forecast"].read_only and not tools["wipe"].read_only
         assert tools["wipe"].destructive and tools["wipe"].open_world
@@ -212,7 +212,7 @@ def _is_read_only(tool: Tool[Any]) -> bool:
 
 
 class TestDrift:
-    async def test_there_is_none(self, module: Any) -> None:
+    async def test_there_is_none_without_changes(self, module: Any) -> None:
         async with connected(Weather()) as talking:
             drift = await module.WeatherTools(talking.client).check_drift()
             assert not drift
@@ -240,15 +240,15 @@ class TestDrift:
         assert str(reported[0]) == "forecast: inputSchema changed; say-it is gone; new is new"
 
     async def test_a_tool_that_needs_capabilities_is_not_gone(self, tmp_path: Path) -> None:
-        made = load(text_of([TOOLS[1], {**TOOLS[2], GATED: True}]), tmp_path)
+        generated = load(text_of([TOOLS[1], {**TOOLS[2], GATED: True}]), tmp_path)
         weather = Weather(TOOLS[1:2])
         async with connected(weather) as talking:
-            tools = made.TestTools(talking.client)
+            tools = generated.TestTools(talking.client)
             assert not await tools.check_drift()
             weather.tools = TOOLS[2:3]
             assert (await tools.check_drift()).removed == ("say-it",)
 
-    async def test_without_a_hook_the_connection_is_told(self, module: Any) -> None:
+    async def test_without_a_hook_drift_is_reported_to_the_connection(self, module: Any) -> None:
         weather = Weather()
         async with connected(weather) as talking:
             tools = module.WeatherTools(talking.client)
@@ -270,7 +270,7 @@ class TestDrift:
             with pytest.raises(McpError, match="a cursor was repeated"):
                 await module.WeatherTools(talking.client).check_drift()
 
-    def test_both_sides_hash_alike(self) -> None:
+    def test_runtime_and_generator_compute_the_same_digest(self) -> None:
         from mcp_bindgen.tool_clients import contract
 
         assert digest(CITY) == contract.digest(CITY) == digest(dict(reversed(CITY.items())))
@@ -282,10 +282,10 @@ class TestTasks:
             tool("must", {"type": "object"}, execution={"taskSupport": "required"}),
             tool("work", {"type": "object"}, execution={"taskSupport": "optional"}),
         ]
-        made = load(text_of(listed), tmp_path)
-        assert "Running as a task is required." in made.TestTools.must.__doc__
+        generated = load(text_of(listed), tmp_path)
+        assert "Running as a task is required." in generated.TestTools.must.__doc__
         async with talk(Worker()) as talking:
-            tools = made.TestTools(talking.client)
+            tools = generated.TestTools(talking.client)
             called = [await tools.must(), await tools.work()]
             assert [result.text for result in called] == ["must", "work"]
             sent = [message["params"] for message in talking.sent if message.get("method") == "tools/call"]

@@ -87,7 +87,7 @@ def findings(old: list[Any], new: list[Any]) -> list[Finding]:
 
 class TestArguments:
     @pytest.mark.parametrize("case", NARROWER)
-    def test_narrowed_ones_break_callers(self, case: str) -> None:
+    def test_narrowed_arguments_break_callers(self, case: str) -> None:
         old, new = NARROWER[case]
         (found,) = findings([tool("t", old)], [tool("t", new)])
         assert (found.rule.id, found.severity) == ("tool-input-narrowed", Severity.ERROR)
@@ -98,20 +98,20 @@ class TestArguments:
         assert not validator(new).is_valid(message["params"]["arguments"])
 
     @pytest.mark.parametrize("case", SAFE)
-    def test_others_do_not(self, case: str) -> None:
+    def test_other_changes_of_arguments_do_not_break_callers(self, case: str) -> None:
         old, new = SAFE[case]
         found = findings([tool("t", old)], [tool("t", new)])
         assert {finding.rule.id for finding in found} <= {"tool-changed"}
         assert all(finding.severity is Severity.INFO for finding in found)
 
     @pytest.mark.parametrize("case", UNKNOWN)
-    def test_what_nobody_knows_is_a_warning(self, case: str) -> None:
+    def test_undecidable_changes_are_warnings(self, case: str) -> None:
         old, new = UNKNOWN[case]
         (found,) = findings([tool("t", old)], [tool("t", new)])
         assert (found.rule.id, found.severity) == ("tool-input-narrowed", Severity.WARNING)
         assert found.why_unproven[Pair.OLD_CLIENT]
 
-    def test_each_change_is_a_finding_of_its_own(self) -> None:
+    def test_each_change_is_its_own_finding(self) -> None:
         old, new = objects({"a": I, "b": S}), objects({"a": {**I, "maximum": 5}, "b": S}, "b")
         found = findings([tool("t", old)], [tool("t", new)])
         assert [finding.place for finding in found] == ["t.arguments.a", "t.arguments.b"]
@@ -126,7 +126,7 @@ class TestArguments:
 
 class TestAnswers:
     @pytest.mark.parametrize("case", [case for case in NARROWER if case != "nothing valid"])
-    def test_widened_ones_break_callers(self, case: str) -> None:
+    def test_widened_results_break_callers(self, case: str) -> None:
         new, old = NARROWER[case]
         found = findings([tool("t", {"type": "object"}, old)], [tool("t", {"type": "object"}, new)])
         assert [(f.rule.id, f.severity) for f in found] == [("tool-output-widened", Severity.ERROR)]
@@ -134,7 +134,7 @@ class TestAnswers:
         assert validator(new).is_valid(answer) and not validator(old).is_valid(answer)
 
     @pytest.mark.parametrize("case", SAFE)
-    def test_narrowed_ones_do_not(self, case: str) -> None:
+    def test_narrowed_results_do_not_break_callers(self, case: str) -> None:
         new, old = SAFE[case]
         found = findings([tool("t", {"type": "object"}, old)], [tool("t", {"type": "object"}, new)])
         assert {finding.rule.id for finding in found} <= {"tool-changed"}
@@ -148,7 +148,7 @@ class TestAnswers:
 
 
 class TestTools:
-    def test_they_come_and_go(self) -> None:
+    def test_added_and_removed_tools_are_found(self) -> None:
         found = findings([tool("a", objects({"x": S}, "x"))], [tool("b", {"type": "object"})])
         assert [(f.rule.id, f.severity) for f in found] == [
             ("tool-removed", Severity.ERROR),
@@ -165,10 +165,10 @@ class TestTools:
             ({}, {"readOnlyHint": True}, "tool-changed"),
         ],
     )
-    def test_what_they_say_of_themselves(self, before: Any, after: Any, rule: str) -> None:
+    def test_changed_hints_are_found(self, before: Any, after: Any, rule: str) -> None:
         old, new = (tool("t", {"type": "object"}, annotations=hints) for hints in (before, after))
         assert [f.rule.id for f in findings([old], [new])] == [rule]
 
-    def test_words(self) -> None:
+    def test_a_changed_description_is_found(self) -> None:
         old, new = (tool("t", {"type": "object"}, description=text) for text in ("One.", "Two."))
         assert [f.rule.id for f in findings([old], [new])] == ["tool-description-changed"]

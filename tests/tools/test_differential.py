@@ -59,7 +59,7 @@ def test_the_client_and_jsonschema_agree(name: str, tools: dict[str, Tool[Any]])
     assert seen[True] or what in ("false", "enum that contradicts"), "nothing was accepted, so nothing was compared"
 
 
-def test_so_do_answers_and_none_is_changed(tmp_path: Path) -> None:
+def test_answers_agree_with_jsonschema_and_are_unchanged(tmp_path: Path) -> None:
     schemas = {name: schema for name, schema in SCHEMAS.items() if is_object(schema) and "patternProp" not in name}
     module = load(text_of([tool(name, {"type": "object"}, schema) for name, schema in schemas.items()]), tmp_path)
     for name, schema in schemas.items():
@@ -75,28 +75,28 @@ def test_so_do_answers_and_none_is_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", LOOSER)
-def test_what_is_excused_is_still_so(what: str, tools: dict[str, Tool[Any]]) -> None:
+def test_every_exception_is_needed(what: str, tools: dict[str, Tool[Any]]) -> None:
     name = f"{what}, required"
     judge = validator(SCHEMAS[name])
     pairs = [(accepts(tools[name], found), judge.is_valid(found)) for found in instances(SCHEMAS[name])]
     assert any(ours != theirs for ours, theirs in pairs), "remove the unused exception"
 
 
-def test_most_schemas_need_no_second_opinion() -> None:
+def test_most_tools_carry_no_schema() -> None:
     diagnostics = Diagnostics()
     text = text_of([tool(name, schema) for name, schema in SCHEMAS.items()], diagnostics=diagnostics)
     carried = text.count("input_schema=")
     assert 0 < carried < len(SCHEMAS) * 0.6
 
 
-def test_what_is_sent_is_what_was_given(tools: dict[str, Tool[Any]]) -> None:
+def test_arguments_are_sent_unchanged(tools: dict[str, Tool[Any]]) -> None:
     for name, known in tools.items():
         for arguments in instances(SCHEMAS[name]):
             if accepts(known, arguments):
                 assert known.check(arguments) == arguments
 
 
-def test_what_is_called_safe_refuses_nothing() -> None:
+def test_a_change_without_a_gap_refuses_nothing() -> None:
     """Compare every schema with some others; without a gap, the second must accept all that the first allows."""
     names = list(SCHEMAS)
     safe = broken = checked = 0

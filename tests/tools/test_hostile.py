@@ -1,11 +1,13 @@
-"""Untrusted servers: their text stays text, nothing external is read, and time and memory are bounded."""
+"""Untrusted servers: their text stays text, nothing external is read, and time and memory are bounded.
+
+Work that grows too fast exceeds the timeout of the test.
+"""
 
 import ast
 import builtins
 import json
 import resource
 import socket
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -142,7 +144,7 @@ class TestReferences:
             "https://example.com/s.json#/a",
         ],
     )
-    def test_none_leads_out(self, reference: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_reference_leads_outside(self, reference: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "secret.json").write_text('{"type": "string", "const": "hunter2"}')
         monkeypatch.setattr(socket, "create_connection", _refuse)
         monkeypatch.setattr(socket.socket, "connect", _refuse)
@@ -159,51 +161,43 @@ class TestReferences:
         assert [gap.is_proven for gap in gaps(schema, objects({"a": STRING}))] == [False]
 
     @pytest.mark.parametrize("keyword", ["anyOf", "allOf"])
-    def test_circles_and_explosions_end(self, keyword: str) -> None:
+    def test_cycles_and_explosions_end(self, keyword: str) -> None:
         explosion = {f"d{n}": {keyword: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
         circle = {"d60": {"$ref": "#/$defs/d61"}, "d61": {"$ref": "#/$defs/d60"}}
         schema = {**objects({"a": {"$ref": "#/$defs/d0"}}), "$defs": {**explosion, **circle}}
-        begun = time.process_time()
         diagnostics = Diagnostics()
         text = text_of([tool("bad", schema), tool("good", objects({"a": STRING}, "a"))], diagnostics=diagnostics)
         assert "async def good(self, *, a: str" in text
         gaps(schema, objects({"a": STRING}))
-        assert time.process_time() - begun < 20
 
     @pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf", "properties"])
-    def test_definitions_that_lead_to_each_other_many_times_over(self, keyword: str) -> None:
+    def test_exponentially_many_paths_end(self, keyword: str) -> None:
         defs: dict[str, Any] = {"d60": STRING, "e60": {**STRING, "minLength": 1}}
         for n in range(60):
             refs = [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/e{n + 1}"}]
             both = objects({"a": refs[0], "b": refs[1]}, "a", "b") if keyword == "properties" else {keyword: refs}
             defs |= {f"d{n}": both, f"e{n}": both}
         schema = {**objects({"a": {"$ref": "#/$defs/d0"}}, "a"), "$defs": defs}
-        begun = time.process_time()
         text_of([tool("it", schema)])
         gaps(schema, objects({"a": {"type": "integer"}}))
         gaps(objects({"a": STRING}), schema)
-        assert time.process_time() - begun < 20
 
-    def test_a_net_of_objects(self) -> None:
+    def test_a_dense_graph_of_objects_ends(self) -> None:
         def net(types: dict[str, Any]) -> dict[str, Any]:
             nodes = {f"d{n}": {f"p{m}": {"$ref": f"#/$defs/d{(n * m + 1) % 60}"} for m in range(60)} for n in range(60)}
             defs = {name: objects({**properties, **types}) for name, properties in nodes.items()}
             return {**objects({"a": {"$ref": "#/$defs/d0"}}), "$defs": defs}
 
-        begun = time.process_time()
         assert [gap.is_proven for gap in gaps(net({}), net({"p3": STRING}))] == [False]
-        assert time.process_time() - begun < 20
 
 
 class TestSize:
-    def test_a_pattern_that_backtracks_forever(self, tmp_path: Path) -> None:
+    def test_a_pattern_that_could_backtrack_forever_ends(self, tmp_path: Path) -> None:
         schema = objects({"a": {**STRING, "pattern": "^(a+)+$"}})
         known = load(text_of([tool("it", schema)]), tmp_path).TestTools.__tools__["it"]
-        begun = time.process_time()
         with pytest.raises(ValueError, match="does not match"):
             known.check({"a": "a" * 5000 + "!"})
         gaps(objects({"a": STRING}), schema)
-        assert time.process_time() - begun < 5
 
     def test_a_deep_schema_in_a_file(self, tmp_path: Path, cli: Cli) -> None:
         path = tmp_path / "deep.json"
@@ -228,31 +222,27 @@ class TestSize:
         )
         cli("tools", "check", "--from", path, "--lock", tmp_path / "tools.lock.json")
 
-    def test_a_schema_of_ten_megabytes(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_schema_of_ten_megabytes_is_left_untyped(self, tmp_path: Path, cli: Cli) -> None:
         wide = objects({f"p{n}": {**STRING, "description": "x" * 80} for n in range(100_000)})
         path = saved([tool("wide", wide), tool("good", objects({"a": STRING}, "a"))], tmp_path)
         assert path.stat().st_size > 10_000_000
-        begun = time.process_time()
         outcome = cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py", "--verbose")
         assert "too large" in outcome.err
-        assert time.process_time() - begun < 30
         assert (tmp_path / "x.py").stat().st_size < 10_000
 
     @pytest.mark.slow
-    def test_five_thousand_tools(self, tmp_path: Path, cli: Cli) -> None:
+    def test_five_thousand_tools_are_generated(self, tmp_path: Path, cli: Cli) -> None:
         listed = [
             tool(f"tool_{n}", objects({"a": STRING, "b": objects({"c": {"type": "integer"}})}, "a"))
             for n in range(5000)
         ]
         path = saved(listed, tmp_path)
-        begun = time.process_time()
         cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py")
-        assert time.process_time() - begun < 60
         assert len(load((tmp_path / "x.py").read_text("utf-8"), tmp_path).Tools.__tools__) == 5000
         cli("tools", "check", "--from", path, "--lock", tmp_path / "tools.lock.json")
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 3_000_000
 
-    def test_a_hundred_tools(self, tmp_path: Path, cli: Cli) -> None:
+    def test_a_hundred_tools_are_generated(self, tmp_path: Path, cli: Cli) -> None:
         listed = [
             tool(
                 f"tool_{n}",
@@ -262,9 +252,8 @@ class TestSize:
             for n in range(100)
         ]
         path = saved(listed, tmp_path)
-        begun = time.process_time()
         cli("tools", "generate", "--from", path, "--out", tmp_path / "x.py")
-        assert time.process_time() - begun < 30
+        assert len(load((tmp_path / "x.py").read_text("utf-8"), tmp_path).Tools.__tools__) == 100
 
 
 @cache

@@ -86,7 +86,7 @@ class TestAlternatives:
         with pytest.raises(ToolArgumentError):
             known.check({"kind": "fish"})
 
-    def test_what_has_no_value_has_no_type(self) -> None:
+    def test_a_type_without_values_is_not_generated(self) -> None:
         endless = {"anyOf": [{"$ref": "#/$defs/E"}, {"type": "string"}]}
         diagnostics = Diagnostics()
         text = text_of(
@@ -113,7 +113,7 @@ NAMED: dict[str, tuple[list[Any], list[str]]] = {
 
 class TestNames:
     @pytest.mark.parametrize("what", NAMED)
-    def test_alternatives_are_called_after_what_tells_them_apart(self, what: str) -> None:
+    def test_alternatives_are_named_after_what_distinguishes_them(self, what: str) -> None:
         members, words = NAMED[what]
         text = text_of([tool("whole", {"anyOf": members}), tool("part", objects({"of": {"anyOf": members}}))])
         for word in words:
@@ -148,7 +148,7 @@ class TestShapes:
 
 
 @pytest.mark.slow
-def test_type_checkers_know_all_of_it(text: str, tmp_path: Path) -> None:
+def test_type_checkers_accept_all_of_it(text: str, tmp_path: Path) -> None:
     (tmp_path / "made.py").write_text(text)
     use = """from typing import assert_type
 
