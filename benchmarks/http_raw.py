@@ -24,7 +24,7 @@ _USAGE = re.compile(rb'"text":\s*"([\d.e-]+) (\d+)"')
 
 
 async def serve(app: Callable[..., Awaitable[None]]) -> None:
-    """Serve an application until the process is ended; prints its URL."""
+    """Print the URL of an application, and serve it until the process ends."""
     # asyncio sends small writes at once on sockets that say they are TCP, which those of create_server do not.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
@@ -37,7 +37,7 @@ async def serve(app: Callable[..., Awaitable[None]]) -> None:
 
 
 async def start(stack: AsyncExitStack, program: str) -> str:
-    """Start a program that calls `serve`; returns its URL."""
+    """Start a program that calls `serve`; return its URL."""
     process = await asyncio.create_subprocess_exec(sys.executable, program, "--http", stdout=asyncio.subprocess.PIPE)
     stack.push_async_callback(process.wait)
     stack.callback(process.terminate)
@@ -48,7 +48,7 @@ async def start(stack: AsyncExitStack, program: str) -> str:
 class Raw:
     """A client with one connection, which has begun a session if the server has any; `tool` is what `echo` calls.
 
-    If it is modern, it speaks 2026-07-28, where each request stands alone.
+    If it is modern, it speaks 2026-07-28, in which each request is self-contained.
     """
 
     def __init__(

@@ -142,10 +142,10 @@ def run_python(arguments: Sequence[str], environment: Mapping[str, str], python:
 
 
 class Worker:
-    """A process that holds the cases of one side ready and times them one at a time.
+    """A process that has the cases of one side ready and times them one at a time.
 
     The protocol is lines: the worker first writes the names of its cases; then it answers every `case number` with the
-    nanoseconds of CPU time that so many calls took.
+    nanoseconds of CPU time that this many calls took.
     """
 
     program: ClassVar[str] = "worker.py"

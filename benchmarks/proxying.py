@@ -37,7 +37,7 @@ def measure(quick: bool) -> Iterator[Row]:
 
 
 def _pings(stack: ExitStack, words: tuple[str, ...], length: int) -> "partial[float]":
-    """Begin a session; each call of what is returned takes a ping there and back."""
+    """Begin a session; return a function that sends a ping and waits for its answer."""
     pipe = subprocess.PIPE
     process = stack.enter_context(
         subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0)

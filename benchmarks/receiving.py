@@ -2,7 +2,7 @@
 
 Each case has one end of a conversation in the state in which its message may arrive. Before it is timed, `ready` opens
 what the messages belong to: the requests that the results answer. What is timed is nothing but `message_received`, with
-a message of an id of its own each time. Where the runtime would start a task for the handler, the case takes the params
+a message that has its own id each time. Where the runtime would start a task for the handler, the case takes the params
 and stops: tasks are left out on both sides, and `session.py` measures them.
 """
 
@@ -103,7 +103,7 @@ class Receive:
         self._waiting: list[bytes] = []
 
     def ready(self, number: int) -> None:
-        """Create so many messages, and open the requests that they belong to."""
+        """Create this many messages, and open the requests that they belong to."""
         session, conversation = self._session, self._end.conversation
         session.incoming.clear()
         conversation.link.main.unread = 0

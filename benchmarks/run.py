@@ -35,7 +35,7 @@ COLUMNS = "{:<52} {:>10} {:>10} {:>10}  {:<22} {:<24} {}"
 
 
 def shown(row: Row) -> Iterator[str]:
-    """Spell a row; each further budget of it takes a line of its own."""
+    """Format a row; each further budget has its own line."""
     figures = [_figure(value, row.unit) for value in (row.ours, row.peer, row.floor)]
     ratios = [
         (f"{value:.2f}{budget.unit}", str(budget), "ok" if budget.holds(value) else "MISS")

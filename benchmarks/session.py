@@ -37,7 +37,7 @@ class Side(Worker):
 
 @contextmanager
 def _sides() -> Generator[dict[str, Side]]:
-    """Start every side that there is."""
+    """Start every available side."""
     with ExitStack() as stack:
         environment = stack.enter_context(clean_environment())
         sides = {"ours": Side("session_ours", environment), "floor": Side("session_floor", environment)}

@@ -18,7 +18,7 @@ ASK_USAGE = b"?"
 
 
 class Lines(asyncio.Protocol):
-    """Cuts what comes into lines."""
+    """Splits incoming data into lines."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
@@ -109,7 +109,7 @@ _LAST = f"id: 0123456789abcdef-3\ndata: {_RESULT % 'hello'}\n\n"
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Answer a post: with a stream what names the tool of that name, with JSON what does not."""
+    """Answer a POST: with a stream if it calls the tool `stream`, otherwise with JSON."""
     body, more = b"", True
     while more:
         event = await receive()

@@ -21,7 +21,7 @@ from mcp_runtime.transports.stdio import connect_stdio, serve_stdio
 
 @cache
 def _result(method: str, name: str) -> Any:
-    """Return one of the results that are ready, made when it is first asked for."""
+    """Return a result that is created once, on first use."""
     found = v.METHODS[method]
     assert isinstance(found, RequestMethod)
     return found.result.validate(messages.RESULTS[name][1])

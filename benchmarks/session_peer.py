@@ -20,7 +20,7 @@ types: Any = import_module("mcp_types")
 
 async def list_tools(ctx: Any, params: Any) -> Any:
     if params is not None and params.cursor == "many":
-        return KEPT["tools"]
+        return RESULTS["tools"]
     return types.ListToolsResult(tools=[types.Tool(name=name, input_schema={"type": "object"}) for name in NAMES])
 
 
@@ -29,12 +29,12 @@ async def call_tool(ctx: Any, params: Any) -> Any:
         seconds, peak = usage()
         return types.CallToolResult(content=[types.TextContent(type="text", text=f"{seconds} {peak}")])
     if params.name == "text":
-        return KEPT["text"]
+        return RESULTS["text"]
     return types.CallToolResult(content=[types.TextContent(type="text", text=params.arguments["text"])])
 
 
 NAMES = ("echo", "usage", "text")
-KEPT = {
+RESULTS = {
     "tools": types.ListToolsResult.model_validate(messages.TOOLS_RESULT, by_name=False),
     "text": types.CallToolResult.model_validate(messages.ESCAPED_RESULT, by_name=False),
 }
@@ -68,7 +68,7 @@ class Client:
 
 
 async def memory(stack: AsyncExitStack) -> Client:
-    """Call by call, without messages: the least that the peer can do in one process."""
+    """Make direct calls without messages: the least work that the peer can do in one process."""
     return Client(await stack.enter_async_context(mcp.Client(server())), alone=True)
 
 

@@ -1,4 +1,4 @@
-"""The worker process of `session.Sides`: one side's conversations, measured in the interpreter that has it.
+"""The worker process of `session.Sides`: one side's conversations, measured in the interpreter that runs it.
 
 The protocol is lines: every `case number` is answered with the figures of that many calls, as JSON.
 """
@@ -19,7 +19,7 @@ AT_ONCE = 64
 
 
 class Echo(Protocol):
-    """A client whose server answers with what it was told; `usage` is the CPU seconds and peak KB of that server.
+    """A client whose server echoes a text; `usage` is the CPU seconds and peak KB of that server.
 
     The server also lists 100 tools and has a long text; both return their size.
     """
@@ -72,7 +72,7 @@ async def large(client: Echo, number: int) -> None:
 
 
 async def measure(client: Echo, work: Callable[[Echo, int], Awaitable[None]], number: int) -> dict[str, float]:
-    """Return seconds of CPU on both sides and of the wall clock, and how far the memory of each rose in KB."""
+    """Return seconds of CPU on both sides and of the wall clock, and by how many KB the memory of each grew."""
     gc.collect()
     before = await client.usage()
     own = usage()
@@ -88,7 +88,7 @@ async def measure(client: Echo, work: Callable[[Echo, int], Awaitable[None]], nu
 
 
 async def idle(open_one: Callable[[AsyncExitStack], Awaitable[object]], number: int) -> dict[str, float]:
-    """Open sessions and leave them; returns what each took."""
+    """Open sessions and leave them open; return what each took."""
     async with AsyncExitStack() as first:
         await open_one(first)
     gc.collect()

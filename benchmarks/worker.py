@@ -1,4 +1,4 @@
-"""The worker process of `measure.Worker`: times the cases of one side, in the interpreter that has it."""
+"""The worker process of `measure.Worker`: times the cases of one side, in the interpreter that runs it."""
 
 import gc
 import sys
@@ -9,7 +9,7 @@ from time import process_time_ns
 
 
 def cpu_time(run: Callable[[], object], number: int) -> int:
-    """Return the nanoseconds of CPU time that so many calls take, with the collector on as in any program."""
+    """Return the nanoseconds of CPU time that this many calls take, with the collector on as in any program."""
     # Some cases first have to create their input, which is not timed.
     if (ready := getattr(run, "ready", None)) is not None:
         ready(number)
