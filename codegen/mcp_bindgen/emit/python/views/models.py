@@ -13,14 +13,14 @@ class Field:
     Attributes:
         name: its name in Python.
         wire_name: the name of the property on the wire.
-        type: its type in Python, ``None`` or ``Absent`` included if the property may be absent.
-        plain: the same without what only validation needs, and without ``None`` or ``Absent``.
+        type: its type in Python, including ``None`` or ``Absent`` if the property may be absent.
+        plain: the type without what only validation needs, and without ``None`` or ``Absent``.
         schema_type: its type in the protocol, a node of the intermediate representation.
         default: what the constructor fills in; None if the field must be passed.
         is_required: whether the property must be on the wire.
-        is_constant: whether the schema admits one value only.
-        is_defaulted: whether the wire must carry it, although the constructor fills in what the specification assumes.
-        is_nullable: whether null is a value of its own, so that `ABSENT` stands for absence.
+        is_constant: whether the schema allows only one value.
+        is_defaulted: whether the property is required, although the specification states what its absence means.
+        is_nullable: whether null is a valid value, so that `ABSENT` means absence.
         needs_alias: whether the wire name cannot be derived from the name.
         is_forward: whether the type names something that the module defines further down.
         doc: its documentation; may be empty.
@@ -50,15 +50,15 @@ class Class:
     Attributes:
         name: its name in Python.
         definition: its name in the schema.
-        bases: the models that it inherits; none if only the model base.
+        bases: the models that it inherits from; empty if there is only the model base.
         doc: its documentation; may be empty.
         link: the page that specifies it; empty if there is none.
         is_deprecated: whether this revision deprecates it.
         is_closed: whether the schema forbids properties that it does not declare.
-        extra: the type of properties that it does not declare, if they are of one type; else None.
+        extra: the type of undeclared properties, if they have one; otherwise None.
         fields: the fields that it does not inherit, in the order of the schema.
-        every_field: all fields, those that it inherits included.
-        binary: the name of the field that spells bytes as base64; empty if there is none, or several.
+        every_field: all fields, including inherited ones.
+        binary: the name of the field with base64-encoded bytes; empty if there is none, or several.
         kind: ``class``.
     """
 
@@ -83,8 +83,8 @@ class Alias:
     Attributes:
         name: its name in Python.
         definition: its name in the schema.
-        type: the type that it stands for.
-        plain: the same without what only validation needs.
+        type: the aliased type.
+        plain: the type without what only validation needs.
         schema_type: the same in the protocol, a node of the intermediate representation.
         is_forward: whether the type names something that the module defines further down, or itself.
         doc: its documentation; may be empty.
@@ -111,7 +111,7 @@ class Module:
 
     Attributes:
         name: its name, such as ``tools``.
-        definitions: its classes and aliases, in an order in which each finds what it needs.
+        definitions: its classes and aliases, each after those that it needs.
     """
 
     name: str

@@ -13,7 +13,7 @@ class Export:
 
     Attributes:
         name: the name.
-        module: the module that holds it.
+        module: the module that defines it.
     """
 
     name: str
@@ -28,17 +28,17 @@ class Package:
         revision: the revision.
         era: how its conversations begin: ``legacy`` (with a handshake) or ``modern`` (without one).
         format: the format of the bindings, which the runtime checks.
-        has_batches: whether messages may come in arrays.
+        has_batches: whether messages may be sent in batches.
         has_errors_without_id: whether an error response may leave out the id of its request.
-        result_tag: the property that tells the results of a request apart; empty if there is none.
+        result_tag: the property that distinguishes the results of a request; empty if there is none.
         modules: the modules of models, by name.
         methods: the methods of the protocol.
-        lookup: the same by who sends them.
+        lookup: the methods by sender.
         constants: the constants of the protocol.
         errors: an exception for each error code.
         client: what a client sends and answers.
         server: what a server sends and answers.
-        decorators: what makes functions parts of a server; none if the revision lists nothing that they could be.
+        decorators: the decorators of an `App`; empty if the revision has nothing for them.
         exports: everything that the package exports, by name.
     """
 
@@ -93,7 +93,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sibling:
-    """What a page takes from a module of the same package.
+    """What a page imports from a module of the same package.
 
     Attributes:
         module: the module, without its dot.

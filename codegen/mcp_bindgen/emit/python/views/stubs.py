@@ -47,7 +47,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """A value that is passed on: ``{{ name }}={{ value }}``.
+    """A keyword argument: ``{{ name }}={{ value }}``.
 
     Attributes:
         name: the keyword.
@@ -60,13 +60,13 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Params:
-    """How a stub makes the params of its message from its arguments.
+    """How a stub creates the params of its message from its arguments.
 
     Attributes:
         name: the class of the params.
-        arguments: what its constructor gets, metadata left out.
-        meta_field: the field that holds the metadata; empty if the params have none.
-        required_meta: the class of the metadata, if every message must carry it; else empty.
+        arguments: the arguments of its constructor, without the metadata.
+        meta_field: the field of the metadata; empty if the params have none.
+        required_meta: the class of the metadata, if every message must have it; otherwise empty.
     """
 
     name: str
@@ -84,15 +84,15 @@ class Function:
         name: its name.
         method: the method of the protocol.
         record: the name of the record of that method in ``methods.py``.
-        signature: how it is called, with every overload in it.
+        signature: its signature, which covers all overloads.
         overloads: the ways to call it, if there are several.
-        params: how the params of the message are made; None if it has none, or if they are passed as they are.
+        params: how the params are created; None if there are none, or if they are passed unchanged.
         is_union: whether the params are a union, so that any of the arguments of its members may be passed.
         renamed: arguments of a union whose names differ from those of the fields.
-        created: the class of the result if the request asks for a task; else empty.
+        created: the class of the result if the request asks for a task; otherwise empty.
         task: the parameter that asks for a task; empty if there is none.
-        is_payload: whether the caller says of what type the result is.
-        items: the field of the result that one page holds its items in (``pages`` only).
+        is_payload: whether the caller passes the type of the result.
+        items: the field of the result with the items of a page (``pages`` only).
         page: the class of the result (``pages`` only).
         request: the stub that gets one page (``pages`` only).
         forwarded: what the iterator passes on for every page (``pages`` only).
@@ -147,8 +147,8 @@ class Decorator:
     """A decorator that makes a function part of a server.
 
     Attributes:
-        name: what it makes of the function: ``tool``, ``resource`` or ``prompt``.
-        parameters: what may be said of that, the name or the URI first.
+        name: what the function becomes: ``tool``, ``resource`` or ``prompt``.
+        parameters: its parameters, the name or the URI first.
     """
 
     name: str

@@ -14,16 +14,16 @@ class Method:
         name: the name of the record, such as ``TOOLS_CALL``.
         method: the method, such as ``tools/call``.
         message: the definition of its message in the schema.
-        direction: who sends it: ``CLIENT_TO_SERVER``, ``SERVER_TO_CLIENT``, ``BOTH`` or ``EMBEDDED``.
+        direction: its direction: ``CLIENT_TO_SERVER``, ``SERVER_TO_CLIENT``, ``BOTH`` or ``EMBEDDED``.
         params: the class of its params; None if the schema gives it none.
         params_required: whether the message must have params.
         result: the class of its result; None for a notification.
         alternatives: the other results that its request may get.
-        tags: what each result says that it is, that of `result` first; empty if results say nothing.
-        flags: what else is true of it: ``paginated``, ``cacheable``, ``task_augmentable``, ``multi_round_trip``,
+        tags: the tag of each result, that of `result` first; empty if results have no tags.
+        flags: its flags: ``paginated``, ``cacheable``, ``task_augmentable``, ``multi_round_trip``,
             ``payload``, ``deprecated``.
-        capability: the path of what must have been declared before it may be sent; empty if nothing.
-        gated: the properties of its params that need a capability, and which.
+        capability: the path of the capability that it needs; empty if none.
+        gated: the properties of its params that need a capability, each with its path.
         doc: the documentation of its message.
     """
 
@@ -78,7 +78,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Error:
-    """The exception that stands for an error code.
+    """The exception for an error code.
 
     Attributes:
         name: its name.
@@ -93,11 +93,11 @@ class Error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """The making of an object, as a table of data spells it.
+    """A constructor call in a table of data.
 
     Attributes:
         name: the class.
-        arguments: what its constructor gets, by name; what has its default is left out.
+        arguments: the arguments by name, without those equal to their defaults.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Bridge:
     Attributes:
         old: the older revision.
         new: the newer revision.
-        module: the module that holds them.
+        module: the module that contains them.
         table: the conversions.
     """
 

@@ -11,20 +11,20 @@ from mcp_bindgen.ir.nodes import Scalar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool: the record of what the client knows of it, and the method that calls it.
+    """A tool: its record in the client, and the method that calls it.
 
     Attributes:
-        name: what the server calls it.
+        name: its name on the server.
         method: the method.
         record: the name of the record.
         signature: how the method is called.
-        arguments: what the method passes on: the fields of the model of its arguments, each with its parameter.
-        whole: the type of the one parameter that takes all arguments, if there are no keyword parameters; else None.
+        arguments: the arguments that it sends: the fields of their model, each with its parameter.
+        whole: the type of the one parameter that takes all arguments, if there are no keyword parameters.
         input: the type of its arguments; None if they have no type.
         output: the type of its structured content; None if it declares none.
         data: the type of the data of its result.
-        wrapped: the property that holds the data, if the server wraps what is not an object; else empty.
-        input_schema: the JSON Schema that checks the arguments, where the types are not exact; else empty.
+        wrapped: the property that contains the data, if the server wraps values other than objects; otherwise empty.
+        input_schema: the JSON Schema that checks the arguments, where the types are not exact; otherwise empty.
         output_schema: the same for the structured content.
         digests: what callers rely on, hashed, by property.
         hints: the annotations that the server states, by their names in Python.
@@ -58,8 +58,8 @@ class ToolClient:
 
     Attributes:
         name: the class.
-        server: what the server calls itself, with its version.
-        definitions: the models of arguments and structured content, in an order in which each finds what it needs.
+        server: the name and version of the server.
+        definitions: the models of arguments and structured content, each after those that it needs.
         defaults: what the constructors of models fill in: constants by field, by model.
         tools: the tools, by name.
         exports: what the module exports.
