@@ -25,7 +25,7 @@ from mcp_runtime.transports.stdio import serve_stdio
 
 async def audit(exchange: Exchange, proceed: Proceed) -> Any:
     """Write a line for every request and notification, in either direction."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     outcome = "failed"
     try:
         result = await proceed()
@@ -36,7 +36,7 @@ async def audit(exchange: Exchange, proceed: Proceed) -> Any:
         raise
     finally:
         who = exchange.requester.info.get("name", "?")
-        milliseconds = (time.perf_counter() - begun) * 1000
+        milliseconds = (time.perf_counter() - started) * 1000
         print(f"AUDIT {who} {exchange.way} {exchange.method.name} {outcome} {milliseconds:.1f} ms", file=sys.stderr)
 
 

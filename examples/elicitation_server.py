@@ -1,4 +1,4 @@
-"""A server that asks people: in a form how they want their tea, and on a web page of its own for a secret."""
+"""A server that asks people: in a form how they want their tea, and on its own web page for a secret."""
 
 import argparse
 import asyncio
@@ -57,12 +57,12 @@ class Kitchen(Server):
             case "tea":
                 answer = await ask_form(ctx.client, "How do you take your tea?", TEA, options=PATIENCE)
                 if answer.action is not Action.ACCEPT:
-                    return _said("No tea then.")
-                return _said(f"{answer.content['cups']} x {answer.content['kind']}")
+                    return _text_result("No tea then.")
+                return _text_result(f"{answer.content['cups']} x {answer.content['kind']}")
             case "cellar":
                 if not any(self.keys.values()):
                     raise await self.ask_for_key(ctx)
-                return _said("A bottle of 1982.")
+                return _text_result("A bottle of 1982.")
             case _:
                 raise PeerError(-32602, "there is no such tool")
 
@@ -102,8 +102,8 @@ class Kitchen(Server):
         writer.close()
 
 
-def _said(text: str, **more: Any) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=text)], **more)
+def _text_result(text: str, **properties: Any) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], **properties)
 
 
 if __name__ == "__main__":

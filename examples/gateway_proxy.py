@@ -22,7 +22,7 @@ from mcp_runtime.server import ServerOptions, serve
 from mcp_runtime.stub import CallOptions, Context
 from mcp_runtime.transports.stdio import StdioServerTransport, connect_stdio
 
-EACH_SIDE_ITS_OWN = (
+HANDLED_BY_EACH_SIDE = (
     "initialize",
     "ping",
     "notifications/initialized",
@@ -63,9 +63,9 @@ class Gateway(Server):
 
 
 def forward_all(connection: Connection, direction: Direction, to: Callable[[], Connection | None]) -> None:
-    """Forward every message in a direction that belongs to no side alone."""
+    """Forward the messages in a direction, except those that each side handles itself."""
     for method in METHODS.values():
-        if method.direction is direction and method.name not in EACH_SIDE_ITS_OWN:
+        if method.direction is direction and method.name not in HANDLED_BY_EACH_SIDE:
             connection.handle(method, partial(forward, method, to))
 
 
@@ -73,7 +73,7 @@ async def forward(method: AnyMethod, to: Callable[[], Connection | None], params
     """Forward a message, and return the answer; an error is forwarded unchanged."""
     target = to()
     if target is None:
-        raise PeerError(NOT_FOUND, "nobody is there to answer")
+        raise PeerError(NOT_FOUND, "no client is connected")
     try:
         if isinstance(method, NotificationMethod):
             return await target.notify(method, params)
@@ -93,8 +93,8 @@ def ask(
     def progress(done: float, total: float | None, message: str | None) -> None:
         ctx.connection.spawn(ctx.report_progress(done, total, message))
 
-    wants = "progressToken" in ctx.meta
-    return target.request(method, params, CallOptions(progress=progress) if wants else None)
+    wants_progress = "progressToken" in ctx.meta
+    return target.request(method, params, CallOptions(progress=progress) if wants_progress else None)
 
 
 async def main(command: str, arguments: list[str]) -> None:

@@ -47,8 +47,8 @@ class Old(v2024_11_05.Server):
     ) -> v2024_11_05.CallToolResult:
         asked = v2024_11_05.SamplingMessage(role="user", content=v2024_11_05.TextContent(text="A word?"))
         answer = await ctx.client.create_message(messages=[asked], max_tokens=10)
-        said = v2024_11_05.TextContent(text=f"{answer.model} said: {answer.content.model_dump(mode='json')['text']}")
-        result = {"content": [said], "x-vendor": (params.model_extra or {}).get("x-vendor")}
+        reply = v2024_11_05.TextContent(text=f"{answer.model} said: {answer.content.model_dump(mode='json')['text']}")
+        result = {"content": [reply], "x-vendor": (params.model_extra or {}).get("x-vendor")}
         return v2024_11_05.CallToolResult.model_validate(result)
 
 

@@ -26,7 +26,7 @@ if __name__ == "__main__":
     parser.add_argument("certificates", nargs="?")
     given = parser.parse_args()
     if not given.url.startswith(("http://", "https://")):
-        parser.error(f"{given.url} is not a URL of HTTP")
+        parser.error(f"{given.url} is not an HTTP URL")
     try:
         asyncio.run(main(**vars(given)))
     except (McpError, OSError, ValueError) as error:

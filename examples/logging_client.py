@@ -1,4 +1,4 @@
-"""A client that shows the log of a server, from a level on.
+"""A client that shows the log of a server, from a certain level upwards.
 
 python examples/logging_client.py [legacy | modern]
 """

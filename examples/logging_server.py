@@ -1,4 +1,4 @@
-"""A server of both eras whose ordinary log reaches the client: from handlers, from threads, exceptions included.
+"""A server of both eras whose ordinary log reaches the client: from handlers and threads, including exceptions.
 
 In 2025-11-25 the client sets a level for the session, in 2026-07-28 each request names its level.
 """

@@ -21,7 +21,7 @@ async def main() -> None:
         names = [resource.name async for resource in client.iter_resources()]
         print(f"all {len(names)}: {names[0]} to {names[-1]}")
 
-        # By hand, as a program does that shows one page at a time. Only an absent cursor ends the list.
+        # By hand, as in a program that shows one page at a time. Only an absent cursor ends the list.
         page = await client.list_resources()
         while True:
             print(f"a page of {len(page.resources)}, from {page.resources[0].name}")

@@ -18,9 +18,9 @@ SERVER = Path(__file__).with_name("progress_server.py")
 
 async def call(client: Client, tool: str, options: CallOptions | None = None, **arguments: int) -> str:
     result = await client.call_tool(name=tool, arguments=dict(arguments), options=options)
-    [said] = result.content
-    assert isinstance(said, TextContent)
-    return said.text
+    [block] = result.content
+    assert isinstance(block, TextContent)
+    return block.text
 
 
 def show(progress: float, total: float | None, message: str | None) -> None:

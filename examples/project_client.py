@@ -1,4 +1,4 @@
-"""A client that gets a prompt with embedded resources, and reads one of them again, and one that is not there.
+"""A client that gets a prompt with embedded resources, and reads one of them again, and one that does not exist.
 
 python examples/project_client.py FOLDER
 """

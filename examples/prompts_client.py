@@ -1,4 +1,4 @@
-"""A client that lists prompts with their arguments, and fills in three: one of them without what it needs.
+"""A client that lists prompts with their arguments, and gets three, the last without a required argument.
 
 python examples/prompts_client.py
 """

@@ -1,4 +1,4 @@
-"""A client that speaks the newest revision that its server knows, whichever that is; types tell them apart.
+"""A client that speaks the newest revision that its server supports, and distinguishes revisions by type.
 
 python examples/revisions_client.py
 """
@@ -23,8 +23,8 @@ async def ask(client: v2024_11_05.Client | v2025_11_25.Client) -> None:
         result = await client.call_tool(name="count-words", arguments=ARGUMENTS)
         print("  structured:", result.structured_content)
     else:
-        [said] = (await client.call_tool(name="count-words", arguments=ARGUMENTS)).content
-        print("  text:", said.text if isinstance(said, v2024_11_05.TextContent) else said.type)
+        [block] = (await client.call_tool(name="count-words", arguments=ARGUMENTS)).content
+        print("  text:", block.text if isinstance(block, v2024_11_05.TextContent) else block.type)
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""One server program that speaks two revisions: each class says what its revision knows, and both share the work.
+"""One server program that speaks two revisions: each class uses the types of its revision, and both share the work.
 
 The oldest revision has tools that answer with text; the newest adds titles and structured content.
 """

@@ -17,9 +17,9 @@ SERVER = Path(__file__).with_name("roots_server.py")
 
 async def call(client: Client, tool: str, **arguments: str) -> None:
     result = await client.call_tool(name=tool, arguments=dict(arguments))
-    [said] = result.content
-    assert isinstance(said, TextContent)
-    print(" ".join([tool, *arguments.values()]), "->", "refused:" if result.is_error else "", said.text)
+    [block] = result.content
+    assert isinstance(block, TextContent)
+    print(" ".join([tool, *arguments.values()]), "->", "refused:" if result.is_error else "", block.text)
 
 
 async def main(frontend: str, backend: str, paths: list[str]) -> None:

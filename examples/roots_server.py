@@ -37,19 +37,19 @@ class Files(Server):
         roots = Roots.of(ctx.connection)
         if params.name == "roots":
             found = await roots.list()
-            return _said("\n".join(f"{root.name or '(no name)'}: {root.path}" for root in found))
+            return _text_result("\n".join(f"{root.name or '(no name)'}: {root.path}" for root in found))
         if params.name != "read":
             raise PeerError(-32602, "there is no such tool")
         try:
             path = await roots.resolve(str((params.arguments or {}).get("path", "")))
             with path.open("rb") as file:
-                return _said(file.read(MAX_BYTES).decode(errors="replace"))
+                return _text_result(file.read(MAX_BYTES).decode(errors="replace"))
         except (PathRefused, OSError) as error:
             # The model can read this and try another path.
-            return _said(error.message if isinstance(error, PathRefused) else "cannot be read", is_error=True)
+            return _text_result(error.message if isinstance(error, PathRefused) else "cannot be read", is_error=True)
 
 
-def _said(text: str, *, is_error: bool = False) -> CallToolResult:
+def _text_result(text: str, *, is_error: bool = False) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
 
 

@@ -73,7 +73,7 @@ async def main(word: str) -> None:
         try:
             result = await client.call_tool(name="explain", arguments={"word": word})
         except PeerError as error:
-            # From 2026-07-28 on a server is not told that somebody refused: the call ends here.
+            # From 2026-07-28 on, a server does not learn of a refusal: the call ends here.
             print("refused:", error)
             return
         [said] = result.content

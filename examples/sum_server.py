@@ -1,7 +1,7 @@
 """A server with one tool, which adds numbers: for people as text, for programs as structured content.
 
-Bad arguments are the model's mistake, so it is told in a result that it can read; see validation_server.py for how to
-have them checked by the tool's schema. An unknown tool is the client's mistake, and an error of the protocol.
+Invalid arguments are the model's mistake, so a result that it can read says so; see validation_server.py for how to
+have them checked by the tool's schema. An unknown tool is the client's mistake, and a protocol error.
 """
 
 import argparse

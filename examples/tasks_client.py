@@ -29,9 +29,9 @@ async def main(text: str) -> None:
         result = await run_as_task(
             client, TOOLS_CALL, count, ttl=60, options=CallOptions(progress=report), on_status=show
         )
-        [said] = result.content
-        assert isinstance(said, TextContent)
-        print(said.text)
+        [block] = result.content
+        assert isinstance(block, TextContent)
+        print(block.text)
 
         endless = CallToolRequestParams(name="count", arguments={"text": "again " * 10_000})
         task = await start_task(client, TOOLS_CALL, endless)

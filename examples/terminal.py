@@ -10,7 +10,7 @@ Ask = Callable[[str, str], Awaitable[str | None]]
 
 
 def printable(text: str, limit: int = 4000) -> str:
-    """Return a peer's text as it is safe to print: nothing that moves the cursor, changes colours or hides text."""
+    """Return a peer's text, safe to print: nothing in it moves the cursor, changes colours or hides text."""
     shown = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text[:limit])
     return shown if len(text) <= limit else f"{shown}\n... and {len(text) - limit} more characters"
 

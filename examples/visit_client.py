@@ -45,9 +45,9 @@ async def main() -> None:
     options = ClientOptions(capabilities={"elicitation": {"url": {}}})
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await Client.open(peer, handlers=Person(), options=options)
-        [said] = (await client.call_tool(name="open")).content
-        assert isinstance(said, TextContent)
-        print(said.text)
+        [block] = (await client.call_tool(name="open")).content
+        assert isinstance(block, TextContent)
+        print(block.text)
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: P
         "schema.json": json.dumps(without_prose(cast(dict[str, Any], official)), indent=2, ensure_ascii=False) + "\n",
         "typescript.json": dump_facts(facts),
     }
-    said = Diagnostics()
-    protocol = load_sources([_shipped(name, text) for name, text in halves.items()], revision, said)
+    notes = Diagnostics()
+    protocol = load_sources([_shipped(name, text) for name, text in halves.items()], revision, notes)
     folder = schema / revision
     folder.mkdir(exist_ok=True)
     for name, content in halves.items():
@@ -58,7 +58,7 @@ def add(revision: str, schema_json: SourceText, schema_ts: SourceText, schema: P
     }
     rows = sorted([*(r for r in rows if r["revision"] != revision), row], key=lambda r: r["revision"])
     index.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
-    return [*_left(protocol), *(str(d) for d in said if "no description for" not in d.message)]
+    return [*_left(protocol), *(str(d) for d in notes if "no description for" not in d.message)]
 
 
 def _shipped(name: str, text: str) -> SourceText:
@@ -77,7 +77,7 @@ def _left(protocol: Protocol) -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the script; returns its exit status."""
+    """Run the script; return its exit status."""
     if len(arguments) not in (3, 4) or not all(arguments):
         print(__doc__, file=sys.stderr)
         return 2

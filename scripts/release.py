@@ -1,7 +1,7 @@
 """Build the distributions of a release, and test them: `make release`.
 
-The wheel is built from the sdist, and the tests of the sdist run against the wheel, installed in an environment of its
-own. Nothing is published and no tag is made; what to do next is printed.
+The wheel is built from the sdist, and the tests of the sdist run against the wheel, installed in its own
+environment. Nothing is published and no tag is made; what to do next is printed.
 """
 
 import os
@@ -76,7 +76,7 @@ def problems_of_metadata(text: str, project: dict[str, Any]) -> list[str]:
         found = Metadata.from_email(text, validate=True)
     except ExceptionGroup as group:
         return [str(error) for error in group.exceptions]
-    told = Parser().parsestr(text)
+    headers = Parser().parsestr(text)
     extras = set(project["optional-dependencies"])
     problems = [f"unknown classifier {name!r}" for name in set(found.classifiers or ()) - classifiers]
     problems += [f"the extra {name} is missing" for name in sorted(extras - set(found.provides_extra or ()))]
@@ -90,7 +90,7 @@ def problems_of_metadata(text: str, project: dict[str, Any]) -> list[str]:
         problems.append("the dependencies are not those of pyproject.toml")
     if str(found.version) != project["version"]:
         problems.append(f"the version is {found.version}, not {project['version']}")
-    if told["License-Expression"] != project["license"] or told["License-File"] is None:
+    if headers["License-Expression"] != project["license"] or headers["License-File"] is None:
         problems.append("the license, or its file, is missing")
     if found.description_content_type != "text/markdown" or not found.description:
         problems.append("the README is missing, or not marked as Markdown")
@@ -112,7 +112,7 @@ def test(root: Path, sdist: Path, wheel: Path, tests: list[str]) -> None:
         for package in ("mcp_bindgen", "mcp_runtime", "mcp_bindings"):
             origin = _run(python, "-c", f"import {package}; print({package}.__file__)", cwd=tree).strip()
             if not Path(origin).is_relative_to(venv):
-                fail(f"{package} would be tested as it is in {origin}, not as installed")
+                fail(f"{package} would be imported from {origin}, not from the installed wheel")
         command = [python, "-m", "pytest", "-q", "-n", os.environ.get("JOBS", "2"), "-m", MARKS, *tests]
         if subprocess.run([str(word) for word in command], cwd=tree, check=False).returncode:
             fail(f"the tests of {sdist.name} fail with {wheel.name} installed")
@@ -129,7 +129,7 @@ def _git(root: Path, *words: str) -> str:
 
 
 def _run(*command: str | Path, cwd: Path) -> str:
-    """Run a command; returns what it printed, or ends the release with what it complained of."""
+    """Run a command; return its output, or end the release with its errors."""
     done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         fail(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}".rstrip())

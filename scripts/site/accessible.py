@@ -1,4 +1,4 @@
-"""Mends what the theme writes and a screen reader or a keyboard cannot use."""
+"""Repairs HTML of the theme that a screen reader or a keyboard cannot use."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """A piece of HTML, what takes its place, and what was wrong with it."""
+    """A piece of HTML, its replacement, and what was wrong with it."""
 
     found: str
     replacement: str
@@ -65,7 +65,7 @@ REPAIRS = (
 
 
 def mend(paths: Iterable[Path]) -> list[str]:
-    """Mend the pages, and return a line for each repair that none of them needs any more."""
+    """Repair the pages, and return a line for each repair that none of them needs any longer."""
     used: set[str] = set()
     for path in paths:
         text = path.read_text("utf-8")
@@ -73,4 +73,4 @@ def mend(paths: Iterable[Path]) -> list[str]:
             text, count = re.subn(repair.found, repair.replacement, text)
             used |= {repair.found} if count else set()
         path.write_text(text, "utf-8")
-    return [f"no page has {repair.found} any more: remove its repair" for repair in REPAIRS if repair.found not in used]
+    return [f"no page has {repair.found}: remove its repair" for repair in REPAIRS if repair.found not in used]

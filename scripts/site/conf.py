@@ -26,7 +26,7 @@ html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
-# Headings of pages get the anchors that Git hosts give them, and links to them are checked.
+# Headings get the same anchors as on Git hosts, and links to them are checked.
 myst_heading_anchors = 4
 
 # A name between single backticks in a docstring is a link to what it names, where the reference has it.
@@ -76,7 +76,7 @@ def _navigation_tree(app: Any) -> str:
 
 
 def _find_public_names(app: Any) -> None:
-    """Link names to what the reference has under just that name, or under one public name of the runtime.
+    """Link names to the entry of exactly that name, or to the one public name of the runtime.
 
     Sphinx compares each name in an annotation with the ends of all others: that is slow, and finds `list` of a class.
     """

@@ -19,7 +19,7 @@ def handwritten(root: Path) -> dict[str, str]:
 
 
 def with_contents(index: str) -> str:
-    """Return the index with the tables of contents that its sections are: the pages that each links to, in order."""
+    """Return the index with a table of contents for each section: the pages that it links to, in order."""
     starts = [*_SECTION.finditer(index)]
     contents = ""
     for section, following in zip(starts, [*starts[1:], None], strict=True):
