@@ -23,8 +23,8 @@ def ref(name: str) -> dict[str, str]:
 
 
 CASES: Mapping[str, tuple[str, bytes, str]] = {
-    "a circle of aliases": ("s.json", schema(A=ref("B"), B=ref("A")), "'A' is defined in terms of itself"),
-    "a circle of bases": (
+    "a cycle of aliases": ("s.json", schema(A=ref("B"), B=ref("A")), "'A' is defined in terms of itself"),
+    "a cycle of bases": (
         "s.ts",
         f"{HANDSHAKE_TS} interface A extends A {{ }}".encode(),
         "is defined in terms of itself",

@@ -45,8 +45,8 @@ CASES: dict[str, tuple[str, str | bytes, str]] = {
         's.json#/$defs/A/$ref: the reference "#/$defs/B" has no target',
     ),
     "a dangling name": ("s.ts", HANDSHAKE_TS + "export type A = B;", "s.ts:6:17: type 'B' is not declared"),
-    "a circle": ("s.json", schema(A={"$ref": "#/$defs/B"}, B={"$ref": "#/$defs/A"}), "s.json#/$defs/A: 'A' is defined"),
-    "a circle of bases": (
+    "a cycle": ("s.json", schema(A={"$ref": "#/$defs/B"}, B={"$ref": "#/$defs/A"}), "s.json#/$defs/A: 'A' is defined"),
+    "a cycle of bases": (
         "s.ts",
         HANDSHAKE_TS + "export interface A extends B {}\nexport interface B extends A {}",
         "'A' is defined in terms of itself",

@@ -33,7 +33,7 @@ class TestRoles:
         assert "  a client written for 2001-01-01 against a 2002-02-02 server: 2 breaks" in lines
         assert "  a server written for 2001-01-01 against a 2002-02-02 client: 2 breaks" in lines
 
-    def test_one_role_sees_what_breaks_it_and_what_breaks_nobody(self) -> None:
+    def test_a_role_sees_its_own_breaks_and_changes_without_breaks(self) -> None:
         found = reported(BREAKS_CLIENT, BREAKS_SERVER, BREAKS_BOTH, BREAKS_NOBODY, options=Options(role=Role.CLIENT))
         assert {judged.finding.place for judged in found.findings} == {
             "CallToolRequestParams.x",

@@ -32,14 +32,14 @@ TYPESCRIPT: dict[str, str] = {
     "endless generic": "type G<I> = { v: I; n: G<I[]> }; type T = G<string>;",
     "doubling generic": "type G<I> = { a: G<{ x: I; y: I }>; b: I }; type T = G<string>;",
     "generic of itself": "type G<I> = G<I>; type T = G<string>;",
-    "generic in a circle": "type G<I> = H<I>; type H<I> = G<I>; type T = G<string>;",
+    "generic in a cycle": "type G<I> = H<I>; type H<I> = G<I>; type T = G<string>;",
     "property of itself": 'interface A { x: A["x"] } type T = A["x"];',
-    "properties in a circle": 'interface A { x: B["x"] } interface B { x: A["x"] }',
+    "properties in a cycle": 'interface A { x: B["x"] } interface B { x: A["x"] }',
     "keys of itself": "type K = { [P in keyof K]: K[P] };",
-    "keys in a circle": "type K = Record<keyof L, string>; type L = Record<keyof K, string>;",
+    "keys in a cycle": "type K = Record<keyof L, string>; type L = Record<keyof K, string>;",
     "exclude of itself": 'type K = Exclude<K, "a">;',
     "extends what is computed of itself": 'interface A extends Omit<A, "x"> { x: string }',
-    "extends in a circle": "interface A extends Partial<B> {} interface B extends Partial<A> {}",
+    "extends in a cycle": "interface A extends Partial<B> {} interface B extends Partial<A> {}",
     "many keys": "type T = Record<" + " | ".join(f"'k{n}'" for n in range(3000)) + ", string>;",
     "many instances": "type G<I> = { v: I }; interface T { " + "".join(f"p{n}: G<'{n}'>; " for n in range(2000)) + "}",
     "product of unions": "".join(
@@ -73,7 +73,7 @@ JSON: dict[str, dict[str, Any]] = {
     "oneOf of itself": {"T": {"oneOf": [REF, {"type": "string"}]}},
     "beside itself": {"T": {**REF, "minLength": 1}},
     "place in itself": {"T": {"type": "object", "properties": {"a": {"$ref": "#/$defs/T/properties/a"}}}},
-    "places in a circle": {
+    "places in a cycle": {
         "T": {
             "type": "object",
             "properties": {"a": {"$ref": "#/$defs/T/properties/b"}, "b": {"$ref": "#/$defs/T/properties/a"}},

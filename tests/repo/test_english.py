@@ -67,6 +67,10 @@ PHRASES = (
     Phrase(pattern=r"\bhas it that\b|\bas .{1,20} has it\b", reason="literary", instead="according to"),
     Phrase(pattern=r"\bof no consequence\b", reason="literary", instead="harmless, without effect"),
     Phrase(pattern=r"\bwhom\b", reason="formal", instead="name the program or the person"),
+    Phrase(pattern=r"; else\b(?! if)", reason="translated", instead="otherwise"),
+    Phrase(pattern=r"\b(?:in a circle|circles? of)\b", reason="not the technical word", instead="cycle"),
+    Phrase(pattern=r"\bbreaks? nobody\b", reason="a program is a thing", instead="breaks no peer"),
+    Phrase(pattern=r"\b(?:therein|thereof|wherein)\b", reason="legal language", instead="in it, of it, in which"),
 )
 """A short list: the worst phrases, each with the wording that replaced it."""
 ANY_PHRASE = re.compile("|".join(phrase.regex().pattern for phrase in PHRASES), re.IGNORECASE | re.MULTILINE)

@@ -211,7 +211,7 @@ class Source:
 class Erratum:
     """A place where schema.json and schema.ts differ, both readings, and the rule that settled it.
 
-    `contradiction` is true where the two admit different messages; else the JSON only says less, or says it otherwise.
+    `contradiction` is true where the two admit different messages; otherwise the JSON only states less, or differently.
     """
 
     rule: str

@@ -110,7 +110,7 @@ async def _roots(call: _Call) -> Any:
 def _provider(function: Callable[..., Any], depth: int) -> Any:
     signature = read_signature(function, f"dependency {name_of(function)}")
     if depth > _MAX_DEPTH:
-        raise signature.error("dependencies depend on each other in a circle")
+        raise signature.error("dependencies depend on each other in a cycle")
     ways: Mapping[str, Any] = {parameter.name: _way(parameter, depth + 1) for parameter in signature.parameters}
     unknown = [p.name for p in signature.parameters if not ways[p.name] and p.default is MISSING]
     if unknown:
