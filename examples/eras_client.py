@@ -42,8 +42,8 @@ async def delete(client: legacy.Client | modern.Client, name: str) -> None:
 
 
 async def main(era: Era) -> None:
-    kept = ResultCache()
-    options = ClientOptions(era=era, middleware=(kept,))
+    results = ResultCache()
+    options = ClientOptions(era=era, middleware=(results,))
     async with connect_stdio(sys.executable, SERVER) as peer:
         client = await open_any(
             peer, legacy.Client, modern.Client, handlers=[Person(), ModernPerson()], options=options
@@ -57,7 +57,7 @@ async def main(era: Era) -> None:
                 await delete(client, "draft")
                 print("  changed:", (await anext(changes)).what)
             [tool] = (await client.list_tools()).tools
-            print(f"  now: {tool.description}; {kept.hits} of 4 lists came from the cache")
+            print(f"  now: {tool.description}; {results.hits} of 4 lists came from the cache")
         else:
             await delete(client, "draft")
 

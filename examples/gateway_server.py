@@ -24,8 +24,8 @@ class New(v2025_11_25.Server):
     async def call_tool(
         self, params: v2025_11_25.CallToolRequestParams, ctx: v2025_11_25.Context
     ) -> v2025_11_25.CallToolResult:
-        asked = v2025_11_25.SamplingMessage(role="user", content=v2025_11_25.TextContent(text="A word?"))
-        answer = await ctx.client.create_message(messages=[asked], max_tokens=10)
+        question = v2025_11_25.SamplingMessage(role="user", content=v2025_11_25.TextContent(text="A word?"))
+        answer = await ctx.client.create_message(messages=[question], max_tokens=10)
         word = v2025_11_25.TextContent(text=f"{answer.model} said something")
         sound = v2025_11_25.AudioContent(data="AAAA", mime_type="audio/wav")
         await ctx.report_progress(1, 1, "done")
@@ -45,8 +45,8 @@ class Old(v2024_11_05.Server):
     async def call_tool(
         self, params: v2024_11_05.CallToolRequestParams, ctx: v2024_11_05.Context
     ) -> v2024_11_05.CallToolResult:
-        asked = v2024_11_05.SamplingMessage(role="user", content=v2024_11_05.TextContent(text="A word?"))
-        answer = await ctx.client.create_message(messages=[asked], max_tokens=10)
+        question = v2024_11_05.SamplingMessage(role="user", content=v2024_11_05.TextContent(text="A word?"))
+        answer = await ctx.client.create_message(messages=[question], max_tokens=10)
         reply = v2024_11_05.TextContent(text=f"{answer.model} said: {answer.content.model_dump(mode='json')['text']}")
         result = {"content": [reply], "x-vendor": (params.model_extra or {}).get("x-vendor")}
         return v2024_11_05.CallToolResult.model_validate(result)

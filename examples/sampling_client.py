@@ -58,8 +58,8 @@ async def after(params: CreateMessageRequestParams, result: CreateMessageResult)
 async def model(params: CreateMessageRequestParams) -> CreateMessageResult:
     """Act as a language model."""
     question = text_of(params.messages[-1])
-    said = TextContent(text=f"Nobody knows, though you asked so nicely: {question!r}.")
-    return CreateMessageResult(role="assistant", model="shrug-1", content=said, stop_reason="endTurn")
+    reply = TextContent(text=f"Nobody knows, though you asked so nicely: {question!r}.")
+    return CreateMessageResult(role="assistant", model="shrug-1", content=reply, stop_reason="endTurn")
 
 
 class Host(ClientHandlers):
@@ -76,9 +76,9 @@ async def main(word: str) -> None:
             # From 2026-07-28 on, a server does not learn of a refusal: the call ends here.
             print("refused:", error)
             return
-        [said] = result.content
-        assert isinstance(said, TextContent)
-        print("refused:" if result.is_error else "explained:", said.text)
+        [reply] = result.content
+        assert isinstance(reply, TextContent)
+        print("refused:" if result.is_error else "explained:", reply.text)
 
 
 if __name__ == "__main__":

@@ -87,8 +87,8 @@ def test_a_prompt_may_mix_messages_blocks_and_texts() -> None:
 
     @app.prompt()
     def talk() -> list[str | mcp.PromptMessage | mcp.ImageContent]:
-        said = mcp.PromptMessage(role="assistant", content=mcp.TextContent(text="Hello."))
-        return ["Look:", image, said]
+        reply = mcp.PromptMessage(role="assistant", content=mcp.TextContent(text="Hello."))
+        return ["Look:", image, reply]
 
     @app.prompt()
     def whole() -> mcp.GetPromptResult:

@@ -238,7 +238,7 @@ class TestCache:
     def generated(self, cli: Cli, schema: str) -> None:
         cli(*self.ARGUMENTS)
 
-    def test_a_run_without_changes_says_so_and_writes_nothing(self, cli: Cli) -> None:
+    def test_a_run_without_changes_writes_nothing(self, cli: Cli) -> None:
         before = modified(DEFAULT_PLACE)
         done = cli(*self.ARGUMENTS, "--format", "json").json
         assert (done["written"], done["removed"]) == ([], [])

@@ -141,18 +141,20 @@ class Instances:
 
     def _object(self, struct: Struct, level: int, fuel: int, all_members: bool) -> Json:
         share = 1.0 if all_members else 0.0 if fuel <= 0 else self.rng.choice((0.0, 0.5, 0.5, 0.8, 1.0))
-        made: dict[str, Json] = {}
+        properties: dict[str, Json] = {}
         for field in struct.fields:
             if field.required or self.rng.random() < share:
-                made[field.wire_name] = self.valid(
+                properties[field.wire_name] = self.valid(
                     field.type, level=level + 1, fuel=fuel - 1, all_members=all_members and fuel > 1
                 )
         if struct.extra is not None and fuel > 0 and self.rng.random() < 0.5:
             attributes = attribute_names(field.wire_name for field in struct.fields)
             for name in self.rng.sample((*attributes.values(), *MEMBER_NAMES), self.rng.randrange(1, 4)):
                 if struct.field(name) is None:
-                    made[name] = self.valid(struct.extra, level=level + 1, fuel=fuel - 1)
-        return made if self.rng.random() < 0.5 else dict(self.rng.sample(list(made.items()), len(made)))
+                    properties[name] = self.valid(struct.extra, level=level + 1, fuel=fuel - 1)
+        return (
+            properties if self.rng.random() < 0.5 else dict(self.rng.sample(list(properties.items()), len(properties)))
+        )
 
     def _size(self, least: int | None, most: int | None, fuel: int) -> int:
         least, most = least or 0, 4 if most is None else most

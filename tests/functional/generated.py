@@ -35,8 +35,8 @@ def emitted(
 ) -> dict[str, str]:
     """Emit the bindings of a revision."""
     pages = package_pages(package_view(protocol, CATEGORIES, Diagnostics()))
-    shown = (replace(page, is_formatted=page.is_formatted and is_formatted) for page in pages)
-    return Templates(templates).render(shown, revision_header(protocol, command))
+    chosen = (replace(page, is_formatted=page.is_formatted and is_formatted) for page in pages)
+    return Templates(templates).render(chosen, revision_header(protocol, command))
 
 
 def generate(*sources: SourceText, templates: Path | None = None) -> dict[str, str]:

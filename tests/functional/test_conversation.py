@@ -64,13 +64,13 @@ class Weather(Server):
             return CreateTaskResult(task=task("7"))
         if params.name == "forbidden":
             raise PeerError(-32042, "look at this page first", {"elicitations": []})
-        asked = await ctx.client.create_message(
+        answer = await ctx.client.create_message(
             messages=[SamplingMessage(role="user", content=TextContent(text=f"{params.name}?"))], max_tokens=10
         )
-        assert isinstance(asked.content, TextContent)
+        assert isinstance(answer.content, TextContent)
         roots = await ctx.client.list_roots()
         await ctx.client.notify_progress(progress_token=1, progress=1.0)
-        return CallToolResult(content=[TextContent(text=f"{asked.content.text} {len(roots.roots)}")])
+        return CallToolResult(content=[TextContent(text=f"{answer.content.text} {len(roots.roots)}")])
 
     async def get_task_payload(self, params: GetTaskPayloadRequestParams, ctx: Context) -> GetTaskPayloadResult:
         done = CallToolResult(content=[TextContent(text=params.task_id)])
@@ -81,7 +81,7 @@ class Host(ClientHandlers):
     """Answers the requests of `Weather`."""
 
     def __init__(self) -> None:
-        self.asked: list[ElicitRequestParams] = []
+        self.elicited: list[ElicitRequestParams] = []
         self.progress: list[float] = []
 
     async def create_message(
@@ -97,7 +97,7 @@ class Host(ClientHandlers):
         return ListRootsResult(roots=[])
 
     async def elicit(self, params: ElicitRequestParams, ctx: ClientContext) -> ElicitResult | CreateTaskResult:
-        self.asked.append(params)
+        self.elicited.append(params)
         return CreateTaskResult(task=task("9")) if params.task is not None else ElicitResult(action="decline")
 
     async def on_progress(self, params: ProgressNotificationParams, ctx: ClientContext) -> None:
@@ -181,7 +181,7 @@ class TestUnionParams:
         assert isinstance(result, ElicitResult) and result.action == "decline"
         await double.connected.elicit(mode="form", message="form", requested_schema=schema, task=None, meta=None)
         await double.connected.elicit(mode="url", message="page", elicitation_id="1", url="https://example.org")
-        assert [type(params) for params in host.asked] == [
+        assert [type(params) for params in host.elicited] == [
             ElicitRequestFormParams,
             ElicitRequestFormParams,
             ElicitRequestURLParams,

@@ -257,7 +257,7 @@ def test_stubs_describe_their_arguments(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", TRANSCRIBED)
-def test_deprecated_methods_say_so(revision: str) -> None:
+def test_deprecated_methods_are_marked(revision: str) -> None:
     deprecated = {m.name for m in package(revision).METHODS.values() if m.deprecated}
     modern = {"roots/list", "sampling/createMessage", "notifications/message"}
     assert deprecated == (modern if revision == "2026-07-28" else set())

@@ -164,7 +164,7 @@ READS = {
 
 
 @pytest.mark.parametrize("construct", READS)
-def test_it_follows(tmp_path: Path, construct: str) -> None:
+def test_it_follows_values_through_a_construct(tmp_path: Path, construct: str) -> None:
     code = READS[construct].replace("HIT_", "")
     expected = [line.strip() for line in READS[construct].splitlines() if "HIT" in line]
     assert expected

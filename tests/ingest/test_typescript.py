@@ -284,10 +284,10 @@ class TestDocs:
             ("// no\n", ""),
         ],
     )
-    def test_before_a_declaration(self, before: str, doc: str) -> None:
+    def test_only_a_comment_right_before_a_declaration_is_its_doc(self, before: str, doc: str) -> None:
         assert declaration(f"{before}export type A = string;").doc == doc
 
-    def test_before_a_member(self) -> None:
+    def test_only_a_comment_right_before_a_member_is_its_doc(self) -> None:
         found = members("""interface A { // no
               /** A. */
               a: string; // no

@@ -277,7 +277,7 @@ class TestNumbers:
         assert [(e.rule, e.contradiction) for e in errata] == [("number", True)]
 
     @pytest.mark.parametrize("kind", ["integer", "number"])
-    def test_a_plain_number_is_what_the_json_says(self, kind: str) -> None:
+    def test_a_plain_number_follows_the_json(self, kind: str) -> None:
         node = {"type": "object", "properties": {"n": text(kind), "id": text("string", kind)}}
         type_, errata = merged_type("interface A { n?: number; id?: string | number }", node)
         stated = Primitive(kind=Kind(kind))
@@ -333,7 +333,7 @@ class TestShape:
         merged = merge("interface A { x?: B } interface B { b: string }", {"A": node, "B": self.BASE})
         assert [(d.rule, d.pointer) for d in merged.unexpected] == [("required", "/$defs/A/properties/x/properties/b")]
 
-    def test_a_one_member_union_that_was_copied(self) -> None:
+    def test_a_copied_union_of_one_member_is_a_reference(self) -> None:
         type_, errata = merged_type("type A = B; interface B { b: string }", self.BASE, B=self.BASE)
         assert type_ == Ref(name="B")
         assert rules(errata) == [("reference-inlined", "")]

@@ -64,11 +64,11 @@ def _handshake(revision: str, client: dict[str, Any], server: dict[str, Any]) ->
     """Return the handshake in which both declare these capabilities."""
     info = {"name": "x", "version": "1"}
     common = {"protocolVersion": revision}
-    asked = {**common, "capabilities": client, "clientInfo": info}
-    welcome: dict[str, Any] = {**common, "capabilities": server, "serverInfo": info}
+    client_params = {**common, "capabilities": client, "clientInfo": info}
+    server_result: dict[str, Any] = {**common, "capabilities": server, "serverInfo": info}
     return (
-        (CLIENT, call("hello", "initialize", asked)),
-        (SERVER, result("hello", welcome)),
+        (CLIENT, call("hello", "initialize", client_params)),
+        (SERVER, result("hello", server_result)),
         (CLIENT, note("notifications/initialized")),
     )
 
@@ -103,9 +103,9 @@ def _fault(row: dict[str, Any]) -> Fault:
 FAULTS: Final = tuple(map(_fault, tomllib.loads(Path(__file__).with_name("faults.toml").read_text("utf-8"))["fault"]))
 
 
-def play(said: list[list[str]]) -> None:
+def play(lines: list[list[str]]) -> None:
     """Play the server of a conversation: wait for each line of the client, and write the others."""
-    for who, line in said:
+    for who, line in lines:
         if who == SERVER:
             sys.stdout.buffer.write(line.encode() + b"\n")
             sys.stdout.buffer.flush()

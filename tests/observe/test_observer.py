@@ -36,9 +36,9 @@ def observer() -> Observer:
     return Observer(package.BINDING for package in packages_of(released()))
 
 
-def watch(*said: Said, by: Observer | None = None) -> list[list[Finding]]:
+def watch(*lines: Said, by: Observer | None = None) -> list[list[Finding]]:
     watching = by or observer()
-    return [watching.take(SIDES[who], line) for who, line in said]
+    return [watching.take(SIDES[who], line) for who, line in lines]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
