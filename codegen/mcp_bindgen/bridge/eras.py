@@ -9,7 +9,7 @@ ERA_ROWS: tuple[Row, ...] = (
         value="ClientCapabilities",
         kind=ERA,
         convert=RULE_SESSION,
-        says="what the handshake said, in each request",
+        says="the contents of the handshake, in each request",
         reason="Requests of the modern era are self-contained.",
     ),
     Row(
@@ -33,7 +33,7 @@ ERA_ROWS: tuple[Row, ...] = (
         value="required",
         kind=ERA,
         convert=RULE_SESSION,
-        says="what the handshake said, in each request",
+        says="the contents of the handshake, in each request",
         reason="Requests of the modern era are self-contained.",
     ),
     Row(
@@ -42,7 +42,7 @@ ERA_ROWS: tuple[Row, ...] = (
         value="initialize",
         kind=ERA,
         convert=RULE_SESSION,
-        says="each request says what the handshake said",
+        says="each request has the contents of the handshake",
         reason="The modern era has no handshake; a client asks server/discover instead.",
     ),
     Row(
@@ -79,7 +79,7 @@ ERA_ROWS: tuple[Row, ...] = (
         kind=ERA,
         convert=RULE_SESSION,
         says="a request that listens for changes of the resource",
-        reason="The modern era listens by requests that stay open.",
+        reason="The modern era listens with requests that stay open.",
     ),
     Row(
         rule="request-method-removed",
@@ -87,8 +87,8 @@ ERA_ROWS: tuple[Row, ...] = (
         value="resources/unsubscribe",
         kind=ERA,
         convert=RULE_SESSION,
-        says="the request that listens is ended",
-        reason="The modern era listens by requests that stay open.",
+        says="the listening request is ended",
+        reason="The modern era listens with requests that stay open.",
     ),
     Row(
         rule="notification-method-removed",

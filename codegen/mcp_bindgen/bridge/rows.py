@@ -165,7 +165,7 @@ ROWS: tuple[Row, ...] = (
         value="InputRequiredResult",
         kind="input_required",
         says="its questions are asked as requests, and the handler is called again with the answers",
-        reason="An older server asks its client by requests of its own.",
+        reason="An older server asks its client with its own requests.",
     ),
     Row(
         rule="property-removed-required",
