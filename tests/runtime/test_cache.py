@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from support.roles import make_handlers, returns
 from support.together import together
+
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
 class Library(v.Server):
@@ -77,17 +80,20 @@ async def test_a_fresh_result_answers_only_the_same_request() -> None:
         assert server.asked[:2] == ["a:/x", "a:/y"]
 
 
-async def test_time_ends_it() -> None:
-    server = Library(seconds=0.05)
+async def test_a_result_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(cache, "time", SimpleNamespace(monotonic=lambda: now))
+    server = Library(seconds=60)
     async with reading(server) as (client, kept):
         await client.list_tools()
+        now += 59
         await client.list_tools()
-        await asyncio.sleep(0.06)
+        now += 2
         await client.list_tools()
     assert len(server.asked) == 2 and kept.hits == 1
 
 
-async def test_a_change_ends_it() -> None:
+async def test_a_change_removes_a_result() -> None:
     server = Library()
     async with (
         reading(server) as (client, _),

@@ -16,6 +16,8 @@ from mcp_runtime.settings import Proceed
 from support.talk import bindings, raw, talk
 from support.tools_server import Host, Tools, text_result
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class Listing(Tools):
     """Answers `tools/list` with whatever a test wants."""

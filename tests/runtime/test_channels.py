@@ -16,7 +16,9 @@ from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.tasks import MemoryTaskStore
 from mcp_runtime.transports.base import Verdict
 from support.channels import Stream, Streams
-from support.posting import answer, post, shake_hands, until
+from support.posting import answer, post, shake_hands
+
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 REVISION = "2025-11-25"
 LOGS = 200
@@ -92,7 +94,7 @@ async def test_everything_that_belongs_to_a_request_is_sent_on_its_channel() -> 
 
         async def one(number: int) -> Stream:
             channel = call(streams, number, f"call {number}", progressToken=f"token {number}")
-            asked = await until(channel, lambda message: message.get("method") == "sampling/createMessage")
+            asked = await channel.until(lambda message: message.get("method") == "sampling/createMessage")
             content = asked["params"]["messages"][0]["content"]
             result = {"role": "assistant", "model": "m", "content": content}
             # The answer comes over its own channel, as each message of a client does.
@@ -136,7 +138,7 @@ async def test_an_earlier_worker_sends_on_the_channel_of_its_request() -> None:
         before = len(streams.got)
         for number in range(3):
             channel = call(streams, number, "x", progressToken="t")
-            asked = await until(channel, lambda message: message.get("method") == "roots/list")
+            asked = await channel.until(lambda message: message.get("method") == "roots/list")
             streams.deliver(Stream(), id=asked["id"], result={"roots": [{"uri": f"file:///{number}"}]})
             assert (await answer(channel, number))["result"]["content"][0]["text"] == f"file:///{number}"
             sent = ["notifications/message", "notifications/progress", "roots/list", None]
@@ -157,7 +159,7 @@ async def test_messages_after_the_answer_use_the_common_channel() -> None:
 
     async with serving(Late()) as (streams, _):
         channel = call(streams, 1, "x")
-        await until(streams, lambda message: message.get("method") == "notifications/message")
+        await streams.until(lambda message: message.get("method") == "notifications/message")
         assert [message.get("id") for message in channel.got] == [1]
 
 

@@ -1,13 +1,18 @@
-"""Timeouts: many requests share one timer, and each ends in its own time."""
+"""Timeouts: many requests share one timer, and each has its own timeout."""
 
 import asyncio
 from typing import Any
 
+import pytest
+
 from mcp_bindings import v2025_11_25 as v
+from mcp_runtime.connection.deadlines import GRAIN
 from mcp_runtime.errors import RequestTimeout
 from mcp_runtime.stub import CallOptions
 from support.talk import raw, talk
 from support.tools_server import Tools
+
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
 def _timers() -> int:
@@ -28,7 +33,7 @@ async def test_many_requests_share_one_timer_which_ends_with_them() -> None:
     assert _timers() == before
 
 
-async def test_each_request_ends_in_its_own_time() -> None:
+async def test_each_request_has_its_own_timeout() -> None:
     loop = asyncio.get_running_loop()
 
     async def call(client: Any, seconds: float) -> float:
@@ -43,8 +48,7 @@ async def test_each_request_ends_in_its_own_time() -> None:
     async with talk(Tools()) as conversation:
         waited = await asyncio.gather(*(call(conversation.client, seconds) for seconds in limits))
     for limit, seconds in zip(limits, waited, strict=True):
-        assert limit <= seconds + 0.001, f"{limit} s ended after {seconds} s"
-    assert [limits[i] for i in sorted(range(4), key=lambda i: waited[i])][-2:] == [0.15, 0.3]
+        assert limit <= seconds + 0.001 and seconds <= limit + 2 * GRAIN, f"{limit} s ended after {seconds} s"
 
 
 async def test_an_id_is_refused_while_its_cancelled_handler_runs() -> None:

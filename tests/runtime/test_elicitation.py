@@ -17,6 +17,8 @@ from mcp_runtime.url_elicitation import UrlElicitations, Visits, inspect_url, re
 from support.asked import asked_in_a_call
 from support.talk import talk
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class FormPerson(v.ClientHandlers):
     """Answers as the test specifies."""

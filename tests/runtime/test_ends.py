@@ -16,6 +16,8 @@ from mcp_runtime.transports.memory import memory_pair
 from support.talk import talk
 from support.tools_server import Tools, text_result
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class Narrow(Tools):
     """Works on one request at a time."""
@@ -76,7 +78,7 @@ class TestTime:
         def note(progress: float, total: float | None, message: str | None) -> None:
             seen.append(progress)
 
-        async with talk(Patient(), timeout=0.4) as both:
+        async with talk(Patient(), timeout=0.5) as both:
             with pytest.raises(RequestTimeout, match="within 1 s"):
                 await both.client.call_tool(name="x", options=CallOptions(max_time=1, progress=note))
             assert len(seen) > 1

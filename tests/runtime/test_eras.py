@@ -19,6 +19,8 @@ from mcp_runtime.transports.base import Verdict
 from support.channels import Stream, Streams
 from support.posting import answer, post, shake_hands
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 MODERN = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
 

@@ -17,6 +17,8 @@ from support.channels import Stream, Streams
 from support.talk import of_sender
 from support.workers import EVERYTHING, URI, Workers, modern_server, started
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 @pytest.fixture(params=["legacy", "modern"])
 async def workers(request: pytest.FixtureRequest) -> AsyncGenerator[Workers]:

@@ -24,6 +24,8 @@ from support.talk import Raw, raw, talk
 from support.tasking import Worker, text_result
 from support.tools_server import Tools
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 TEXT = "x" * 100_000
 LIMIT = 1_000_000
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +86,22 @@ class Clogged:
 
 async def closed(connection: Connection) -> tuple[str, float]:
     """Wait for the end of a connection; return the reason and how long it took."""
-    begun = time.perf_counter()
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
     async with asyncio.timeout(15):
-        return await connection.wait_closed(), time.perf_counter() - begun
+        return await connection.wait_closed(), loop.time() - begun
 
 
+async def test_a_hanging_process_is_detected(tmp_path: Path) -> None:
+    program = tmp_path / "stalled.py"
+    program.write_text(STALLED, "utf-8")
+    async with connect_stdio(sys.executable, program) as peer:
+        client = await v.Client.open(peer, options=WATCHFUL)
+        reason, _ = await closed(client.connection)
+        assert reason == SILENT
+
+
+@pytest.mark.usefixtures("virtual_time")
 class TestClient:
     async def test_a_server_that_stops_reading_is_detected(self) -> None:
         here, there = memory_pair()
@@ -130,14 +140,6 @@ class TestClient:
                 await client.ping(options=CallOptions(timeout=0.1))
         await client.connection.aclose()
         await server.wait_closed()
-
-    async def test_a_hanging_process_is_detected(self, tmp_path: Path) -> None:
-        program = tmp_path / "stalled.py"
-        program.write_text(STALLED, "utf-8")
-        async with connect_stdio(sys.executable, program) as peer:
-            client = await v.Client.open(peer, options=WATCHFUL)
-            reason, _ = await closed(client.connection)
-            assert reason == SILENT
 
     async def test_a_responsive_server_is_not_disconnected(self) -> None:
         seen: list[str] = []
@@ -188,6 +190,7 @@ class TestClient:
         await server.wait_closed()
 
 
+@pytest.mark.usefixtures("virtual_time")
 class TestServer:
     async def test_a_vanished_client_is_detected(self) -> None:
         async with raw(Watchful()) as line:

@@ -1,7 +1,6 @@
 """Middleware: every message passes through it, and the included rate limit."""
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -17,6 +16,8 @@ from mcp_runtime.settings import Proceed
 from mcp_runtime.subscriptions import list_changed
 from support.calculator import Calculator, Unchecked, tool
 from support.together import together
+
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
 class TestRateLimit:
@@ -90,9 +91,10 @@ class TestRateLimit:
             options = ServerOptions(middleware=(RateLimit(rate=20, wait=True, methods=["tools/call"]),))
 
         async with together(v.Client, Limited(tool("sum"))) as client:
-            begun = time.perf_counter()
+            loop = asyncio.get_running_loop()
+            begun = loop.time()
             await asyncio.gather(*(client.call_tool(name="sum") for _ in range(5)))
-            assert time.perf_counter() - begun > 0.18
+            assert loop.time() - begun == pytest.approx(4 / 20)
 
     async def test_a_delay_has_an_end(self) -> None:
         class Limited(Calculator):

@@ -9,6 +9,8 @@ from mcp_runtime.subscriptions import list_changed, resource_updated
 from support.talk import talk
 from support.tools_server import Host, Tools
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class Files(Tools):
     """Lets clients watch anything but one file."""

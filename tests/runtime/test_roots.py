@@ -19,6 +19,8 @@ from mcp_runtime.server import ServerOptions, start_server
 from mcp_runtime.transports.memory import memory_pair
 from support.talk import LEGACY, Talk, bindings, raw, talk
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class Empty(v.Server):
     options = ServerOptions(name="empty")

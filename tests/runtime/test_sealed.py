@@ -12,6 +12,8 @@ from support.asking import PREFIX, asked, line, meta, text
 from support.channels import Stream
 from support.till import KEY, Till, again, answered
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class TestReplay:
     async def test_each_round_in_another_process_and_recorded_work_is_done_once(self) -> None:

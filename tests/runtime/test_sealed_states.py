@@ -3,15 +3,19 @@
 import asyncio
 import logging
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mcp_runtime import inputs
 from mcp_runtime.features.inputs import sealed
 from mcp_runtime.inputs import InputState, MemorySpentStates
 from mcp_runtime.server import ServerOptions
 from support.asking import Known, Line, altered, asked, line, text
 from support.till import KEY, OTHER, Till, again, answered
+
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 USED: dict[str, Any] = {"pointer": "/requestState"}
 
@@ -70,9 +74,9 @@ class TestStates:
                     assert got["error"]["code"] == -32602
 
     @pytest.mark.requirement("input.state-bound")
-    async def test_time_ends_it(self) -> None:
-        message = await again(Till(expiry=0.05), "changing")
-        await asyncio.sleep(0.1)
+    async def test_a_state_expires(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        message = await again(Till(expiry=60), "changing")
+        monkeypatch.setattr(sealed, "time", SimpleNamespace(time=lambda: time.time() + 61))
         error = (await again(Till(), "changing", **answered(message)))["error"]
         assert (error["code"], error["data"]) == (-32602, USED)
 
@@ -142,14 +146,16 @@ class TestLimits:
         assert (await again(Till(), "not json"))["error"]["code"] == -32603
         assert "the work must return JSON" in caplog.text
 
-    async def test_used_states_are_forgotten_when_they_expire(self) -> None:
+    async def test_used_states_are_forgotten_when_they_expire(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        now = 1000.0
+        monkeypatch.setattr(inputs, "time", SimpleNamespace(time=lambda: now))
         spent = MemorySpentStates(limit=2)
-        assert await spent.spend("a", time.time() + 0.05) and await spent.spend("b", time.time() + 60)
+        assert await spent.spend("a", now + 5) and await spent.spend("b", now + 60)
         with pytest.raises(OverflowError, match="limit of 2 remembered states"):
-            await spent.spend("c", time.time() + 60)
-        assert not await spent.spend("b", time.time() + 60)
-        await asyncio.sleep(0.06)
-        assert await spent.spend("c", time.time() + 60) and len(spent) == 2
+            await spent.spend("c", now + 60)
+        assert not await spent.spend("b", now + 60)
+        now += 6
+        assert await spent.spend("c", now + 60) and len(spent) == 2
 
     @pytest.mark.parametrize(
         ("settings", "error", "match"),

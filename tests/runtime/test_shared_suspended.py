@@ -17,6 +17,8 @@ from support.asking import FORM, YES, Known, Line, asked, meta, text
 from support.channels import Stream, Streams
 from support.stdio_peers import eventually
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class Desk(v.Server):
     def __init__(self, **settings: Any) -> None:

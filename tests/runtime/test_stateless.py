@@ -16,6 +16,8 @@ from mcp_runtime.transports.memory import memory_pair
 from support.roles import make_server
 from support.together import together
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
 

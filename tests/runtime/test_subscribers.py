@@ -14,6 +14,8 @@ from mcp_runtime.server import ServerOptions
 from mcp_runtime.subscriptions import list_changed, resource_updated
 from support.talk import Raw, raw
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class Library(v.Server):
     """Has resources that change."""

@@ -18,6 +18,8 @@ from support.channels import Stream
 from support.roles import make_handlers, raises
 from support.talk import talk
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class Shop(v.Server):
     """Asks as its tools specify, and counts its calls."""
@@ -210,7 +212,7 @@ class TestHandles:
             assert (await client.call("once", requestState=7))["error"]["code"] == -32602
 
     @pytest.mark.requirement("input.state-bound")
-    async def test_time_ends_it(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_a_handle_expires(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO)
         server = Shop(inputs=Suspended(expiry=0.02))
         async with line(server) as client:

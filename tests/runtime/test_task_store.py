@@ -19,6 +19,8 @@ from mcp_runtime.tasks import (
     UnknownTask,
 )
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 DONE = Success(result={})
 
 

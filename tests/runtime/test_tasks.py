@@ -17,6 +17,8 @@ from mcp_runtime.tasks import RELATED, Status, run_as_task, start_task
 from support.talk import raw, talk
 from support.tasking import Model, Worker, call, quick
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class TestRunning:
     """basic/utilities/tasks, "Creating Tasks" and "Result Retrieval"."""

@@ -16,6 +16,8 @@ from mcp_runtime.tasks import OWNER, RELATED, Status, TaskFailed, TaskHandle, Ta
 from support.talk import raw, talk
 from support.tasking import Model, Worker, call, quick, status, text_result
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 
 class TestCancelling:
     """basic/utilities/tasks, "Task Cancellation"."""

@@ -57,7 +57,7 @@ class TestTracer:
         call, result, error = tracer.records[3], tracer.records[4], tracer.records[6]
         assert call.duration is None
         assert result.duration is not None
-        assert 0.03 <= result.duration < 1
+        assert 0.03 <= result.duration < 60, "seconds"
         assert error.code == -5
         assert call.message is not None
         assert call.message["params"]["arguments"] == {"apiKey": "***", "city": "Oslo"}

@@ -13,6 +13,8 @@ from mcp_runtime.stub import CallOptions
 from support.talk import talk
 from support.tools_server import Tools, text_result
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 QUICK = CallOptions(timeout=0.2)
 
 

@@ -1,6 +1,8 @@
 """A transport with a channel per request, as over HTTP: messages that belong to a request use its channel."""
 
+import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 from mcp_runtime.transports.base import Channel, Outcome, Receiver
@@ -12,9 +14,21 @@ class Stream:
     def __init__(self) -> None:
         self.got: list[Any] = []
         self.is_paused = False
+        self._arrived = asyncio.Event()
 
     def send(self, message: bytes) -> None:
         self.got.append(json.loads(message))
+        self._arrived.set()
+
+    async def until(self, matches: Callable[[Any], bool]) -> Any:
+        """Wait for a message, and return it."""
+        async with asyncio.timeout(10):
+            while True:
+                for message in self.got:
+                    if matches(message):
+                        return message
+                self._arrived.clear()
+                await self._arrived.wait()
 
     async def drain(self) -> None: ...
 

@@ -1,23 +1,13 @@
 """Helpers for tests with many channels: post a message over a new one, and wait for the response."""
 
-import asyncio
-from collections.abc import Callable
 from typing import Any
 
 from support.channels import Stream, Streams
 
 
-async def until(channel: Stream, wanted: Callable[[Any], bool]) -> Any:
-    """Wait for a message on a channel."""
-    async with asyncio.timeout(10):
-        while not (found := [message for message in channel.got if wanted(message)]):
-            await asyncio.sleep(0)
-    return found[0]
-
-
 async def answer(channel: Stream, id_: Any) -> Any:
     """Wait for the answer to a request."""
-    return await until(channel, lambda message: message.get("id") == id_ and "method" not in message)
+    return await channel.until(lambda message: message.get("id") == id_ and "method" not in message)
 
 
 def post(streams: Streams, **message: Any) -> Stream:

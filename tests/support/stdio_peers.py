@@ -77,7 +77,7 @@ StartRaw = Callable[[StdioClientOptions], Awaitable[Raw]]
 """Starts a raw peer (the fixture `start`)."""
 
 
-async def eventually(condition: Callable[[], bool], seconds: float = 5) -> None:
+async def eventually(condition: Callable[[], bool], seconds: float = 30) -> None:
     """Poll until a condition holds."""
     deadline = asyncio.get_running_loop().time() + seconds
     while not condition():

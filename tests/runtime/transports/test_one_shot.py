@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +23,28 @@ serve_stdio(Sleepy())
 """
 
 
-def run(folder: Path, *seconds: float, linger: float = 1.0) -> tuple[list[Any], float]:
-    """Ask for some naps at once; return the responses, and the time taken in seconds."""
+def run(folder: Path, *seconds: float, linger: float = 1.0) -> list[Any]:
+    """Send requests that take some seconds each, all at once; return the responses."""
     info = {"name": "shell", "version": "1"}
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
     lines: list[dict[str, Any]] = [
         {"id": 0, "method": "initialize", "params": hello},
         {"method": "notifications/initialized"},
-        *({"id": n, "method": "tools/call", "params": {"name": str(nap)}} for n, nap in enumerate(seconds, 1)),
+        *({"id": n, "method": "tools/call", "params": {"name": str(time)}} for n, time in enumerate(seconds, 1)),
     ]
     requests = folder / "requests"
     requests.write_text("".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines), "utf-8")
     program = [sys.executable, "-c", SERVER.replace("LINGER", str(linger))]
-    begun = time.monotonic()
     with requests.open("rb") as source:
         done = subprocess.run(program, stdin=source, capture_output=True, check=True, timeout=60)
-    return [json.loads(line) for line in done.stdout.splitlines()], time.monotonic() - begun
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_what_was_asked_is_answered(tmp_path: Path) -> None:
-    answers, _ = run(tmp_path, 0.2, 0, linger=30)
+def test_every_request_is_answered(tmp_path: Path) -> None:
+    answers = run(tmp_path, 0.5, 0, linger=30)
     assert [answer["id"] for answer in answers] == [0, 2, 1]
 
 
-def test_but_nobody_is_waited_for_too_long(tmp_path: Path) -> None:
-    answers, seconds = run(tmp_path, 0, 50, linger=0.5)
+def test_the_server_ends_without_the_response_that_takes_too_long(tmp_path: Path) -> None:
+    answers = run(tmp_path, 0, 3600, linger=0.5)
     assert [answer["id"] for answer in answers] == [0, 1]
-    assert seconds < 40

@@ -44,9 +44,10 @@ async def test_an_end_that_was_not_asked_for_says_what_happened(start: StartRaw,
 async def test_a_server_that_no_longer_reads_is_lost(start: StartRaw) -> None:
     peer = await start({"grace": 0.2})
     peer.transport.send(b":close 0")
-    for _ in range(10):
-        await asyncio.sleep(0.02)
-        peer.transport.send(b"anyone?")
+    async with asyncio.timeout(60):
+        while not peer.seen.lost:
+            await asyncio.sleep(0.02)
+            peer.transport.send(b"anyone?")
     assert "closed its input, although it is still running" in str(await peer.seen.end())
 
 
@@ -94,10 +95,8 @@ async def test_options_of_the_command_stay_out_of_the_reason() -> None:
 async def test_the_end_of_a_server_is_told_though_its_child_holds_the_pipes(start: StartRaw) -> None:
     peer = await start({"grace": 0.2})
     pid = int(await peer.ask(":stubborn"))
-    began = time.monotonic()
     peer.transport.send(b":exit 1")
     await peer.seen.end()
-    assert time.monotonic() - began < 30
     assert is_running(pid)
     await peer.transport.close()
     assert not is_running(pid)
@@ -178,7 +177,7 @@ async def test_then_it_kills(start: StartRaw) -> None:
     await peer.ask(":ignore SIGTERM")
     began = time.monotonic()
     await peer.transport.close()
-    assert 0.4 <= time.monotonic() - began < 30
+    assert time.monotonic() - began >= 0.4
     assert await peer.seen.end() is None
 
 
@@ -233,16 +232,14 @@ async def test_closing_after_a_loss_tells_nothing_more(start: StartRaw) -> None:
 
 
 async def test_a_cancelled_close_kills_at_once(start: StartRaw) -> None:
-    peer = await start({"grace": 60})
+    peer = await start({"grace": 3600})
     await peer.ask(":linger")
     pid = int(await peer.ask(":stubborn"))
     closing = asyncio.create_task(peer.transport.close())
     await asyncio.sleep(0.05)
     closing.cancel()
-    began = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await closing
-    assert time.monotonic() - began < 40
     assert not is_running(pid)
     assert peer.transport.pid not in children()
 
@@ -272,7 +269,7 @@ async def test_an_event_loop_that_ends_takes_the_server_with_it(close: bool) -> 
     seen: list[int | None] = []
     thread = threading.Thread(target=run_and_leave, args=(close, seen))
     thread.start()
-    await asyncio.to_thread(thread.join, 10)
+    await asyncio.to_thread(thread.join, 60)
     assert not thread.is_alive()
     assert seen[0] not in children()
     await asyncio.get_running_loop().shutdown_default_executor()

@@ -1,6 +1,7 @@
-"""A server whose handlers do not end: stubborn.py."""
+"""A server whose handlers do not end."""
 
 import asyncio
+import sys
 import time
 from contextlib import suppress
 
@@ -15,21 +16,32 @@ class Stubborn(v.Server):
         return v.ListToolsResult(tools=[])
 
     async def call_tool(self, params: v.CallToolRequestParams, ctx: v.Context) -> v.CallToolResult:
-        await ctx.log("info", "begun")
-        await asyncio.sleep(0.05)  # so that it has been sent
         match params.name:
             case "swallows":
+                begun()
                 while True:
                     with suppress(asyncio.CancelledError):
                         await asyncio.sleep(3600)
             case "thread":
-                await asyncio.to_thread(time.sleep, 3600)
+                await asyncio.to_thread(block)
             case "blocks":
-                time.sleep(3600)
+                block()
             case _:
+                begun()
                 with suppress(asyncio.CancelledError):
                     await asyncio.sleep(3600)
         return v.CallToolResult(content=[])
+
+
+def begun() -> None:
+    """Tell the test that the tool is about to hang."""
+    print("begun", file=sys.stderr, flush=True)
+
+
+def block() -> None:
+    """Block a thread for longer than any test lasts."""
+    begun()
+    time.sleep(3600)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,28 @@
+"""A clock for tests in memory: whenever the event loop has nothing to do, its time jumps to the next timer.
+
+Sleeps and timeouts take no time, end in the right order, and never end before pending work is done, however busy the
+machine is. It suits only tests without processes, threads and sockets, since nothing waits for those.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+
+def use_virtual_time(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the clock of an event loop for the rest of the test."""
+    selector: Any = vars(loop)["_selector"]
+    wait_for_events, now = selector.select, loop.time()
+
+    def select(timeout: float | None = None) -> Any:
+        nonlocal now
+        if timeout is None:
+            return wait_for_events(None)
+        events = wait_for_events(0)
+        if not events:
+            now += timeout
+        return events
+
+    monkeypatch.setattr(selector, "select", select)
+    monkeypatch.setattr(loop, "time", lambda: now)
