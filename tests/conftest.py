@@ -1,5 +1,6 @@
-"""Setup of every test run: the option `--cases`, and a count of the official files that were used."""
+"""Setup of every test run: the option `--cases`, a virtual clock, and a count of the official files that were used."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from mcp_runtime.transports.http.client import probe
 from support import official
 from support.command import Cli
+from support.virtual_time import use_virtual_time
 
 WORKER_KEY = "official-files"
 DEFAULT_CASES = 3000
@@ -78,3 +80,9 @@ def cli(
 def servers_are_unknown() -> None:
     """Forget the eras of the servers of other tests, since their ports may be used again."""
     probe.servers.clear()
+
+
+@pytest.fixture
+async def virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sleeps and timeouts of a test in memory take no time (`support.virtual_time`)."""
+    use_virtual_time(asyncio.get_running_loop(), monkeypatch)

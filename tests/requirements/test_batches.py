@@ -11,6 +11,8 @@ from mcp_runtime.stub import CallOptions
 from support.roles import TEXT, answering, make_handlers, make_server, returns
 from support.talk import raw, talk
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 
 

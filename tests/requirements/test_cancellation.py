@@ -16,6 +16,8 @@ from support.roles import Hold, answering, make_handlers, make_server
 from support.talk import Raw, bindings, raw, talk
 from support.tasking import Worker
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 ANYTHING: type[dict[str, Any]] = dict
 CANCELLED = "notifications/cancelled"

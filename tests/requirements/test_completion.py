@@ -11,6 +11,8 @@ from mcp_runtime.server import ServerOptions
 from support.roles import answering, make_server, raises, returns
 from support.talk import bindings, raw
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 PARAMS: dict[str, Any] = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "py"}}
 SOME = returns("CompleteResult", completion={"values": ["python"], "total": 1, "hasMore": False})

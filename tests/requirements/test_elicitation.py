@@ -15,6 +15,8 @@ from support.asked import asked_in_a_call
 from support.roles import answering, is_refused, made, make_handlers, make_server, returns
 from support.talk import MODERN, bindings, raw
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 CREATE = "elicitation/create"
 COMPLETE = "notifications/elicitation/complete"

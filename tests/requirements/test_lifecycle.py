@@ -24,6 +24,8 @@ from support.roles import TEXT, Hold, RawServer, answering, make_handlers, make_
 from support.talk import Raw, bindings, raw, talk
 from support.tasking import quick
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 
 ANYTHING: type[dict[str, Any]] = dict

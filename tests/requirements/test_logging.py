@@ -12,6 +12,8 @@ from mcp_runtime.server import ServerOptions
 from support.roles import answering, made, make_handlers, make_server, raises
 from support.talk import MODERN, PREFIX, Raw, raw
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 MESSAGE = "notifications/message"
 

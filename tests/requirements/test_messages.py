@@ -15,6 +15,8 @@ from support.roles import TEXT, answering, make_handlers, make_server, raises, r
 from support.talk import MODERN, PREFIX, idle, raw, talk
 from support.tasking import Worker
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 
 

@@ -10,6 +10,8 @@ from mcp_runtime.server import ServerOptions
 from support.roles import Hold, answering, make_handlers, make_server
 from support.talk import raw
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 
 

@@ -13,6 +13,8 @@ from support.roles import Hold, answering, make_server, returns
 from support.talk import raw, talk
 from support.tasking import Worker
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 PROGRESS = "notifications/progress"
 Reports = list[tuple[float, float | None]]

@@ -11,6 +11,8 @@ from mcp_runtime.roots import PathRefused, Roots
 from support.roles import answering, make_handlers, make_server, raises
 from support.talk import MODERN, raw, talk
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 CHANGED = "notifications/roots/list_changed"
 LIST = "roots/list"

@@ -16,6 +16,8 @@ from mcp_runtime.tasks import RELATED, Status
 from support.talk import Raw, raw
 from support.tasking import Worker, quick
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 

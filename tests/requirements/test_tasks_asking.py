@@ -12,6 +12,8 @@ from mcp_runtime.tasks import RELATED, Status, start_task
 from support.roles import RawServer, answering, make_handlers, returns
 from support.tasking import call
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 DECLARED: dict[str, Any] = {"tools": {}, "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}
 

@@ -14,6 +14,8 @@ from mcp_runtime.subscriptions import list_changed
 from support.roles import SUM, TEXT, Hold, answering, make_server, returns
 from support.talk import plain, raw, talk
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
 requirement = pytest.mark.requirement
 TOTAL = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}
 DONE = returns("CallToolResult", content=[TEXT])

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+LATENESS = 1e-6
+"""Seconds by which timers are late, as with a real clock: a sleep never ends too early because of rounding."""
+
 
 def use_virtual_time(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the clock of an event loop for the rest of the test."""
@@ -21,7 +24,7 @@ def use_virtual_time(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.Monkey
             return wait_for_events(None)
         events = wait_for_events(0)
         if not events:
-            now += timeout
+            now += timeout + LATENESS
         return events
 
     monkeypatch.setattr(selector, "select", select)
