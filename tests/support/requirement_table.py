@@ -168,20 +168,19 @@ def render() -> str:
     lines = [
         "# Requirements",
         "",
-        "What the specification demands and recommends, in our own words, and what shows that it is met. Everything",
-        "that 2026-07-28 demands is here, except for authorization, and everything on the transports pages of the",
+        "What the specification demands and recommends, in our own words, and what shows that it is met. All demands",
+        "of 2026-07-28 are here, except those of authorization, and all demands on the transports pages of the",
         "other revisions. `make docs` writes this page from the rows in",
         "[tests/requirements/rows](../tests/requirements/rows) and from the tests, which name the requirements that",
-        "they show; a test fails if one is shown by nothing and has no reason either.",
+        "they show; a test fails if a requirement has neither a test, an example nor a reason.",
         "",
         f"There are {len(every)} requirements: {sum(bool(row.must) for row in every)} that some revision demands (MUST)"
         f" and {sum(not row.must for row in every)} that are only",
         f"recommended (SHOULD). Tests show {tested} of them, examples {sum(bool(row.example) for row in every)};",
         f"{sum(bool(row.reason) for row in every)} are not shown, with the reason.",
         "",
-        "*Page* is that of the specification, and the section there; cancellation and progress moved from",
-        "basic/utilities to basic/patterns with 2026-07-28. Where it says *schema*, the words are in a",
-        "comment of the schema.",
+        "*Page* is a page of the specification and its section; cancellation and progress moved from",
+        "basic/utilities to basic/patterns with 2026-07-28. *schema* is a comment in the schema.",
         "",
     ]
     for topic in topics():
