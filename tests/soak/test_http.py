@@ -68,7 +68,7 @@ async def test_abandoned_sessions_leave_nothing() -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-async def test_requests_that_are_cut_at_any_byte_harm_nobody(revision: str) -> None:
+async def test_requests_cut_at_any_byte_do_no_harm(revision: str) -> None:
     chance, cuts = random.Random(SEED), scaled(2_000, 50_000)
     app = asgi_app(*servers(), limits=HttpLimits(stream_after=0.01, session_idle=60))
     async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
@@ -86,7 +86,7 @@ async def test_requests_that_are_cut_at_any_byte_harm_nobody(revision: str) -> N
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-async def test_slow_and_deaf_clients_hold_up_nobody(revision: str) -> None:
+async def test_slow_and_unreading_clients_hold_up_no_other(revision: str) -> None:
     limits = HttpLimits(body_timeout=0.5, write_timeout=0.5, max_unread=200_000, stream_after=0.01)
     app = asgi_app(*servers(), limits=limits)
     async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60) as http:
@@ -112,7 +112,7 @@ async def test_slow_and_deaf_clients_hold_up_nobody(revision: str) -> None:
     ],
     ids=["in all", "of a session"],
 )
-async def test_a_flood_is_refused_and_then_over(limits: HttpLimits, status: int) -> None:
+async def test_a_flood_is_refused_and_leaves_nothing(limits: HttpLimits, status: int) -> None:
     app = asgi_app(chatty(REVISION), limits=limits)
     pool = httpx2.Limits(max_connections=300, max_keepalive_connections=0)  # an idle one may be closed when it is used
     async with healthy(app) as url, httpx2.AsyncClient(base_url=url, timeout=60, limits=pool) as http:
@@ -134,7 +134,7 @@ async def test_a_flood_is_refused_and_then_over(limits: HttpLimits, status: int)
         await app.sessions.end_all("the flood is over")
 
 
-async def test_a_flood_of_requests_that_stand_alone_is_refused_and_then_over() -> None:
+async def test_a_flood_of_modern_requests_is_refused_and_leaves_nothing() -> None:
     server = chatty(MODERN)
     app = asgi_app(server, chatty(REVISION), limits=HttpLimits(max_requests=50, max_streams=100))
     pool = httpx2.Limits(max_connections=300, max_keepalive_connections=0)  # an idle one may be closed when it is used

@@ -69,7 +69,7 @@ async def test_streams_that_are_cut_leave_nothing() -> None:
         await eventually(lambda: descriptors().items() <= open_before.items(), 10)
 
 
-async def test_requests_that_are_cut_at_any_byte_harm_nobody() -> None:
+async def test_requests_cut_at_any_byte_do_no_harm() -> None:
     chance, cuts = random.Random(SEED), scaled(1_000, 50_000)
     app = sse_app(chatty(REVISION))
     async with (
@@ -92,7 +92,7 @@ async def test_requests_that_are_cut_at_any_byte_harm_nobody() -> None:
         await eventually(lambda: len(app.sessions) == 1 and len(asyncio.all_tasks()) <= tasks, 10)
 
 
-async def test_clients_that_do_not_read_hold_up_nobody() -> None:
+async def test_clients_that_do_not_read_hold_up_no_other() -> None:
     limits = HttpLimits(write_timeout=0.5, max_unread=1_000_000, max_unread_total=8_000_000)
     app = sse_app(chatty(REVISION), limits=limits)
     async with (
@@ -111,7 +111,7 @@ async def test_clients_that_do_not_read_hold_up_nobody() -> None:
             writer.transport.abort()
 
 
-async def test_calls_that_are_given_up_leave_nothing_at_the_client() -> None:
+async def test_cancelled_calls_leave_nothing_at_the_client() -> None:
     async with healthy(sse_app(server := chatty(REVISION))) as url, reach(url) as peer:
         client = await v.Client.open(peer)
         await client.ping()
